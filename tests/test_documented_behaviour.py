@@ -144,7 +144,13 @@ def faulty(kind: CallKind, code: int, *, nth: int = 1) -> list[ScriptedFault]:
 
 def degrees() -> list[tuple[str, bool, bool]]:
     configs = [StreamConfig(text=TextConfig(humanizer_degree=degree)) for degree in range(4)]
-    return [(one.delivery, one.types, one.humanises) for one in map(policy_of, configs)]
+    casual = [
+        messages(["Hello there"], {"humanizer_degree": at}) != ["Hello there"] for at in range(4)
+    ]
+    return [
+        (one.delivery, one.types, noise)
+        for one, noise in zip(map(policy_of, configs), casual, strict=True)
+    ]
 
 
 def pauses() -> tuple[bool, bool]:

@@ -254,6 +254,19 @@ def test_no_class_name_is_used_twice() -> None:
     assert {name: files for name, files in where.items() if len(files) > 1} == {}
 
 
+ONE_OF_A_KIND = frozenset(("__init__", "__main__", "env"))
+"""Names that Python and Alembic want."""
+
+
+def test_no_module_name_is_used_twice() -> None:
+    """Commands of the program are named after themselves: their folder says that."""
+    where: dict[str, list[str]] = {}
+    for path in FILES:
+        if path.stem not in ONE_OF_A_KIND and path.parts[-3:-1] != ("cli", "commands"):
+            where.setdefault(path.stem, []).append(name_of(path))
+    assert {name: files for name, files in where.items() if len(files) > 1} == {}
+
+
 FEW = 15
 
 

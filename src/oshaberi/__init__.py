@@ -61,7 +61,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when it is asked for: Ctrl-C is heard from the first moment of a command."""
+    """Load a public name when it is first used: a command then hears Ctrl-C from its start on."""
     from importlib import import_module
 
     for home, names in _HOMES.items():

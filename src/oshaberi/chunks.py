@@ -67,7 +67,7 @@ def _possible(tokens: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The provider's token counts: none below 0, nor more than a request can have."""
+    """The provider's token counts, from 0 to the most that a request can have."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -80,8 +80,9 @@ class Usage:
 class Chunk(NamedTuple):
     """One step of a stream. Parallel tool calls of one response come together, in order.
 
-    `links` comes with the last one: links to the cited pages, to be shown after the answer. One
-    is made for every token: a frozen dataclass would take five times as long.
+    `links` comes with the last chunk: links to the cited pages, which are shown after the answer.
+    It is a named tuple because one is made for every token: a frozen dataclass would take five
+    times as long.
     """
 
     type: ChunkType
@@ -99,5 +100,5 @@ _made = tuple.__new__
 
 
 def text_chunk(text: str) -> Chunk:
-    """Return `Chunk("text", text)` in a third of the time: it is needed for every token."""
+    """Return `Chunk("text", text)` in a third of the time, since it is needed for every token."""
     return _made(Chunk, ("text", text, (), None, (), None, None, None, ""))

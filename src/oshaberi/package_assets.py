@@ -1,7 +1,7 @@
-"""The fonts and emoji pictures that other packages bring, checked by SHA-256 when first used.
+"""The fonts and emoji pictures of other packages, checked by SHA-256 when first used.
 
-A file that is not the one it should be is not used: a line of the log says so, and whoever asked
-gets an `AssetError`. docs/dependencies.md says where the files come from.
+A file with another content is not used: the log says so, and the caller gets an `AssetError`.
+docs/dependencies.md says where the files come from.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def emoji_names() -> frozenset[str]:
 
 @cache
 def _checked_font(package: str, name: str) -> Path | str:
-    """Return its path, or what is wrong with it. Checked once."""
+    """Return the path of a font, or what is wrong with it. Each font is checked once."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return f"{package} is not installed"
@@ -97,7 +97,7 @@ def _checked_font(package: str, name: str) -> Path | str:
 
 @cache
 def _checked_emoji(path: str) -> Path | str:
-    """Return its path, or what is wrong. Only listed files are checked, to bound the cache."""
+    """Return the path of an emoji picture, or what is wrong with it. Each is checked once."""
     place = Path(str(distribution(EMOJI_PACKAGE).locate_file(path)))
     return _checked(place, _unpacked(_emoji_hashes()[path]))
 

@@ -1,4 +1,4 @@
-"""Serves the files of a page: only those of its folder, with headers that let nothing else run."""
+"""Serves the files of a page: only those in its folder, with headers that let nothing else run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAFE_HEADERS = {
 
 
 def page_file(folder: Path, name: str) -> Path | None:
-    """Return the folder's file of this name, or None; also for a name that no file can have."""
+    """Return the folder's file of this name; None if there is none, or if the name is invalid."""
     try:
         path = (folder / name).resolve()
         ours = path.is_relative_to(folder) and path.suffix in KINDS and path.is_file()

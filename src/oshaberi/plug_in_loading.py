@@ -1,6 +1,6 @@
 """Loads plug-ins: functions of other packages, found by entry point.
 
-A plug-in that cannot be loaded is one line in the log, with its name. It never stops the bot.
+If a plug-in cannot be loaded, the log has one line with its name. It never stops the bot.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def load_plug_ins(group: str) -> dict[str, Callable[..., Any]]:
 
 
 def installed_entry_points(group: str) -> EntryPoints:
-    """Return what other packages offer. Many files are read for it, so only once for a path."""
+    """Return the entry points of all packages. It reads many files, so only once per path."""
     return _entry_points(group, tuple(sys.path))
 
 

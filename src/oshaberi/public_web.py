@@ -1,6 +1,6 @@
 """Fetches public URLs, with limits: never from a private network, every redirect checked.
 
-Use it for every URL that somebody else gave: it guards against addresses inside the network.
+Use it for every URL from outside: it does not connect to addresses inside your network.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CLOUD_INSIDES = frozenset({IPv4Address("168.63.129.16")})
 
 
 class FetchRefusedError(Exception):
-    """Why something is not fetched. The text is ours: no address, no header, no secret."""
+    """Why something is not fetched. The text is ours, and has no address, header or secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def is_public(address: Address) -> bool:
 
 
 def _embedded(address: IPv6Address) -> IPv4Address | None:
-    """Return the IPv4 address that an IPv6 one stands for."""
+    """Return the IPv4 address that is embedded in an IPv6 address."""
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFF_FFFF)
     return address.ipv4_mapped
@@ -71,7 +71,7 @@ async def resolve_host(host: str, port: int) -> list[Address]:
 
 
 class PublicWeb:
-    """Fetches URLs. `allowed` and `resolve` are there for tests and for closed networks."""
+    """Fetches URLs. `allowed` and `resolve` are for tests and closed networks."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class PublicWeb:
         raise FetchRefusedError("too many redirects")
 
     async def _pin(self, url: URL, pins: Any) -> None:
-        """Resolve the host once and connect only there, since the answer may change."""
+        """Resolve the host once and connect only to that address, since the answer may change."""
         host, port = url.host or "", url.port or 0
         try:
             addresses = await self._resolve(host, port)
@@ -186,7 +186,7 @@ def _pins() -> Any:
 
 
 def _parsed(url: str) -> URL:
-    """Parse with the parser that connects, so that both read the URL alike."""
+    """Parse a URL with the parser that is used to connect, so that both read it alike."""
     from yarl import URL
 
     try:

@@ -49,7 +49,7 @@ _SCHEMES = frozenset({"apikey", "basic", "bearer", "digest", "token"})
 
 
 def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of the environment variables whose names say that they are secret."""
+    """Return the values of environment variables whose names mean that they are secret."""
     return tuple(value for name, value in environ.items() if _SECRET_VARIABLE.search(name))
 
 
@@ -81,7 +81,7 @@ class SecretValues:
         self._known = sorted(long_enough, key=lambda one: (-len(one), one))
 
     def masked(self, text: str) -> str:
-        """Mask known secrets only: what looks like a secret may be what somebody asked for."""
+        """Mask known secrets only: what looks like one may be what somebody asked for."""
         for secret in self._known:
             text = text.replace(secret, MASK)
         return text

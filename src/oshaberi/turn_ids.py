@@ -1,4 +1,4 @@
-"""The ids of the turn that is under way, for every line that is logged meanwhile."""
+"""The ids of the running turn, for every line that is logged meanwhile."""
 
 from __future__ import annotations
 

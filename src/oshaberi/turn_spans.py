@@ -1,7 +1,7 @@
-"""The spans of the turn that is under way: what it does and for how long, for traces.
+"""The spans of the running turn: what it does and for how long, for traces.
 
-Whoever does a step of a turn wraps it: `with turn_span("context"): …`. If the turn is
-not traced, that only reads one variable.
+Code that does a step of a turn wraps it: `with turn_span("context"): …`. If the turn is not traced,
+that only reads one variable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SpanValues = Mapping[str, SpanValue]
 
 
 class TurnSpan(Protocol):
-    """A span that has begun. Never tell it what people or models wrote."""
+    """A span that has begun. Never add what people or models wrote."""
 
     def note(self, values: SpanValues) -> None:
         """Add attributes."""
@@ -75,11 +75,11 @@ def traced_turn(tracer: TurnTracer | None, ids: TurnIds, values: SpanValues) -> 
 
 
 def is_traced() -> bool:
-    """Tell whether the turn that is under way is recorded."""
+    """Tell whether the running turn is recorded."""
     return _TRACER.get() is not None
 
 
 def turn_span(name: str, values: SpanValues | None = None) -> AbstractContextManager[TurnSpan]:
-    """Return the span of one step of the turn that is under way."""
+    """Return the span of one step of the running turn."""
     tracer = _TRACER.get()
     return _NO_SPAN if tracer is None else tracer.span(name, values or {})

@@ -30,7 +30,7 @@ class DeadlockError(OshaberiError):
 
 
 class _Moment(float):
-    """A deadline with an order among equal ones, which asyncio's heap alone does not have."""
+    """A deadline with a number that orders equal ones, which asyncio's heap does not do."""
 
     order: int
 
@@ -107,7 +107,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._jobs -= 1
 
     async def idle(self) -> None:
-        """Return when nothing else can run at this instant, before the clock moves."""
+        """Wait until nothing else can run at this instant, before the clock moves."""
         future = self.create_future()
         self._idle.append(future)
         await future

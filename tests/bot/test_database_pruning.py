@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from oshaberi.bot.database_pruning import PRUNE_SECONDS, prune_regularly
+from oshaberi.bot.data_retention import PRUNE_SECONDS, prune_regularly
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.repositories.turn_repository import KEPT_PER_CHANNEL
 from oshaberi.storage.storage_errors import StorageAwayError

@@ -11,7 +11,7 @@ import yaml
 
 from oshaberi.bot.coordination.shard_keeper import HANDOVER_SECONDS
 from oshaberi.config import LoadedSettings, load
-from oshaberi.config.setting_declarations import DECLARED
+from oshaberi.config.all_settings import DECLARED
 from oshaberi.storage.secret_vault import VARIABLE as SECRET_KEY
 from oshaberi.turns.channel_turns import REACTION_SECONDS
 from oshaberi.turns.running.queue_runner import LAST_SECONDS

@@ -158,7 +158,7 @@ def test_a_stopped_answer_goes_on_when_it_is_asked_to() -> None:
         await harness.run("stop", user=MEMBER)
         await harness.channel_turns.idle()
         await said(harness, "One.", "Two")
-        assert await harness.run("continue", user=MEMBER) == "Going on."
+        assert await harness.run("continue", user=MEMBER) == "Continuing."
         await said(harness, "One.", "Two", "Three.")
         await harness.channel_turns.idle()
 
@@ -204,7 +204,7 @@ def test_the_menu_tells_anew_and_says_why() -> None:
         await said(harness, "First.", "Third.")
         await harness.channel_turns.idle()
         newest = harness.stage.world.history("general")[-1].id
-        assert await harness.choose("Continue from here", newest) == "Going on."
+        assert await harness.choose("Continue from here", newest) == "Continuing."
         await said(harness, "First.", "Third.", "Fourth.")
         await harness.channel_turns.idle()
 

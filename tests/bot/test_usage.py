@@ -46,7 +46,7 @@ def test_members_see_their_own() -> None:
             "- 98,766 of 100,000 tokens of yours, on the keys of whoever runs the bot",
             "- 0 of 5 requests of this channel, on the keys of whoever runs the bot",
         ]
-        assert lines[6].startswith("It begins anew <t:")
+        assert lines[6].startswith("It renews <t:")
 
     quotas = TurnConfig(
         quota_requests_per_user_day=50,

@@ -22,8 +22,8 @@ from click.testing import CliRunner
 from oshaberi.cli.command_group import COMMANDS, LazyGroup, app
 from oshaberi.cli.doctor_checks.discord_permissions import NEEDED, WANTED
 from oshaberi.config import DECLARED, Setting, load
+from oshaberi.config.all_settings import SECTIONS
 from oshaberi.config.server_keys import OPERATOR_KEYS
-from oshaberi.config.setting_declarations import SECTIONS
 from oshaberi.text.text_config import TextConfig
 from oshaberi.tools import mcp_servers
 from tests.cli.document_pages import DOCS, PAGES, ROOT, blocks, name_of, table, text_of, with_table

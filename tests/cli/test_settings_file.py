@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from oshaberi.config import DECLARED, LoadedSettings, Setting, load
-from oshaberi.config.setting_declarations import SECTIONS
+from oshaberi.config.all_settings import SECTIONS
 from tests.cli.document_pages import ROOT, text_of
 
 FILE = ROOT / "examples" / "oshaberi.toml"

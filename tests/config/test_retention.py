@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.config.setting_declarations import DECLARED
+from oshaberi.config.all_settings import DECLARED
 from oshaberi.storage.repositories import (
     daily_usage_repository,
     message_repository,

@@ -77,21 +77,18 @@ def test_a_queue_never_waits_longer_than_its_bound(pairs: list[tuple[int, int]])
 
 
 @pytest.mark.parametrize(
-    ("degree", "name", "delivery", "types", "humanises"),
+    ("degree", "name", "delivery", "types"),
     [
-        (0, "NONE", "aggregated", False, False),
-        (1, "LIGHT", "streaming", False, False),
-        (2, "MEDIUM", "streaming", True, False),
-        (3, "HEAVY", "streaming", True, True),
+        (0, "NONE", "aggregated", False),
+        (1, "LIGHT", "streaming", False),
+        (2, "MEDIUM", "streaming", True),
+        (3, "HEAVY", "streaming", True),
     ],
 )
-def test_the_table_of_degrees(
-    degree: int, name: str, delivery: str, types: bool, humanises: bool
-) -> None:
+def test_the_table_of_degrees(degree: int, name: str, delivery: str, types: bool) -> None:
     config = StreamConfig(text=TextConfig(humanizer_degree=degree))
     policy = policy_of(config)
-    assert (policy.name, policy.delivery) == (name, delivery)
-    assert (policy.types, policy.humanises) == (types, humanises)
+    assert (policy.name, policy.delivery, policy.types) == (name, delivery, types)
     assert paces(config) is types
     live = StreamConfig(text=TextConfig(humanizer_degree=degree), delivery="live")
     assert not paces(live)

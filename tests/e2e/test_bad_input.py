@@ -145,7 +145,7 @@ def test_a_refusal_that_nobody_could_foresee_does_not_become_a_storm() -> None:
         assert len([one for one in here.stage.requests if one.status == 403]) == 4
         here.stage.faults.clear()
         channel_changed(here.stage.state, here.stage.world.channel("general"))
-        assert await here.run("continue", user=OWNER) == "Going on."
+        assert await here.run("continue", user=OWNER) == "Continuing."
         await here.says("Here.")
 
     run_with_bot(scenario, *["Here."] * 9, follow_up_policy="queue")

@@ -27,7 +27,7 @@ from tests.e2e.bot_harness import (
 from tests.storage.database_servers import postgres_url
 from tests.storage.scenario_database import ask
 
-ALL = "That was all for today"
+ALL = "The limit for today is reached"
 MOST_READ = "1,000,000,000 tokens read, 1 written"
 SAID = (Say("Fine."), Count(900, 100))
 

@@ -48,7 +48,7 @@ def test_a_stop_while_the_bot_types() -> None:
         await here.stage.settled()
         assert here.said() == ["One."]
         assert len(here.stage.requests) == count
-        assert await here.run("continue", user=MEMBER) == "Going on."
+        assert await here.run("continue", user=MEMBER) == "Continuing."
         await here.wait_for(lambda: here.said()[:2] == ["One.", "Two."])
         assert len(here.model.requests) == 1
         await here.run("stop", user=MEMBER)
@@ -64,10 +64,10 @@ def test_continue_after_undelivered_text_sends_just_that() -> None:
         await here.run("stop", user=MEMBER)
         await here.idle()
         await here.run("config set", {"key": "humanizer_degree", "value": "1"})
-        assert await here.run("continue", user=MEMBER) == "Going on."
+        assert await here.run("continue", user=MEMBER) == "Continuing."
         await here.says("One.", "Two.", "Three.")
         assert len(here.model.requests) == 1
-        assert await here.run("continue", user=MEMBER) == "Going on."
+        assert await here.run("continue", user=MEMBER) == "Continuing."
         await here.says("One.", "Two.", "Three.", "Four.")
         assert here.asked().of("assistant") == ["One.\nTwo.\nThree."]
         assert "Go on exactly where your last message stopped" in here.asked().last
@@ -82,7 +82,7 @@ def test_continue_after_a_stop_asks_the_model_to_go_on() -> None:
         await here.run("stop", user=MEMBER)
         await here.says("One.", "Two")
         assert "Manage Messages" in await here.run("continue", user="kei")
-        assert await here.run("continue", user=MEMBER) == "Going on."
+        assert await here.run("continue", user=MEMBER) == "Continuing."
         await here.says("One.", "Two", "and three.")
         assert here.asked().of("assistant") == ["One.\nTwo"]
 
@@ -246,7 +246,7 @@ def test_in_a_direct_message_everything_can_be_taken_in_hand() -> None:
         await here.wait_for(lambda: here.said(place) == ["One."])
         assert await here.run("stop", user=MEMBER, channel=place) == "Stopped."
         await here.says("One.", "Two", channel=place)
-        assert await here.run("continue", user=MEMBER, channel=place) == "Going on."
+        assert await here.run("continue", user=MEMBER, channel=place) == "Continuing."
         await here.says("One.", "Two", "Three.", channel=place)
         assert await here.run("regenerate", user=MEMBER, channel=place) == "Answering again."
         (four,) = await here.says("Four.", channel=place)

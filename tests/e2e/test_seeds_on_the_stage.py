@@ -62,7 +62,7 @@ def test_a_stop_ends_at_a_clause_and_the_rest_is_kept() -> None:
         assert await here.run("stop", user=MEMBER) == "Stopped."
         await here.says("Well.", "I went home.")
         await answered(here, asked)
-        assert await here.run("continue", user=MEMBER) == "Going on."
+        assert await here.run("continue", user=MEMBER) == "Continuing."
         (*_, rest) = await here.says("Well.", "I went home.", "Then I made some")
         assert len(here.model.requests) == 1
         await whys(here, (asked, MENTION), (rest.id, "somebody asked to continue"))

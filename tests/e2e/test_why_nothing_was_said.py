@@ -207,7 +207,7 @@ def test_what_is_silent_after_an_answer_does_not_unsay_it() -> None:
         (hi,) = await here.says("Hi, vex.")
         await here.asked_times(2)
         await here.idle()
-        assert await here.run("continue", user=MEMBER) == "Going on."
+        assert await here.run("continue", user=MEMBER) == "Continuing."
         await here.asked_times(3)
         await here.says("Hi, vex.")
         await whys(here, (asked, MENTION), (hi.id, MENTION))

@@ -11,8 +11,8 @@ import pytest
 from oshaberi.bot.commands.command_answers import _told
 from oshaberi.bot.commands.command_context import CommandRefusedError
 from oshaberi.bot.commands.config_answers import setting_line
+from oshaberi.bot.commands.config_origins import ChannelSettings
 from oshaberi.bot.commands.personas.persona_input_checks import checked_name
-from oshaberi.bot.settings.channel_settings import ChannelSettings
 from oshaberi.chunks import ProviderError
 from oshaberi.config import (
     DECLARED,

@@ -31,7 +31,7 @@ SPEAKING = sorted(
         SOURCE / "delivery/posting/stream_notices.py",
         SOURCE / "turns/admission/admission_rules.py",
         SOURCE / "turns/running/turn_slot_wait.py",
-        SOURCE / "turns/post_turn/thought_log_embeds.py",
+        SOURCE / "turns/post_turn/thought_log.py",
         SOURCE / "turns/quotas/quota_notices.py",
         SOURCE / "turns/turn_control.py",
         SOURCE / "turns/turn_notices.py",
@@ -40,9 +40,9 @@ SPEAKING = sorted(
 """The modules whose texts people read."""
 ERRING = sorted(
     [
-        SOURCE / "bot/settings/channel_settings.py",
+        SOURCE / "bot/commands/config_origins.py",
         *SOURCE.glob("config/server_*.py"),
-        SOURCE / "config/setting_declarations.py",
+        SOURCE / "config/all_settings.py",
         SOURCE / "config/setting_errors.py",
         SOURCE / "config/settings_schema.py",
         SOURCE / "conversation/turn_config.py",

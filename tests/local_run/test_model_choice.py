@@ -89,7 +89,7 @@ def test_a_key_is_used_and_never_shown() -> None:
         ({"use": "openai-compatible", "model": "m", "base_url": "ftp://x"}, "http"),
         ({"use": "openai-compatible", "model": "m", "base_url": "http://x", "key": "a b"}, "key"),
         *(
-            ({"use": "openai-compatible", "model": "m", "base_url": url}, "is no address")
+            ({"use": "openai-compatible", "model": "m", "base_url": url}, "is not a valid URL")
             for url in (
                 *("http://", "http://[::1", "http://a\0b", "http://a b/", "http://x:99999999"),
                 *("http://\ud800", "http://" + "x" * 70_000),

@@ -65,7 +65,7 @@ def test_a_message_says_why_and_where_it_is_from(chat: ChatPage) -> None:
     turn = inspected(chat, "show me all your faces")
     chat.of(turn.message_with("This is sad.")).hover()
     toolbar = chat.page.get_by_role("toolbar")
-    toolbar.get_by_role("button", name="Why is it as it is?").click()
+    toolbar.get_by_role("button", name="Why this message?").click()
     item = chat.inspector.locator(".in-item.open")
     expect(item.locator(".in-why")).to_contain_text("newline")
     expect(item).to_contain_text("This is sad.")
@@ -168,7 +168,7 @@ def test_a_failed_stream_says_with_what_and_its_notice_leads_to_it(chat: ChatPag
     expect(chat.inspector.locator(".in-failure")).to_be_hidden()
     notice.hover()
     toolbar = chat.page.get_by_role("toolbar")
-    toolbar.get_by_role("button", name="Why is it as it is?").click()
+    toolbar.get_by_role("button", name="Why this message?").click()
     expect(chat.inspector.locator(".in-failure")).to_contain_text("overloaded")
     expect(chat.inspector.locator(".in-item", has_text="Notice: ")).to_be_visible()
 
@@ -183,7 +183,7 @@ def test_a_command_answer_has_no_why(chat: ChatPage) -> None:
     answer.locator(".only-you").hover()
     toolbar = answer.get_by_role("toolbar")
     expect(toolbar.get_by_role("button", name="Copy text")).to_be_visible()
-    expect(toolbar.get_by_role("button", name="Why is it as it is?")).to_have_count(0)
+    expect(toolbar.get_by_role("button", name="Why this message?")).to_have_count(0)
 
 
 def test_a_stream_is_shared_as_a_file(chat: ChatPage, tmp_path: Path) -> None:

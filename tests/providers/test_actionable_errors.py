@@ -64,7 +64,7 @@ def _missing(
 def test_a_missing_model_is_told_with_those_that_are_there(family: Family) -> None:
     problem = _missing(family, ["whisper", "gpt-nano-2", "gpt-5"])
     assert problem.type == "model_error"
-    told = "('gpt-nano' is not there; there are gpt-nano-2, gpt-5, whisper)"
+    told = "('gpt-nano' does not exist; available: gpt-nano-2, gpt-5, whisper)"
     assert problem.message.endswith(told)
 
 
@@ -105,7 +105,10 @@ def test_the_end_of_the_key_that_is_refused(family: Family) -> None:
 
 @pytest.mark.parametrize(
     ("is_known", "told"),
-    [(True, "('gpt-nano' is not there; there are gpt-5)"), (False, "('gpt-nano' is not there)")],
+    [
+        (True, "('gpt-nano' does not exist; available: gpt-5)"),
+        (False, "('gpt-nano' does not exist)"),
+    ],
 )
 def test_a_channel_sees_names_of_known_servers_only(is_known: bool, told: str) -> None:
     problem = _missing(LISTING[0], ["gpt-5"], is_known_server=is_known)

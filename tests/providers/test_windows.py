@@ -15,9 +15,9 @@ from oshaberi.providers import PRESETS, Request, connect, said
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
 from oshaberi.providers.local_context_windows import LocalWindow
+from oshaberi.providers.request.context_window import known_window
 from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.history_trimming import estimate
-from oshaberi.providers.request.known_window import known_window
 from oshaberi.providers.request.request_preparation import counter_of
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import Count, Say, Step

@@ -17,7 +17,7 @@ from oshaberi.chunks import ToolCall
 from oshaberi.errors import ConfigError
 from oshaberi.providers.request.context_items import ToolResult
 from oshaberi.tools import Tool, ToolBox, ToolContext, ToolFailedError, tool
-from oshaberi.tools.toolbox import MOST_CALLS
+from oshaberi.tools.tool_calls import MOST_CALLS
 from oshaberi.virtual_time import run_virtual
 from tests.tools.fake_tool_context import MIKA, REN, context
 

@@ -132,7 +132,7 @@ def test_keys_rest_as_long_as_the_provider_says() -> None:
 def test_if_everything_rests_the_shortest_rest_is_broken() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
-        assert harness.turn_channel.embeds == ["The model is asked too often right now"]
+        assert harness.turn_channel.embeds == ["The model's rate limit is reached"]
         harness.models.asked.clear()
         await harness.answer()
         assert harness.models.asked == [("m", "k2")]

@@ -90,7 +90,7 @@ def test_a_429_on_every_key_moves_on_to_the_next_model() -> None:
         await ask(channel_turns, turn_channel)
         assert [len(server.requests) for server in servers] == [2, 0]
         assert turn_channel.contents == []
-        assert turn_channel.embeds == ["The model is asked too often right now"]
+        assert turn_channel.embeds == ["The model's rate limit is reached"]
 
     async def moved(
         channel_turns: ChannelTurns, turn_channel: FakeTurnChannel, servers: list[ModelServer]

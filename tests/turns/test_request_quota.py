@@ -35,7 +35,7 @@ from tests.turns.turn_harness import (
 
 DAY = EPOCH.date()
 RENEWS = int(datetime(2026, 12, 2, tzinfo=UTC).timestamp())
-TOLD = "That was all for today"
+TOLD = "The limit for today is reached"
 ALICES = UsageAccount("server", SERVER, "user", ALICE.id)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oshaberi.chunks import ThoughtPart
 from oshaberi.stream.thought_collector import ThoughtLog
 from oshaberi.text.text_measure import utf16_len
-from oshaberi.turns.post_turn.thought_log_embeds import MOST_EMBEDS, thought_embeds
+from oshaberi.turns.post_turn.thought_log import MOST_EMBEDS, thought_embeds
 from oshaberi.turns.shown_reasoning import MARK, is_shown_thought, shown_thoughts
 
 NASTY = st.lists(

@@ -1,4 +1,4 @@
-"""The parts of the bot that work on what people write and ask for."""
+"""The parts of the bot that its client, its commands and the status page use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BotContext:
     channel_turns: ChannelTurns
     services: TurnServices
     settings: Callable[[], LoadedSettings]
-    """The operator's, as they are now."""
+    """Returns the operator's settings as they are now."""
 
     def personas_changed(self, server_id: int) -> None:
         """Empty the persona cache of a server, so that the next turn reads it again."""

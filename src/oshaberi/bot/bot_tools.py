@@ -1,4 +1,4 @@
-"""The tools of a bot: built in, the operator's own modules, MCP servers."""
+"""Opens the tools of a bot: built-in tools, the operator's own modules, MCP servers."""
 
 from __future__ import annotations
 

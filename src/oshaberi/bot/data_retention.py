@@ -1,7 +1,8 @@
-"""Deletes what is too old, and the data of servers and channels that are gone.
+"""Deletes data that is too old or too much, and the data of deleted servers and channels.
 
-It runs every hour. Each process looks after the servers of its own shards. It does no harm if two
-of them delete the same rows.
+Once a minute it prunes the database: the oldest turns and memories of a channel, and what has
+expired. Once an hour `DataRetention` deletes what is older than the operator promised. Each process
+does this for the servers of its own shards. It does no harm if two processes delete the same rows.
 """
 
 from __future__ import annotations
@@ -18,15 +19,17 @@ from oshaberi.storage.personal_data.table_ownership import DataSubject
 
 log = logging.getLogger(__name__)
 
+PRUNE_SECONDS = 60.0
 EVERY_S = 3600.0
 OPT_OUTS_EVERY_S = 30.0
 
 Servers = Callable[[], Collection[int]]
-"""The ids of the servers that the bot is in."""
+"""Returns the ids of the servers that the bot is in."""
 IsOurs = Callable[[int], bool]
-"""Whether this process would know it if the bot were in that server."""
+"""Tells whether this process serves the shard of a server, and so would know if the bot were in
+it."""
 IsGone = Callable[[int, int], Awaitable[bool]]
-"""Whether a channel of a server was deleted: the server's id, the channel's id."""
+"""Tells whether a channel was deleted; takes the server's id and the channel's id."""
 
 
 async def never_gone(_server_id: int, _channel_id: int) -> bool:
@@ -53,7 +56,7 @@ class DataRetention:
         self._is_gone = is_gone
 
     async def run(self) -> None:
-        """Delete again and again until cancelled. If the database is down, try the next time."""
+        """Delete again and again until cancelled. Skips a round if the database is down."""
         next_pass_s = 0.0
         loop = asyncio.get_running_loop()
         while True:
@@ -115,3 +118,13 @@ class DataRetention:
                 days,
                 sum(gone.values()),
             )
+
+
+async def prune_regularly(db: Database) -> None:
+    """Prune again and again. Never returns by itself."""
+    while True:
+        await asyncio.sleep(PRUNE_SECONDS)
+        try:
+            await db.prune()
+        except StorageError as error:
+            log.warning("the database could not be tidied up: %s", error)

@@ -1,7 +1,7 @@
-"""Assigns models and keys that older versions stored in direct messages to the bot's owner.
+"""Gives the bot's owner the models and keys that older versions stored in direct messages.
 
-Older versions did not note whose direct messages they were, and used the keys for everybody. If a
-team owns the bot, the owner is unknown: they stay unused, and a line in the log says so.
+Older versions did not store whose direct messages they were, and used the keys for everybody. If a
+team owns the bot, the owner is unknown: the keys stay unused, and a line in the log says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What operators see over HTTP: health, metrics and the status page. Off without `health_port`."""
+"""Serves health, metrics and the status page over HTTP. Off without `health_port`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OperatorSigns:
-    """What a process knows about itself."""
+    """What a process reports about itself."""
 
     bot_metrics: BotMetrics
     model_health: ModelHealth
     warnings: RecentWarnings
     unready: Check
-    """Why no new question is taken now."""
+    """Returns why the bot takes no new questions now."""
 
 
 @asynccontextmanager

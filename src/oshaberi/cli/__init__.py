@@ -1,7 +1,7 @@
-"""The `oshaberi` command. Each of the `commands` is a file of its own, imported when it is called.
+"""The `oshaberi` command. Each of the `commands` is a file of its own, imported when it is used.
 
-`command_group` finds the command, `exit_status` says how it ends. Commands share their options
-(`config_file_option`, `set_option`), their input (`text_input`) and what they print
+`command_group` finds the command, `exit_status` chooses its exit status. Commands share their
+options (`config_file_option`, `set_option`), their input (`text_input`) and what they print
 (`progress_line`, `replay_transcript`, `engine_build`). `doctor_checks` are those of `doctor`.
 """
 
@@ -17,7 +17,7 @@ INTERRUPTED = 130
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run a command line; returns its exit status."""
+    """Run a command line. Return its exit status."""
     try:
         from oshaberi.cli.command_group import run
 

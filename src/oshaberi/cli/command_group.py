@@ -23,7 +23,7 @@ from oshaberi.cli.exit_status import BAD_INPUT, BROKEN_PIPE, INTERNAL_ERROR, sta
 
 DEBUG = "--debug"
 COMPLETE = "_OSHABERI_COMPLETE"
-"""The variable with which a shell asks what could come next."""
+"""The variable in which a shell asks for completions."""
 
 COMMANDS = {
     "run": "Run the bot: on Discord with a token, on the local stage without.",
@@ -191,10 +191,10 @@ def _near(word: str) -> str:
 
 
 def _write_anything() -> None:
-    """Let the output carry any character.
+    """Allow any character in the output.
 
-    Pipes get UTF-8 whatever the locale; a terminal gets escapes for what it cannot show. Output
-    to a closed stream is dropped.
+    Pipes get UTF-8 whatever the locale; a terminal gets escapes for what it cannot show. Output to
+    a closed stream is dropped.
     """
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
@@ -209,7 +209,7 @@ def _nowhere() -> TextIO:
 
 
 def _leave_pipe() -> None:
-    """Point stdout at the null device, because Python flushes once more and the reader has gone."""
+    """Point stdout at the null device: Python flushes it once more, but the reader has closed."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -23,7 +23,7 @@ config_option = click.option(
 
 
 def settings_of(config_file: Path | None) -> LoadedSettings:
-    """Load the settings of this process. Raises a ConfigError of one line."""
+    """Load the settings of this process. Raises a one-line ConfigError."""
     from oshaberi.config import load
 
     return load(config_file, os.environ)

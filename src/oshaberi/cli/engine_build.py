@@ -1,4 +1,4 @@
-"""Says whether the text engine that runs is compiled or pure Python."""
+"""Tells whether the text engine that runs is compiled or pure Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ENGINE = "oshaberi.text.text_engine"
 
 
 def is_compiled() -> bool:
-    """Looks where the engine would be loaded from, without loading it."""
+    """Check where the engine would be loaded from, without loading it."""
     spec = find_spec(ENGINE)
     origin = (spec.origin if spec else None) or ""
     return origin.endswith(tuple(EXTENSION_SUFFIXES))

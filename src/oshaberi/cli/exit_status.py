@@ -1,7 +1,7 @@
-"""Exit statuses, and which of them an error becomes (see docs/decisions/0014).
+"""Exit statuses, and which error leads to which (see docs/decisions/0014).
 
-`run` is started by service managers, which decide by its status whether to start it again. The
-other commands are typed: for them bad input is always 2.
+Service managers start `run`, and decide by its status whether to start it again. People type the
+other commands: for them bad input is always 2.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from oshaberi.errors import OshaberiError, TemporaryError
 BAD_INPUT = 2
 INTERNAL_ERROR = 70
 TEMPORARY = 75
-"""EX_TEMPFAIL: it may pass by itself."""
+"""EX_TEMPFAIL: the problem may go away by itself."""
 CONFIGURATION = 78
-"""EX_CONFIG: it stays until somebody changes something."""
+"""EX_CONFIG: the problem stays until somebody changes something."""
 BROKEN_PIPE = 141
 
 SERVICE = "run"

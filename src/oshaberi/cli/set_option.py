@@ -52,7 +52,7 @@ def _parsed(assignment: str) -> tuple[str, Any]:
     if key not in known:
         from difflib import get_close_matches
 
-        from oshaberi.config.setting_declarations import DECLARED
+        from oshaberi.config.all_settings import DECLARED
 
         if key in DECLARED:
             raise ConfigError(f"--set {key}: only settings of the text can be used here")
@@ -63,7 +63,7 @@ def _parsed(assignment: str) -> tuple[str, Any]:
 
 
 def _value(setting: Field[Any], value: str) -> Any:
-    """Parse a value. Unreadable ones stay text: the setting's own check says what is allowed."""
+    """Parse a value. What cannot be parsed stays a text: the setting's own check reports it."""
     if "what" in setting.metadata:
         return read(setting.metadata, value)
     return _from_json(setting.name, value)

@@ -1,4 +1,4 @@
-"""Reads text from a file, a pipe or the keyboard, in pieces as it comes."""
+"""Reads text from a file, a pipe or the keyboard, in pieces as it arrives."""
 
 from __future__ import annotations
 

@@ -4,16 +4,16 @@
     stored = await db.servers.settings(server_id)
     here = effective(settings, *stored.layers(path.ids))
 
-- Declared: `process_config` and its `toml_tables` (the others stand beside what they are for);
-  `setting_declarations` has all of them, `renamed_settings` the old names.
+- Declared: `process_config` and its `toml_tables` (other settings are declared in the packages that
+  use them); `all_settings` collects all of them, `renamed_settings` has the old names.
 - Read: `settings_loading`, by `settings_schema` and `value_parsing`; `setting_errors` says what is
   wrong. The result is `loaded_settings`; `hot_reload` reads the file again when it changes.
-- By admins: `server_keys` says what they may change, `server_limits` how far, `inherited_settings`
-  what then applies.
+- Changed by admins: `server_keys` says which settings, `server_limits` how far,
+  `inherited_settings` decides which value applies.
 - Shown: `settings_redaction` masks what is secret; `secrets_in_settings` finds the secrets in URLs
   and headers.
 
-Importing this loads neither pydantic nor anything else of weight.
+Importing this package imports neither pydantic nor other large modules.
 """
 
 from __future__ import annotations
@@ -22,17 +22,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from oshaberi.config.all_settings import DECLARED, Setting
     from oshaberi.config.hot_reload import Reloader
-    from oshaberi.config.inherited_settings import (
-        EffectiveSettings,
-        check_together,
-        effective,
-        parse_server_value,
-    )
+    from oshaberi.config.inherited_settings import EffectiveSettings, check_together, effective
     from oshaberi.config.loaded_settings import LoadedSettings
     from oshaberi.config.process_config import ProcessConfig
-    from oshaberi.config.server_keys import SERVER_KEYS
-    from oshaberi.config.setting_declarations import DECLARED, Setting
+    from oshaberi.config.server_keys import SERVER_KEYS, parse_server_value
     from oshaberi.config.settings_loading import load
     from oshaberi.config.toml_tables import McpServerEntry, ModelEntry, PersonaEntry
 
@@ -54,18 +49,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "setting_declarations": ("DECLARED", "Setting"),
+    "all_settings": ("DECLARED", "Setting"),
     "settings_loading": ("load",),
     "process_config": ("ProcessConfig",),
     "toml_tables": ("McpServerEntry", "ModelEntry", "PersonaEntry"),
     "hot_reload": ("Reloader",),
-    "server_keys": ("SERVER_KEYS",),
-    "inherited_settings": (
-        "EffectiveSettings",
-        "check_together",
-        "effective",
-        "parse_server_value",
-    ),
+    "server_keys": ("SERVER_KEYS", "parse_server_value"),
+    "inherited_settings": ("EffectiveSettings", "check_together", "effective"),
     "loaded_settings": ("LoadedSettings",),
 }
 

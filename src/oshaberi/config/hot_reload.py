@@ -1,4 +1,4 @@
-"""Hot reload: looks at the settings file now and then, and hands on what changed in it."""
+"""Hot reload: checks the settings file now and then, and reports what changed in it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from oshaberi.config.all_settings import DECLARED
 from oshaberi.config.loaded_settings import LoadedSettings
 from oshaberi.config.process_config import ProcessConfig
-from oshaberi.config.setting_declarations import DECLARED
 from oshaberi.config.settings_loading import load, load_from
 from oshaberi.errors import ConfigError
 
@@ -23,14 +23,15 @@ WITHOUT_RESTART = frozenset(
     | {"retention_turns_days", "retention_facts_days", "retention_usage_days"}
     | {"retention_left_servers_days"}
 )
-"""Those of `ProcessConfig` that a running bot takes up; its other settings need a restart."""
+"""The settings of `ProcessConfig` that a running bot applies; its other settings need a restart."""
 Fingerprint = tuple[int, int, int] | None
 
 
 class Reloader:
-    """Watches the settings file. `current` has the settings that apply now; a setting that needs a
+    """Watches the settings file.
 
-    restart keeps its value from the start.
+    `current` has the settings that apply now; a setting that needs a restart keeps the value that
+    it had at the start.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Reloader:
             self.check()
 
     def check(self) -> LoadedSettings | None:
-        """Look at the file once. Return the new settings if it changed and is valid."""
+        """Check the file once. Return the new settings if it changed and is valid."""
         seen = _fingerprint(self.current.file)
         if seen == self._seen:
             return None
@@ -82,7 +83,7 @@ class Reloader:
 
 
 def _written(settings: LoadedSettings, environ: Mapping[str, str]) -> LoadedSettings:
-    """Return what the file and the environment say, without what came from the command line."""
+    """Return what the file and the environment say, without values from the command line."""
     if settings.file is None:
         return settings
     try:
@@ -96,7 +97,7 @@ def _needs_restart(key: str) -> bool:
 
 
 def _with_old(new: LoadedSettings, old: LoadedSettings) -> LoadedSettings:
-    """Return the new settings with the old values (and their origins) where a restart is needed."""
+    """Return the new settings; those that need a restart keep their old values and origins."""
     staying = [one.name for one in fields(ProcessConfig) if _needs_restart(one.name)]
     origins = {key: place for key, place in new.origins.items() if key not in staying}
     origins |= {key: old.origins[key] for key in staying if key in old.origins}

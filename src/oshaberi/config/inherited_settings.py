@@ -1,7 +1,7 @@
 """Decides which settings apply in a channel: the nearest value counts.
 
-An admin can set a value for a thread, a channel, a category or the server; else the operator's
-applies. Values that admins type are parsed here too.
+An admin can set a value for a thread, a channel, a category or the server; otherwise the operator's
+applies.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from oshaberi.config.all_settings import within
 from oshaberi.config.loaded_settings import LoadedSettings
 from oshaberi.config.renamed_settings import with_new_names
 from oshaberi.config.server_keys import SERVER_KEYS, is_quota
 from oshaberi.config.server_limits import limited
-from oshaberi.config.setting_declarations import DECLARED, within
-from oshaberi.config.setting_errors import no_such_setting
-from oshaberi.config.value_parsing import read
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.errors import ConfigError, Sentence
+from oshaberi.errors import ConfigError
 from oshaberi.text.text_config import TextConfig
 
 log = logging.getLogger(__name__)
@@ -59,7 +57,7 @@ def inherited(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _drop(layers: list[dict[str, Any]], key: str) -> None:
-    """Drop the nearest value of a setting; everything if none has one."""
+    """Drop the nearest value of a setting; if no layer has one, drop everything."""
     for layer in layers:
         if key in layer:
             del layer[key]
@@ -68,30 +66,17 @@ def _drop(layers: list[dict[str, Any]], key: str) -> None:
 
 
 def check_together(settings: LoadedSettings, *layers: Mapping[str, Any]) -> None:
-    """Raise if values that are valid alone contradict each other; `layers` as in `effective`.
+    """Raise if values that are each valid contradict each other; `layers` as in `effective`.
 
-    Call it before storing a change.
+    Call it before you store a change.
     """
     _combined(settings, inherited(*map(_known, layers)))
 
 
 def origin(layers: Sequence[Mapping[str, Any]], key: str) -> int | None:
-    """Return the number of the layer that a value comes from, or None: it is the operator's."""
+    """Return the number of the layer that has a value; None if it is the operator's."""
     names = [with_new_names(layer) for layer in layers]
     return next((number for number, layer in enumerate(names) if key in layer), None)
-
-
-def parse_server_value(key: str, text: str) -> Any:
-    """Parse and check what an admin typed for a setting. A ConfigError says what is allowed."""
-    if key not in SERVER_KEYS:
-        if key in DECLARED:
-            raise ConfigError(Sentence("{name}: is set by whoever runs the bot", name=key))
-        raise ConfigError(no_such_setting(key, SERVER_KEYS))
-    from oshaberi.config.settings_schema import checked
-
-    value = checked(SERVER_KEYS[key], read(SERVER_KEYS[key].about, text))
-    # As it comes back from where it is stored.
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _known(server_config: Mapping[str, Any]) -> dict[str, Any]:

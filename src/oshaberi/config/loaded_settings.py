@@ -1,4 +1,4 @@
-"""The settings of a running program, checked, with where each of them came from."""
+"""The settings of a running program, checked, with the origin of each."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from oshaberi.config.all_settings import DECLARED
 from oshaberi.config.process_config import ProcessConfig
 from oshaberi.config.secrets_in_settings import secrets_in_header, secrets_in_url
-from oshaberi.config.setting_declarations import DECLARED
 from oshaberi.config.settings_redaction import KnownSecrets, masked
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig
@@ -29,9 +29,9 @@ class LoadedSettings(ProcessConfig):
     stream: StreamConfig = field(default_factory=StreamConfig)
     turn: TurnConfig = field(default_factory=TurnConfig)
     origins: Mapping[str, str] = field(default_factory=dict)
-    """Of each key that is not at its default: the file or the variable it was set in."""
+    """For each key that is not at its default: the file or the variable that set it."""
     file: Path | None = None
-    """The file that was looked for, whether it is there or not."""
+    """The path of the settings file, whether it exists or not."""
 
     def value(self, key: str) -> Any:
         """Return the value of any setting by its name."""
@@ -46,7 +46,7 @@ class LoadedSettings(ProcessConfig):
     def shown(self, key: str, environ: Mapping[str, str] | None = None) -> Any:
         """Return the value as JSON.
 
-        Every secret is masked, also where another setting repeats it.
+        Every secret is masked, even where another setting repeats it.
         """
         setting = DECLARED[key]
         value = masked(setting, self.value(key))
@@ -55,7 +55,7 @@ class LoadedSettings(ProcessConfig):
         return KnownSecrets(self.secrets(environ or {})).hidden(value)
 
     def shown_all(self, environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-        """Return every setting by its name: its `value` as `shown`, and `from` where it comes."""
+        """Return every setting by its name: its `value` as in `shown`, and its origin as `from`."""
         known = KnownSecrets(self.secrets(environ))
         return {
             key: {"value": self.shown(key, environ), "from": known.hidden(self.origin(key))}

@@ -1,4 +1,4 @@
-"""The settings of the process: where it keeps things, how it is reached, what it connects to."""
+"""The settings of the process: where it stores data, its addresses, what it connects to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _here() -> Path:
 
 
 def _text(what: str, **about: Any) -> Any:
-    """Declare an optional text. If it may hold a secret, `repr` leaves it out."""
+    """Declare an optional text. If it may contain a secret, `repr` leaves it out."""
     hidden = about.keys() & {"secret", "url"}
     return field(default=None, repr=not hidden, metadata={"text": True, "what": what, **about})
 
@@ -47,7 +47,7 @@ def _table(what: str, allowed: str) -> Mapping[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class ProcessConfig:
-    """The settings of the running program, not of one answer."""
+    """The settings of the running program, as opposed to those of one answer."""
 
     discord_token: str | None = _text(
         "the bot's token; without one the bot runs on the local stage", secret=True

@@ -1,7 +1,7 @@
 """Settings that had another name in an earlier release.
 
-Users of an old name are told the new one. Values that a server's admins stored under the old name
-still apply. A test compares the settings of each release with this table.
+If you use an old name, an error tells you the new one. Values that a server's admins stored under
+an old name still apply. A test compares the settings of each release with this table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds the secrets inside the values of settings: in a URL, in a header."""
+"""Finds the secrets inside the values of settings: in a URL or in a header."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The operator's bounds on what a server's admins may change: refused when set, cut when read.
+"""The operator's limits for what a server's admins may set: checked when set and when read.
 
-A number has an upper bound: the operator's `server_limits`, else the `server_high` of its
-declaration, else its range. Whoever the operator does not answer, no admin makes the bot answer.
+A number has an upper limit: the operator's `server_limits`, else the `server_high` of its
+declaration, else its range. If the operator does not let the bot answer somebody, no admin can.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from oshaberi.config.all_settings import DECLARED, Setting
 from oshaberi.config.loaded_settings import LoadedSettings
 from oshaberi.config.server_keys import SERVER_KEYS, is_quota
-from oshaberi.config.setting_declarations import DECLARED, Setting
 from oshaberi.config.setting_errors import no_such_setting
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.text.text_config import not_allowed
@@ -114,7 +114,7 @@ def _cut_list(settings: LoadedSettings, key: str, value: Sequence[Any]) -> Seque
 
 
 def _allows_some(settings: LoadedSettings, key: str) -> bool:
-    """Tell whether the operator allows only some. Users and roles are one list of people."""
+    """Tell whether the operator allows only some people. Users and roles are one list."""
     together = ALLOWING_PEOPLE if key in ALLOWING_PEOPLE else (key,)
     return key in ALLOWING and any(settings.value(one) for one in together)
 

@@ -1,11 +1,11 @@
-"""What pydantic found wrong, in our words: the key, the value and what is allowed."""
+"""Describes what pydantic found wrong, in our words: the key, the value and what is allowed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from oshaberi.config.setting_declarations import DECLARED, near
+from oshaberi.config.all_settings import DECLARED, near
 from oshaberi.config.settings_redaction import masked, plain
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.secret_redaction import MASK
@@ -25,7 +25,7 @@ _WORDS = {
 class SettingMistakesError(ConfigError):
     """The settings have mistakes.
 
-    The message shows the first and counts the rest; `lines` has all.
+    The message shows the first mistake and counts the others; `lines` has all.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from oshaberi.config.all_settings import DECLARED, near, within
 from oshaberi.config.loaded_settings import LoadedSettings
 from oshaberi.config.process_config import ProcessConfig, data_home
 from oshaberi.config.renamed_settings import RENAMED
 from oshaberi.config.server_limits import check_limit_table
-from oshaberi.config.setting_declarations import DECLARED, near, within
 from oshaberi.config.toml_tables import ModelEntry
 from oshaberi.config.value_parsing import read
 from oshaberi.conversation.turn_config import TurnConfig
@@ -71,7 +71,7 @@ def _read_file(path: Path, required: bool) -> dict[str, Any]:
 
 
 def _named(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return, by setting, the environment variable and its text.
+    """Return the environment variable and its text for each setting.
 
     Empty variables count as not set.
     """
@@ -150,7 +150,7 @@ def _settings(values: dict[str, Any], origins: Mapping[str, str], path: Path) ->
 
 
 def _check_providers(models: Sequence[ModelEntry]) -> None:
-    """Check the providers now rather than at the first answer."""
+    """Check the providers now, so that a mistake does not show only at the first answer."""
     if not models:
         return
     from oshaberi.providers.adapter_registry import families, unknown

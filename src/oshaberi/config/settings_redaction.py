@@ -1,7 +1,7 @@
-"""Settings as they may be shown: secrets masked, nothing in them that JSON cannot say.
+"""Settings as they may be shown: secrets masked, and only what JSON can express.
 
-A secret may be repeated in another value: a token in a URL's path, a password in a prompt, in the
-spelling of a URL or in base64. `KnownSecrets` masks it there, too.
+A secret may be repeated in another value: a token in a URL's path, a password in a prompt,
+URL-encoded or in base64. `KnownSecrets` masks it there, too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus, urlsplit
 
-from oshaberi.config.setting_declarations import Setting
+from oshaberi.config.all_settings import Setting
 from oshaberi.secret_redaction import MASK, SHORTEST_SECRET, SecretValues, redact
 
 _SECRET_KEYS = frozenset({"api_keys", "env", "headers"})
@@ -72,7 +72,7 @@ def masked_url(text: str) -> str:
 class KnownSecrets:
     """Masks known secrets. `hidden(value)` returns a JSON value in which none can be read.
 
-    A short one (`env = { DEBUG = "1" }`) is masked in its place only.
+    A short one (`env = { DEBUG = "1" }`) is masked only in its own setting.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:

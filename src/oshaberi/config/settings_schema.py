@@ -1,4 +1,4 @@
-"""The declarations as a model of pydantic-settings: it merges the sources and checks the values."""
+"""The declarations as a pydantic-settings model, which merges the sources and checks the values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, cre
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from oshaberi.config.setting_declarations import DECLARED, Setting
+from oshaberi.config.all_settings import DECLARED, Setting
 from oshaberi.config.setting_errors import complaint
 from oshaberi.errors import ConfigError
 
@@ -29,7 +29,8 @@ _KINDS: Mapping[str, Any] = {
     "name": Annotated[str, StringConstraints(strict=True, strip_whitespace=True)],
 }
 _GIVEN: ContextVar[tuple[Mapping[str, Any], ...]] = ContextVar("settings_given")
-"""What is merged at the moment. A model for each time would take a tenth of a second to build."""
+"""The sources that are being merged. Building a model for each merge would take a tenth of a
+second."""
 
 
 class GivenSource(PydanticBaseSettingsSource):

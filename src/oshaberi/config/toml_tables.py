@@ -70,12 +70,12 @@ class ModelEntry:
             raise ValueError(str(wrong)) from None
 
     def all_params(self) -> dict[str, Any]:
-        """Return `params` with the options that stand beside it."""
+        """Return `params` together with the options that are written beside it."""
         own = {name: getattr(self, name) for name in _MODEL_OPTIONS}
         return {**self.params, **{name: one for name, one in own.items() if one is not None}}
 
     def keys(self, environ: Mapping[str, str]) -> tuple[str, ...]:
-        """Return its API keys: from the entry, the variable it names, or the usual one."""
+        """Return its API keys: from the entry, the variable that it names, or the usual one."""
         if self.api_keys:
             return self.api_keys
         key = environ.get(self.variable or "", "").strip()
@@ -83,7 +83,7 @@ class ModelEntry:
 
     @property
     def variable(self) -> str | None:
-        """Return the variable that has its key. The usual key is sent only to the usual server."""
+        """Return the variable of the key. The usual key is sent only to the usual server."""
         from oshaberi.providers.provider_presets import PRESETS
 
         preset = PRESETS.get(self.provider)

@@ -1,6 +1,7 @@
-"""A value from text (a variable, a slash command, --set), as the setting's declaration reads it.
+"""Parses a value from text (a variable, a slash command, --set) as its setting declares.
 
-What cannot be read stays a text: whoever checks it says what is allowed.
+What cannot be parsed stays a text: `settings_schema` refuses it, `setting_errors` says what is
+allowed.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def _whole(text: str) -> int | str:
 
 
 def _items(text: str, parts: list[str], convert: Any) -> Any:
-    """Parse a JSON list, or items between commas. Items with commas or line breaks need JSON."""
+    """Parse a JSON list, or comma-separated items. Items with commas or line breaks need JSON."""
     if text.startswith("["):
         with suppress(ValueError):
             return json.loads(text)

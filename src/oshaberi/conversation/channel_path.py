@@ -1,4 +1,4 @@
-"""Where a channel is in its server: the places whose settings it inherits."""
+"""The path of a channel in its server: the places whose settings it inherits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values a turn works with: people, messages, attached files.
+"""The values that a turn works with: people, messages, attached files.
 
 Values only. The bot makes them from Discord's objects; tests make them by hand.
 """
@@ -13,7 +13,7 @@ from oshaberi.conversation.channel_path import ChannelPath
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A user. `name` is what the channel shows; `handles` are the other names they go by."""
+    """A user. `name` is what the channel shows; `handles` are their other names."""
 
     id: int
     name: str
@@ -23,7 +23,7 @@ class Person:
     can_manage_server: bool = False
     can_manage_messages: bool = False
     username: str = ""
-    """The account's own name, which nobody else has; empty for a webhook, which has none."""
+    """The name of the account, which is unique; empty for a webhook, which has none."""
     can_read_history: bool = True
     """Whether they may read what was written in the channel before they came."""
     can_add_reactions: bool = True
@@ -35,7 +35,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class AttachedFile:
-    """A file that came with a message."""
+    """A file that is attached to a message."""
 
     name: str
     url: str
@@ -48,8 +48,8 @@ class AttachedFile:
 class ChannelMessage:
     """A message of the channel, whoever wrote it.
 
-    `by_us` is true for the bot's own messages and for those of its webhooks; `shown_as` is then
-    the name it carried.
+    `by_us` is true for messages of the bot and of its webhooks; `shown_as` is then the name under
+    which it was shown.
     """
 
     id: int
@@ -61,14 +61,14 @@ class ChannelMessage:
     files: tuple[AttachedFile, ...] = ()
     reply_to: int | None = None
     embeds: tuple[str, ...] = ()
-    """The text of embeds that are not notices of ours."""
+    """The text of embeds, except the bot's own notices."""
     mentions: tuple[Person, ...] = ()
     """The people that the text mentions as `@name`, without the bot."""
 
 
 @dataclass(frozen=True, slots=True)
 class IncomingMessage:
-    """A message that may ask for an answer."""
+    """A message that may get an answer."""
 
     said: ChannelMessage
     channel_id: int
@@ -80,13 +80,14 @@ class IncomingMessage:
     replied: ChannelMessage | None = None
     """The message it replies to, if it could be found."""
     can_answer: bool = True
-    """Whether we may write there at all."""
+    """Whether the bot may write in the channel at all."""
     mentions_others: bool = False
     """Whether it mentions another user, a role or everybody."""
     copied_id: int | None = None
-    """The message of a person that this one, of a proxy bot, is the copy of."""
+    """The person's message that this one, of a proxy bot, copies."""
     webhook: Person | None = None
-    """The webhook that sent the copy. Of another bot than a proxy it counts as the author."""
+    """The webhook that sent the copy. If it does not belong to a proxy bot, it counts as the
+    author."""
     category_id: int | None = None
     is_age_restricted: bool = False
     """Whether Discord marks the channel, or the thread's channel, as age-restricted."""
@@ -97,7 +98,7 @@ class IncomingMessage:
 
     @property
     def is_addressed(self) -> bool:
-        """Tell whether it mentions us or replies to us."""
+        """Tell whether a message mentions the bot or replies to it."""
         return self.mentions_us or (self.replied is not None and self.replied.by_us)
 
     @property
@@ -110,7 +111,7 @@ class IncomingMessage:
 
     @property
     def is_for_others(self) -> bool:
-        """Tell whether it mentions or replies to somebody else: neither us nor its author."""
+        """Tell whether a message mentions or replies to others than the bot and its author."""
         if self.mentions_others or self.said.reply_to is None:
             return self.mentions_others
         replied = self.replied
@@ -119,7 +120,7 @@ class IncomingMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChannelInfo:
-    """What surrounds a turn, as it is when the turn begins."""
+    """The channel of a turn, as it is when the turn begins."""
 
     server_name: str = ""
     channel_name: str = ""
@@ -129,4 +130,4 @@ class ChannelInfo:
     """The people of the conversation."""
     emojis: tuple[str, ...] = ()
     history: tuple[ChannelMessage, ...] = field(default=(), repr=False)
-    """Oldest first, without the message that is answered."""
+    """The history, oldest first, without the message that is answered."""

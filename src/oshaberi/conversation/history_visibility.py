@@ -1,7 +1,7 @@
-"""Tells what of a channel's history a member could have read by themselves. Pure.
+"""Tells which part of a channel's history a member may read. Pure.
 
-Who has no permission to read the history of a channel sees what is written while they are there:
-their own messages and what we answered to them.
+Somebody without permission to read a channel's history sees only what is written while they are
+there: their own messages and the bot's answers to them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Said = TypeVar("Said", ChannelMessage, Exchange)
 
 
 def said_since(said: Iterable[Said], since: datetime | None) -> tuple[Said, ...]:
-    """Return the messages since that moment; without one, all of them."""
+    """Return the messages since this time; with None, all of them."""
     if since is None:
         return tuple(said)
     return tuple(one for one in said if _is_since(one, since))
@@ -30,9 +30,9 @@ def _is_since(one: ChannelMessage | Exchange, since: datetime) -> bool:
 def visible_history(
     history: Iterable[ChannelMessage], asker: Person, user_id: int
 ) -> tuple[ChannelMessage, ...]:
-    """Return what someone without Read Message History may see.
+    """Return what somebody without Read Message History may see.
 
-    These are their own messages, and ours until somebody else speaks.
+    These are their own messages, and the bot's until somebody else speaks.
     """
     if asker.can_read_history:
         return tuple(history)
@@ -48,5 +48,5 @@ def visible_history(
 def visible_exchanges(
     exchanges: Iterable[Exchange], asker: Person, user_id: int
 ) -> tuple[Exchange, ...]:
-    """Return the exchanges of the channel's short-term memory that this person started."""
+    """Return the exchanges in the channel's short-term memory that this person started."""
     return tuple(one for one in exchanges if asker.can_read_history or one.user_id == user_id)

@@ -1,7 +1,7 @@
-"""Tells whether two names look alike, and whether a name is made to look like something else.
+"""Tells whether two names look alike, and whether a name imitates another.
 
-Pure. By Unicode's own data, and a table of the letters of other alphabets that look like Latin or
-kana. Two names with one skeleton are taken for each other; it is better to say so too often.
+Pure. It uses Unicode's own data, and a table of letters of other alphabets that look like Latin or
+kana. Names with the same skeleton count as alike, rather too often than too rarely.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ import unicodedata
 from functools import lru_cache
 
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Characters that show nothing, although Unicode counts them as letters or signs."""
+"""Characters that are invisible, although Unicode counts them as letters or signs."""
 _JOINERS = frozenset("\u200c\u200d")
 _LETTERS = frozenset({"Lu", "Ll", "Lt", "Lo"})
 _SIGN_FOR_LETTER = re.compile(r"[A-Za-z][\u2200-\u22ff\u25a0-\u25ff\u2b00-\u2bff][A-Za-z]")
 """A mathematical sign, a shape or an arrow in the middle of a Latin word."""
 _HIDDEN_KINDS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 _ALPHABETS = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "LISU", "COPTIC"})
-"""Those whose letters look alike: a word that uses one of them uses no other alphabet."""
+"""Alphabets whose letters look alike: a word with letters of one of them must not mix in
+another."""
 _BESIDE_LATIN = frozenset(
     {"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"}
 )
-"""Scripts that stand in one word with Latin letters, as in ミカchan."""
+"""Scripts that may be in one word with Latin letters, as in ミカchan."""
 _LATIN_NAME = re.compile(
     r"(?:LATIN|NEGATIVE|REGIONAL|SQUARED|TORTOISE).* (?:LETTER|SMALL CAPITAL|DOTLESS|SCRIPT)"
     r" ([A-Z])(?: .*)?"

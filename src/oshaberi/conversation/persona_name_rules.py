@@ -21,7 +21,7 @@ _REFUSED_SIGNS: Final = {
 
 
 def name_problem(name: str, limit: int = MAX_UNITS) -> Sentence | None:
-    """Return why a name cannot be used, or None: Discord refuses it, or a label cannot have it."""
+    """Return why a name cannot be used (Discord refuses it, or a label cannot have it), or None."""
     if not has_visible(name):
         return Sentence("it is empty")
     if utf16_len(name) > limit:
@@ -37,7 +37,7 @@ def name_problem(name: str, limit: int = MAX_UNITS) -> Sentence | None:
 
 
 def _refused_word(name: str) -> Sentence:
-    """Return why Discord refuses the name as it is."""
+    """Return why Discord refuses the name."""
     bare = "".join(sign for sign in name.casefold() if sign.isprintable())
     for word in REFUSED_WORDS:
         if word in bare:

@@ -1,7 +1,7 @@
 """Writes messages down for a model: `Name: text`, one speaker per line.
 
-Pure. Nobody can pass for somebody else: names are made single lines without colons, a name that
-looks like another is told with its account, and further lines of a message are indented.
+Pure. Nobody can pose as somebody else: names become single lines without colons, a name that looks
+like another is shown with the account name, and further lines of a message are indented.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_EMBED = 600
 NOBODY = "somebody"
 
 ROLES = ("System", "Assistant", "Developer")
-"""What models take for the name of somebody who may give orders."""
+"""Names that models take for somebody who may give orders."""
 
 _UNSAFE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029"
@@ -52,7 +52,7 @@ def shortened(text: str, most: int = MOST_QUOTED) -> str:
 
 
 def line(name: str, text: str, about: str = "") -> str:
-    """Return one message as a transcript line. `about` goes in brackets behind the name."""
+    """Return one message as a transcript line. `about` goes in brackets after the name."""
     return f"{name}{f' ({about})' if about else ''}: {indented(text)}"
 
 
@@ -74,7 +74,7 @@ def words_of(said: ChannelMessage) -> str:
 
 
 def reserved_names(personas: Sequence[PersonaRecord], bot_name: str) -> tuple[str, ...]:
-    """Return the names that no member may carry without their account name beside it."""
+    """Return the names that no member may have without their account name beside it."""
     ours = (name for persona in personas for name in (persona.name, *persona.aliases))
     return tuple(filter(str.strip, (*ours, bot_name, *ROLES)))
 
@@ -99,7 +99,7 @@ class TranscriptNames:
         return self._labels.get(_key(person)) or plain_name(person.name)
 
     def in_text(self, said: ChannelMessage) -> ChannelMessage:
-        """Return the message with mentioned people under the same names as everywhere else."""
+        """Return a message's text, with mentioned people under their transcript names."""
         text = said.text
         for person in said.mentions:
             if (label := self.of(person)) != person.name:

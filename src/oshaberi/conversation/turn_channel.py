@@ -11,7 +11,7 @@ from oshaberi.delivery.sink import Embed, Sink, WebhookFace
 
 
 class TurnChannel(Protocol):
-    """What a turn needs of one channel, thread or direct message."""
+    """What a turn needs from one channel, thread or direct message."""
 
     @property
     def channel_id(self) -> int: ...
@@ -46,7 +46,7 @@ class TurnChannel(Protocol):
         """Return one message of this channel, or None if there is none with this id."""
 
     async def react(self, message_id: int, emoji: str) -> bool:
-        """Add a reaction and tell whether it is there. A refusal is not an error."""
+        """Add a reaction, and return whether it was added. A refusal is not an error."""
 
     async def unreact(self, message_id: int, emoji: str) -> None: ...
 

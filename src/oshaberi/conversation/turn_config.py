@@ -38,7 +38,7 @@ def quota(what: str, whose: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class TurnConfig:
-    """Who is answered, with how much context, and what surrounds the answer."""
+    """Who is answered, with how much context, and what comes with the answer."""
 
     follow_up_policy: str = choice(
         "interrupt",

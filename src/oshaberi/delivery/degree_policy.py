@@ -1,9 +1,13 @@
-"""The table of what each degree means for delivery (spec 00, degrees)."""
+"""The table of what each degree means for delivery: sent at the end or at once, typed or not.
+
+What a degree means for the text is decided there: `text.messages.message_packing` collects it at
+degree 0, `text.messages.humanize` words it casually at degree 3.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import Sentence
@@ -16,14 +20,13 @@ class DegreePolicy:
     name: str
     delivery: Literal["aggregated", "streaming"]
     types: bool
-    humanises: bool
 
 
-POLICIES = (
-    DegreePolicy("NONE", "aggregated", types=False, humanises=False),
-    DegreePolicy("LIGHT", "streaming", types=False, humanises=False),
-    DegreePolicy("MEDIUM", "streaming", types=True, humanises=False),
-    DegreePolicy("HEAVY", "streaming", types=True, humanises=True),
+POLICIES: Final = (
+    DegreePolicy("NONE", "aggregated", types=False),
+    DegreePolicy("LIGHT", "streaming", types=False),
+    DegreePolicy("MEDIUM", "streaming", types=True),
+    DegreePolicy("HEAVY", "streaming", types=True),
 )
 
 

@@ -5,13 +5,13 @@
     sink = state.sink(message.channel, answering=message)
     result = await stream_to_sink(provider, request, config, context, sink)
 
-An answer may ping the author of that message and whom it mentions, and roles that they may mention;
-hand in a `MentionPolicy` as `mentions` for more people.
+An answer may ping the author of that message, the users it mentions, and roles that the author may
+mention; pass a `MentionPolicy` as `mentions` to allow more people.
 
-Make the client with `http_trace=RequestTrace()`: then a send that still waits for a rate limit can
-be withdrawn, none returns late, discord.py repeats no request behind the sender's back, and every
-refusal is counted: near Discord's ban for invalid requests the client slows down (`BanGuard`). The
-global limit of requests in a second is kept too (`RequestBudget`).
+Make the client with `http_trace=RequestTrace()`. Then a send that still waits for a rate limit can
+be withdrawn, no send returns late, and discord.py repeats no request on its own. Every refusal is
+counted, and the client slows down before Discord bans it for invalid requests (`BanGuard`). It also
+keeps the global limit of requests per second (`RequestBudget`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checks whether a message arrived, by gateway event or channel history.
 
-Matched by nonce where there is one (history has none), else by sender, text and file names.
+It matches by nonce if there is one (a history has none), else by sender, text and file names.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def looks_like(seen: SeenArrival, post: Post) -> bool:
 
 
 class Arrivals:
-    """The newest messages the gateway reported, for the channels that were last active."""
+    """The newest messages that the gateway reported, for the most recently active channels."""
 
     def __init__(self) -> None:
         self._channels: OrderedDict[int, deque[SeenArrival]] = OrderedDict()
@@ -108,7 +108,7 @@ class Arrivals:
 
 
 class Claims:
-    """Which received message belongs to which post, so that equal texts are not confused."""
+    """Notes which received message belongs to which post, so that equal texts are not confused."""
 
     def __init__(self) -> None:
         self._nonces: OrderedDict[int, str] = OrderedDict()

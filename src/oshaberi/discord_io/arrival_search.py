@@ -1,4 +1,4 @@
-"""Looks for a message whose outcome is unknown: among the gateway's events, then in the history."""
+"""Looks for a message whose outcome is unknown: in the gateway's events, then in the history."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ PAGE = 100
 MOST_PAGES = 5
 CLOCK_SLACK = timedelta(seconds=60)
 ID_SLACK = 5000 << 22
-"""Five seconds in ids: two of Discord's machines need not agree which of two messages is newer."""
+"""Five seconds in ids: two of Discord's machines may disagree about which of two messages is
+newer."""
 
 
 class ArrivalSearch:
-    """The search in one channel. It knows the newest message before each first attempt."""
+    """The search in one channel. It notes the newest message before each first attempt."""
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class ArrivalSearch:
         return min(found, default=None)
 
     def _start_of(self, post: Post, since: float) -> int:
-        """Return the id to search from: known before the first attempt, else by our clock."""
+        """Return the id to search from: noted before the first attempt, else by our clock."""
         known = self._before.get(post.nonce)
         if known:
             return known - ID_SLACK
@@ -68,7 +69,7 @@ class ArrivalSearch:
     def _candidates(
         self, seen: Iterable[SeenArrival], post: Post, since: float
     ) -> list[SeenArrival]:
-        """Return our messages since the first attempt that belong to no other post."""
+        """Return the bot's messages since the first attempt that belong to no other post."""
         start, author, claims = self._start_of(post, since), self._author(), self._shared.claims
         ours = (one for one in seen if one.id > start and author.wrote(one, post))
         return [one for one in ours if claims.free_for(one.id, post.nonce)]

@@ -1,4 +1,4 @@
-"""The ids of a channel: where messages go, where its webhook is, what its links look like."""
+"""The ids of a channel: where messages go, where its webhook is, how links to it are built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the sinks of one client, and owns what they share: it passes events on and closes it."""
+"""Makes the sinks of one client, and owns what they share."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class ClientState:
 
     @property
     def allows_reactions(self) -> bool:
-        """Tell whether there are requests to spare for reactions."""
+        """Tell whether the client may spend requests on reactions now."""
         return self.guard.allows_courtesies and self.budget.allows(RequestRank.REACTION)
 
     def try_again(self, channel_ids: Iterable[int]) -> None:
@@ -94,7 +94,7 @@ class ClientState:
             self._shared.typing.try_again(channel_id)
 
     async def on_message(self, message: discord.Message) -> None:
-        """Note a message of ours. Call this for every message: it proves that ours arrived."""
+        """Note a message of the bot, which proves its arrival. Call this for every message."""
         me = self._shared.client.user
         if message.webhook_id is not None or (me is not None and message.author.id == me.id):
             self._shared.arrivals.note(message)

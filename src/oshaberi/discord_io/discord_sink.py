@@ -1,4 +1,4 @@
-"""A Discord channel, thread or DM as a sink: one request per call, every failure named."""
+"""A Discord channel, thread or DM as a sink: one request per call, typed errors."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class DiscordSink:
             self._shared.claims.claim(message_id, nonce)
 
     def leave_out(self, message_ids: Iterable[int]) -> None:
-        """Exclude messages from the arrival check, because they are known to be others."""
+        """Exclude messages from the arrival check, because they are known to be other messages."""
         for message_id in message_ids:
             self._shared.claims.claim(message_id, SOMETHING_ELSE)
 
@@ -126,7 +126,7 @@ class DiscordSink:
             await self._shared.line.call(request, wire)
 
     async def typing(self, ms: int | None) -> None:
-        """Show the typing indicator for so long; for None, until it is kept alive again."""
+        """Show the typing indicator for so long; None means until it is renewed."""
         if ms != 0:
             seconds = KEEP_ALIVE_SECONDS if ms is None else ms / 1000
             await self._shared.typing.show(self._address.channel_id, seconds)
@@ -215,12 +215,12 @@ class DiscordSink:
         return Sent(message_id, self._address.link(message_id), post.via)
 
     def newest_id(self) -> int:
-        """Return the newest known message id before an attempt, by Discord's clock."""
+        """Return the id of the newest known message before an attempt, by Discord's clock."""
         return max(self._newest, getattr(self._channel, "last_message_id", None) or 0)
 
 
 def _view(post: Post) -> discord.ui.View | None:
-    """The button that belongs under a message, if one does."""
+    """Return the button that belongs under a message, or None."""
     if shows_table(post):
         return table_view()
     return retry_view() if offers_retry(post) else None

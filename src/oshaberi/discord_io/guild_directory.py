@@ -19,7 +19,7 @@ def emojis_of(guild: discord.Guild | None) -> tuple[str, ...]:
 def known_people(
     people: Iterable[discord.Member | discord.User], me: discord.abc.User | None = None
 ) -> tuple[Known, ...]:
-    """Return the people of a conversation, each once, without the bot."""
+    """Return the people of a conversation, without duplicates and without the bot."""
     found: dict[int, Known] = {}
     for person in people:
         if me is None or person.id != me.id:
@@ -28,7 +28,7 @@ def known_people(
 
 
 def bot_name(channel: discord.abc.MessageableChannel, client: discord.Client) -> str | None:
-    """Return the name that the bot's own messages have in this channel."""
+    """Return the name that the bot's own messages show in this channel."""
     guild = getattr(channel, "guild", None)
     me = client.user if guild is None else guild.me or client.user
     return None if me is None else me.display_name

@@ -1,4 +1,4 @@
-"""A button that never expires: after a restart the bot still knows it, by its id alone."""
+"""A button that never expires: after a restart the bot still recognises it by its id."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Interaction = discord.Interaction[Any]
 
 
 def lasting_button(label: str, custom_id: str) -> Button:
-    """Return the button, with its label in the language of the moment."""
+    """Return the button, with its label in the current language."""
     return Button(label=translated(label), custom_id=custom_id)
 
 
 def lasting_view(label: str, custom_id: str) -> discord.ui.View:
-    """Return the button as the only part of a view."""
+    """Return a view that contains only the button."""
     return discord.ui.View(timeout=None).add_item(lasting_button(label, custom_id))
 
 

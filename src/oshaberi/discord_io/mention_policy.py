@@ -1,6 +1,6 @@
 """Decides whom the messages of one answer may ping (spec 07).
 
-Allowed are people of the conversation, and roles that everybody or the asking member may mention;
+They may ping people of the conversation, and roles that everybody or the asking member may mention;
 never `@everyone`, `@here` or the author of the message that is replied to.
 """
 

@@ -1,6 +1,6 @@
-"""Deletes our messages: in bulk where that is allowed, else one by one.
+"""Deletes the bot's messages: in bulk where that is allowed, else one by one.
 
-A webhook's message is deleted with the webhook's own token, so that no permission is needed.
+It deletes a webhook's message with the webhook's own token, so that no permission is needed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ log = logging.getLogger(__name__)
 
 BULK = 100
 BULK_AGE = timedelta(days=13, hours=23)
-"""Discord refuses a whole batch for one message of two weeks (50034)."""
+"""Discord refuses a whole batch if one message in it is two weeks old (50034)."""
 REASON = "the answer was taken back"
 
 
 class MessageRemoval:
-    """Deletes our messages in one channel, thread or DM."""
+    """Deletes the bot's messages in one channel, thread or DM."""
 
     def __init__(self, shared: SharedSinkState, channel: discord.abc.MessageableChannel) -> None:
         self._shared = shared
@@ -68,7 +68,7 @@ class MessageRemoval:
         return {number: _id(sent_by.get(number)) for number in there}
 
     async def _in_bulk(self, ids: Sequence[int]) -> list[int]:
-        """Delete in bulk what may be. Return the ids that must be deleted one by one."""
+        """Delete in bulk what Discord allows. Return the ids that must be deleted one by one."""
         oldest = discord.utils.time_snowflake(discord.utils.utcnow() - BULK_AGE)
         young = [number for number in ids if number > oldest]
         rest = [number for number in ids if number <= oldest]

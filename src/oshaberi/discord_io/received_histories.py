@@ -1,8 +1,8 @@
 """Keeps the histories of channels up to date with the gateway's events, so that each is read once.
 
-A history is kept from the moment it was read. It is forgotten whenever a message could have been
-missed: a lost session, a server that was away, permissions that changed. Threads are not kept: a
-bot that is not in a thread need not hear of its messages.
+A history is kept from the moment it was read. It is dropped whenever a message could have been
+missed: after a lost session, an unavailable server, or changed permissions. Threads are not kept: a
+bot that is not in a thread may not get its messages.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from contextlib import contextmanager
 import discord
 
 MOST_MESSAGES = 10_000
-"""How many messages of all channels are kept, those of the channels used last. Until a channel is
-read again there may be twice as many, some 30 MB."""
+"""How many messages are kept in all channels together; the most recently used channels keep theirs.
+Until a channel is read again there may be twice as many, some 30 MB."""
 LONGEST_SECONDS = 3600.0
 """How long a history is kept. Then it is read again: links to files are valid for a day only."""
 KEPT_KINDS = (discord.TextChannel, discord.VoiceChannel, discord.StageChannel, discord.DMChannel)
 
 IsLive = Callable[[int], bool]
-"""Whether the events of a server (0: direct messages) arrive, as far as anybody knows."""
+"""Tells whether the events of a server (0: direct messages) arrive, as far as that is known."""
 
 
 def never_live(_guild_id: int) -> bool:
-    """A client that does not pass its events on: no history is kept."""
+    """Return False, for a client that does not pass its events on: no history is kept."""
     return False
 
 
@@ -37,9 +37,9 @@ class ReceivedHistory:
         self.guild_id = guild_id
         self.began_s = began_s
         self.is_kept = False
-        """False while it is being read."""
+        """False while the history is being read."""
         self.is_spoilt = False
-        """It changed while it was being read: nobody knows which of both is newer."""
+        """The channel changed while it was being read, so the result may be outdated."""
         self._messages: dict[int, discord.Message] = {}
         self._has_beginning = False
         self._depth = 0
@@ -54,7 +54,7 @@ class ReceivedHistory:
         self._messages[message.id] = message
 
     def complete(self, read: Iterable[discord.Message], limit: int) -> None:
-        """Add what was read to what has been received meanwhile."""
+        """Add the messages that were read to those that were received meanwhile."""
         older = {message.id: message for message in read}
         self._has_beginning = len(older) < limit
         self._messages = older | self._messages
@@ -70,14 +70,14 @@ class ReceivedHistory:
             self._messages.pop(message_id, None)
 
     def trim(self) -> None:
-        """Drop the oldest messages, as soon as there are twice as many as anybody reads."""
+        """Drop the oldest messages when there are twice as many as a reading asked for."""
         if len(self._messages) >= 2 * self._depth:
             newest = sorted(self._messages)[-self._depth :]
             self._messages = {message_id: self._messages[message_id] for message_id in newest}
             self._has_beginning = False
 
     def newest(self, before: int | None, limit: int) -> list[discord.Message] | None:
-        """Return the newest messages, newest first; None if it does not go back so far."""
+        """Return the newest messages, newest first; None if the history does not go back so far."""
         older = (one for one in self._messages if before is None or one < before)
         ids = sorted(older, reverse=True)
         if len(ids) < limit and not self._has_beginning:
@@ -95,9 +95,9 @@ class ReceivedHistories:
         self._shard_of = shard_of
         self._histories: OrderedDict[int, ReceivedHistory] = OrderedDict()
         self._sent: dict[int, set[int]] = {}
-        """Messages of ours that were sent and have not been received yet."""
+        """Messages of the bot that were sent and have not been received yet."""
         self._lost: set[int] = set()
-        """Shards that are not connected: if they resume, what was missed comes first."""
+        """Shards that are not connected. If they resume, Discord first sends what they missed."""
         self._handlers: dict[str, Callable[..., None]] = {
             "message": self._came,
             "raw_message_edit": self._edited,
@@ -145,7 +145,7 @@ class ReceivedHistories:
     def reading(
         self, channel: discord.abc.MessageableChannel, before: int | None, limit: int
     ) -> Iterator[Callable[[list[discord.Message]], None]]:
-        """Keep a history that is read in this block: call the function with what was read."""
+        """Keep the history that you read in this block: call the function with its messages."""
         guild = getattr(channel, "guild", None)
         history = ReceivedHistory(0 if guild is None else guild.id, _now_s())
         may_keep = before is None and isinstance(channel, KEPT_KINDS)
@@ -164,21 +164,21 @@ class ReceivedHistories:
             self._make_room()
 
     def note_sent(self, channel_id: int, message_id: int) -> None:
-        """A message of ours was sent. Until it is received, the history lacks it."""
+        """Note that a message of the bot was sent. Until it is received, the history lacks it."""
         history = self._histories.get(channel_id)
         if history is not None and message_id not in history:
             self._sent.setdefault(channel_id, set()).add(message_id)
 
     @contextmanager
     def changing(self, channel_id: int) -> Iterator[None]:
-        """Change or delete a message of ours in this block. Its event may come much later."""
+        """Change or delete a message of the bot in this block. Its event may come much later."""
         try:
             yield
         finally:
             self.forget(channel_id)
 
     def forget(self, channel_id: int) -> None:
-        """Read this channel again, because it may have changed without an event."""
+        """Drop the history of a channel, because it may have changed without an event."""
         history = self._histories.pop(channel_id, None)
         self._sent.pop(channel_id, None)
         if history is not None:
@@ -227,7 +227,7 @@ class ReceivedHistories:
         self._forget_all(lambda history: history.guild_id == guild.id)
 
     def _connected(self, shard_id: int) -> None:
-        """A new session: nobody tells what happened before it."""
+        """Drop a shard's histories: a new session does not report what was missed."""
         self._lost.discard(shard_id)
         self._forget_all(lambda history: self._shard_of(history.guild_id) == shard_id)
 

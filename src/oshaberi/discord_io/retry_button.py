@@ -1,4 +1,7 @@
-"""The button under the notice of a failed answer that asks for it once more. It never expires."""
+"""The button under the notice of a failed answer that asks for the answer again.
+
+It never expires.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sink is given of its client: request sender, webhooks, arrivals, circuit breaker.
+"""What the sinks of one client share: request sender, webhooks, arrivals, circuit breaker.
 
 `client_state` makes it, once per client.
 """

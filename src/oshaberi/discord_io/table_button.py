@@ -1,7 +1,7 @@
 """The button under a table's picture that shows its Markdown. It never expires.
 
-The source is remembered by message id; after a restart it is read out of the picture itself
-(png_text.py), and if even that is gone the alt text still says what the table says.
+The source is remembered by message id. After a restart it is read from the picture itself
+(png_text.py), and if the picture is gone too, the alt text still has the content of the table.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""The inspector: why a stream became these messages.
+"""The inspector: shows why a stream became these messages.
 
-`trace` (`stream_trace`) tells the story of a recorded stream, `replayed` what it becomes at
-another degree. `engine_recorder` runs the engine again; `hold_times`, `raw_stream_positions`,
-`message_origins` and `text_location` find what became of which stretch; `message_reasons`,
-`decision_steps` and `decision_words` say it in sentences.
+`trace` (`stream_trace`) describes a recorded stream, `replayed` what it becomes at another degree.
+`engine_recorder` runs the engine again; `hold_times`, `raw_stream_positions`, `message_origins` and
+`text_location` find which text became which message; `message_reasons`, `decision_steps` and
+`decision_words` explain it in sentences.
 
 `StreamLog` (`stream_log`, `logged_stream`) keeps the streams of a running bot, `recorded_sends`
-finds what really left. `inspector_api` is the inspector's part of the control API.
+finds what was really sent. `inspector_api` is the inspector's part of the control API.
 """
 
 from __future__ import annotations

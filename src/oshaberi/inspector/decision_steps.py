@@ -56,7 +56,7 @@ class _Teller:
         self._segments: list[ExplainedStep] = []
 
     def tell_what_waited(self) -> None:
-        """Note that a segment without a message shares one with a later segment."""
+        """Note that a segment without its own message shares one with a later segment."""
         for step in self._segments:
             if not step.notes:
                 step.notes.append(SHARES_A_MESSAGE)
@@ -128,7 +128,7 @@ class _Teller:
             self._note(ORPHANS["waits"])
 
     def _withhold(self, decision: Decision) -> None:
-        """Note withheld text, unless the rule that removed it has already told."""
+        """Note withheld text, unless the rule that removed it is already noted."""
         told = decision.why not in WITHHELD or decision.why in self._explained
         if not told:
             self._note(f"{quoted(decision.before)} {WITHHELD[decision.why]}.")

@@ -1,4 +1,7 @@
-"""The wording for each kind of decision, as tables."""
+"""The wording for each kind of decision, as tables.
+
+`decision_steps` chooses from them for `explain`, `message_reasons` for the inspector.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +114,7 @@ ENDS = {
     "stop": "The rest of the text, when the answer was stopped",
     "final": "Ended where the text ends",
 }
-"""Where a message ends, for the inspector."""
+"""Why a message ends where it does, for the inspector."""
 KEPT_BACK = {
     "modifier": "The label only says who speaks",
     "own_name": "The persona's own name at the start of a line",

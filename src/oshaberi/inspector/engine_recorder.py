@@ -1,7 +1,7 @@
 """Runs a text engine and records every decision and event, in order, with its time.
 
-It is fed character by character. That changes nothing (L2), and gives each decision its exact
-position.
+It feeds the engine character by character. That does not change the messages (L2), and gives each
+decision its exact position.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Entry = Decision | Event
 
 @dataclass(frozen=True, slots=True)
 class FedText:
-    """One piece of text that the engine was given, and when."""
+    """One piece of text that the engine was fed, and when."""
 
     text: str
     at: float
@@ -29,7 +29,7 @@ def _never() -> float:
 
 
 class EngineRecorder:
-    """Replaces the engine of a stream and records it. `times` are those of the entries."""
+    """Records a stream in place of its engine. `times` are those of the entries."""
 
     def __init__(
         self, config: TextConfig, carried: Carry | None, now: Callable[[], float] = _never

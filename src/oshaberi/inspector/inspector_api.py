@@ -39,7 +39,7 @@ def attach(log: StreamLog, stage: Stage) -> Callable[[], None]:
 def extensions(
     log: StreamLog, requests: Callable[[], Sequence[RequestRecord]] = tuple
 ) -> dict[str, ControlExtension]:
-    """`requests` are those of the stage that the bot sends to."""
+    """Return the actions. `requests` is the request log of the stage that the bot uses."""
     inspector = _Inspector(log, requests)
     return {
         "streams": ControlExtension(read=inspector.streams),
@@ -74,7 +74,7 @@ class _Inspector:
         }
 
     def _sends(self, kept: LoggedStream) -> list[Json]:
-        """Return the sends as they were recorded. The trace beside them comes from a replay."""
+        """Return the sends as they were recorded. The trace, in contrast, comes from a replay."""
         channel = number_in(kept.channel)
         if channel is None:
             return []
@@ -83,7 +83,7 @@ class _Inspector:
         return [send.as_json() for send in found]
 
     async def open_file(self, said: Json) -> Json:
-        """`scene`: a stream that was saved as a file, here or elsewhere."""
+        """Open a saved stream: `scene` is its document, from this or another machine."""
         scene = said.get("scene")
         if not isinstance(scene, dict):
             raise StageError("`scene` must be an object: a stream that was saved as a file")
@@ -94,7 +94,7 @@ class _Inspector:
         return self._log.scene(self._find(asked))
 
     async def replay(self, said: Json) -> Json:
-        """`id` (or `scene`) and `degree`: the messages that the same stream becomes."""
+        """Return the messages that a stream (`id` or `scene`) becomes at this `degree`."""
         degree = said.get("degree")
         if degree not in (0, 1, 2, 3) or isinstance(degree, bool):
             raise StageError("`degree` must be 0, 1, 2 or 3")
@@ -135,7 +135,7 @@ async def _in_thread(make: Callable[..., Any], *args: object) -> Any:
 
 
 def _at_this_moment(told: Json) -> Json:
-    """Adjust the trace of a running stream: text that its scene dropped only waits."""
+    """Adjust the trace of a running stream: text that its scene dropped is only waiting."""
     told["steps"] = told["steps"][:-1]
     for one in told["lost"]:
         if one["fate"] == NOW:
@@ -145,7 +145,7 @@ def _at_this_moment(told: Json) -> Json:
 
 
 def opened_summary(told: Json) -> Json:
-    """The head of a stream that came from a file: it has no messages in this chat."""
+    """Return the summary of a stream from a file: it has no messages in this chat."""
     return {
         "id": f"file {told['name']}",
         "name": told["name"],

@@ -18,7 +18,7 @@ from oshaberi.stream.stream_result import StreamResult
 MOST_CHUNKS = 50_000
 PREVIEW = 100
 NOW = "follow_up"
-"""The step that ends the scene of a running stream: it drops what has not left at this moment."""
+"""The step that ends the scene of a running stream: it drops what has not been sent by now."""
 
 Json = dict[str, Any]
 
@@ -48,7 +48,8 @@ class LoggedStream:
     """The notices of the whole response. A failure notice comes after the end of the stream."""
     waits: list[LimitWait] = field(default_factory=list, repr=False)
     turn: int = 0
-    """Streams of one response have the same number: tools, other keys and other models."""
+    """The number of the response, which all its streams share: those of tools, other keys and other
+    models."""
     error: str = ""
     packed: bytes = field(default=b"", repr=False)
 
@@ -89,7 +90,7 @@ class LoggedStream:
             self.said += content[:PREVIEW]
 
     def end(self, now_s: float, result: StreamResult | None, masker: SecretMasker) -> None:
-        """End the stream: turn what was heard into a scene and release the turn."""
+        """End the stream: turn the recorded chunks into a scene, and release the turn."""
         self.ended_s = now_s
         if result is not None:
             self.status, self.stop_reason = result.status, result.stop_reason
@@ -154,7 +155,7 @@ class LoggedStream:
 
 
 def _told(data: object) -> str:
-    """Return the error that ended a stream in words; empty if none did."""
+    """Describe the error that ended a stream; empty if none did."""
     if isinstance(data, ProviderError):
         return f"{data.type.replace('_', ' ')}: {data.message}" if data.message else data.type
     return str(data) if isinstance(data, Exception) else ""

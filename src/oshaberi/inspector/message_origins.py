@@ -1,4 +1,4 @@
-"""Finds which stretch of the visible text each message in the channel was made of."""
+"""Finds from which stretch of the visible text each message in the channel was made."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class MessageOrigins:
         return made
 
     def _siblings(self, events: Sequence[Message | Table]) -> int:
-        """Return how many messages its stretch of text became."""
+        """Return how many messages this stretch of text became."""
         if len(events) != 1:
             return 1
         mine = events[0].segment
@@ -153,7 +153,7 @@ class MessageOrigins:
         return (f"{reason_to_cut(cut)}." for cut in self._decisions("cut", spans))
 
     def lost(self) -> list[Json]:
-        """Return the text that was to be sent and was not. `is_open`: its line was unfinished."""
+        """Return unsent text that should have been sent. `is_open`: its line was unfinished."""
         return [
             {
                 "text": line.text,

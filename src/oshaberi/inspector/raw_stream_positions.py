@@ -1,6 +1,6 @@
 """Maps positions in the visible text (V) back to the raw stream.
 
-Runs the engine's own intake, prefill and capture once more, and notes which characters pass.
+It runs the engine's own intake, prefill and capture once more, and notes which characters pass.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_engine import prefill_of
 
 NOWHERE = -1
-"""The place of a character that did not arrive: a prefill, a space at a seam."""
+"""The position of a character that is not in the raw stream: of a prefill, or a space at a seam."""
 
 Place = tuple[int, int, int]
 

@@ -1,6 +1,6 @@
-"""What really left for Discord while a stream ran: every try of every message, as the stage saw it.
+"""What was really sent to Discord during a stream: every try of every message.
 
-Nothing here is computed: times, statuses and faults are those of the stage's request log.
+Nothing here is computed: times, statuses and faults come from the stage's request log.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SendTry:
-    """One request. Times count from the beginning of the stream; `told` says how it ended.
+    """One request. Times count from the start of the stream; `told` says how it ended.
 
-    `waited_ms` is how long it was kept back before, for Discord's limits.
+    `waited_ms` is how long the request was held back before, because of Discord's limits.
     """
 
     at_ms: int
@@ -60,7 +60,7 @@ def recorded_sends(
     until_s: float,
     waits: Sequence[LimitWait] = (),
 ) -> list[RecordedSend]:
-    """The messages that were sent to a channel in this time, in the order of their first try."""
+    """Return the messages that were sent to a channel in this time, by their first try."""
     groups: list[list[RequestRecord]] = []
     newest: dict[str, list[RequestRecord]] = {}
     for record in records:
@@ -86,7 +86,7 @@ def _key(record: RequestRecord) -> str:
 
 
 def _is_another_try(record: RequestRecord, before: Sequence[RequestRecord]) -> bool:
-    """A nonce is one message; a webhook has none, and repeats what did not succeed."""
+    """Tell whether a request repeats another: by its nonce or, for a webhook, after a failure."""
     return record.body.get("nonce") is not None or not _succeeded(before[-1])
 
 
@@ -121,7 +121,7 @@ def _try(record: RequestRecord, began_s: float, waits: Sequence[LimitWait]) -> S
 
 
 def _waited_s(record: RequestRecord, waits: Sequence[LimitWait]) -> float:
-    """The stage hears a request a moment after it has left."""
+    """Return how long a request was held back. The stage notices it a moment after it was sent."""
     left = (wait for wait in waits if 0 <= record.at - wait.left_at <= UNDER_WAY_S)
     return next((wait.left_at - wait.wanted_at for wait in left), 0.0)
 

@@ -1,6 +1,6 @@
-"""Keeps the newest streams of a running bot as scenes; running ones can be viewed, too.
+"""Keeps the newest streams of a running bot as scenes; running streams can be viewed, too.
 
-A `StreamObserver`. The scenes are masked like every recording, and their size is limited.
+It is a `StreamObserver`. The scenes are masked like every recording, and their size is limited.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class StreamLog:
         return StreamRecorder(provider, lambda _heard: None, lambda heard: self._hear(kept, heard))
 
     def _turn_of(self, context: StreamContext) -> int:
-        """Recognised by its list of notices, which is one for the whole response."""
+        """Return the number of the turn, recognised by the response's list of notices."""
         notices = context.response.notices
         known = (kept.turn for kept in reversed(self._kept.values()) if kept.notices is notices)
         found = next(known, None)

@@ -1,7 +1,7 @@
 """Describes one stream, from its tokens to its messages, as one JSON object.
 
-Pure: the recorded stream runs once more, in virtual time, through the real pipeline. That takes
-a loop of its own: inside a running one, use a thread.
+Pure: the recorded stream runs once more, in virtual time, through the real pipeline. That needs its
+own event loop: call it in a thread if a loop is running.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from oshaberi.events import Span
 
 _WORD = re.compile(r"\S+")
 _FAR = 400
-"""A word that is so much further on is another one."""
+"""A word that is this much further on is another one."""
 
 
 def located(text: str, within: str, span: Span, start: int) -> Span | None:

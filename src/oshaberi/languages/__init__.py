@@ -1,11 +1,11 @@
-"""The languages of what the bot says by itself: notices, answers to commands, buttons.
+"""The languages of what the bot itself says: notices, answers to commands, buttons.
 
-English sentences stand in the code, as gettext's message ids: `translated("Deleted: {name}.",
-name=name)`. `current_language` is the language of the current task; a task inherits it from the
-task that started it. An error from a package below, such as `ConfigError`, has a `Sentence` as its
-text, which `said()` translates where it is shown. `translation_catalogues` reads
-`catalogues/<language>.po` and the operator's own files. Where a sentence has no translation, the
-English one is used.
+The code contains the English sentences, which are gettext's message ids: `translated("Deleted:
+{name}.", name=name)`. `current_language` is the language of the current task; a task inherits it
+from the task that started it. An error from a lower package, such as `ConfigError`, has a
+`Sentence` as its text, which `said()` translates where it is shown. `translation_catalogues` reads
+`catalogues/<language>.po` and the operator's own files. `language_choice` chooses the language. A
+sentence without a translation is shown in English.
 """
 
 from oshaberi.languages.current_language import (

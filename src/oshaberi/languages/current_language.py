@@ -24,7 +24,7 @@ def speak_language(code: str) -> None:
 
 @contextmanager
 def in_language(code: str) -> Iterator[None]:
-    """Speak a language inside the block."""
+    """Use a language inside the block."""
     before = _language.set(code)
     try:
         yield
@@ -33,7 +33,7 @@ def in_language(code: str) -> Iterator[None]:
 
 
 def translatable(sentence: str) -> str:
-    """Mark a sentence that stands in a table, and is translated where it is used."""
+    """Mark a sentence in a table, which is translated where it is used."""
     return sentence
 
 
@@ -60,5 +60,5 @@ def translated_count(one: str, many: str, count: int, /, **values: object) -> st
 
 
 def _filled(said: str, values: Mapping[str, object]) -> str:
-    """Fill in the values. A catalogue has no translation with other placeholders."""
+    """Fill in the values. Catalogues contain no translation with other placeholders."""
     return said.format(**values) if values else said

@@ -44,5 +44,5 @@ def channel_language(setting: str, locale: str) -> str:
 
 
 def reader_language(locale: str) -> str:
-    """Return the code of a catalogue for a locale of Discord. English has one for all countries."""
+    """Return the catalogue's code for a locale of Discord. All English locales share one."""
     return "en" if not locale or locale.startswith("en") else locale

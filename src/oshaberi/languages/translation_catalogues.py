@@ -19,13 +19,14 @@ log = logging.getLogger(__name__)
 ENGLISH = "en"
 FORMS = re.compile(rb"nplurals\s*=\s*(\d+)")
 MOST_FORMS = 6
-"""How many plural forms a file may have; Arabic has so many. Babel makes as many as a file says."""
+"""How many plural forms a file may have; Arabic has this many. Babel creates as many as a file
+declares."""
 Forms = str | Sequence[str]
 PACKAGED = Path(__file__).with_name("catalogues")
 
 
 class TranslationCatalogues:
-    """The catalogues of some folders, each read when its language is first spoken.
+    """The catalogues of some folders, each read when its language is first used.
 
     A later folder wins: an operator's file may replace single sentences.
     """
@@ -76,7 +77,7 @@ class TranslationCatalogues:
 
 
 def read_catalogue(file: Path) -> NullTranslations:
-    """Read a `.po` file. One that cannot be read is logged, and has no sentences."""
+    """Read a `.po` file. An unreadable file is logged and counts as empty."""
     # Babel is large and only needed where somebody speaks another language.
     try:
         from babel.messages.pofile import PoFileError
@@ -109,7 +110,7 @@ def _compiled(file: Path, _changed_at: int) -> bytes:
 
 
 def have_same_placeholders(english: Forms, said: Forms) -> bool:
-    """Tell whether a translation has the placeholders of the English sentence, written as there.
+    """Tell whether a translation has the same placeholders as the English sentence.
 
     Forms for different numbers may leave some out (`one fact`).
     """
@@ -137,4 +138,4 @@ def _without_country(language: str) -> str:
 
 
 CATALOGUES = TranslationCatalogues()
-"""Those of this process."""
+"""The catalogues of this process."""

@@ -1,4 +1,4 @@
-"""The control token of a data folder. It stays, so that an open page works after a restart."""
+"""The control token of a data folder. It is kept, so that an open page works after a restart."""
 
 from __future__ import annotations
 

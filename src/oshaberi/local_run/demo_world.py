@@ -1,7 +1,7 @@
 """The demo world of the first visit: a server, its people, and the bot's personas.
 
-If the settings have a persona, it is the only one, in another server: there it behaves as it would
-in any server of Discord.
+If the settings have a persona, it is the only one, in another server, where it behaves as in any
+server of Discord.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 
 VISITOR = "you"
 ATTENTION_MS = 120_000
-"""In the demo world the bot goes on listening after it was spoken to."""
+"""In the demo world the bot keeps listening after somebody has addressed it."""
 FOUNDED = datetime(2026, 1, 1, tzinfo=UTC)
-"""Fixed, so that the server is the same one tomorrow and its settings still hold."""
+"""Fixed, so that the server keeps its ids, and its settings still apply at the next start."""
 FOUNDED_FOR_OWN = FOUNDED + timedelta(days=1)
 MAIN = "Mochi"
 OTHER_PERSONAS = frozenset({"Yuki"})
@@ -37,7 +37,7 @@ YUKI_PROMPT = (
 
 
 def world(own: PersonaEntry | None = None) -> World:
-    """Return the world. `own` is the persona of the settings, if they have one."""
+    """Return the world. `own` is the persona from the settings, if there is one."""
     name = MAIN if own is None else " ".join(own.name.split())[:USERNAME_MOST].strip()
     founded = FOUNDED if own is None else FOUNDED_FOR_OWN
     return World.described(_description(name), founded=founded)
@@ -83,7 +83,7 @@ async def settle_in(
 
 
 def settings_of(place: World) -> dict[str, int]:
-    """Return settings for the whole stage, which stay when a server's are reset."""
+    """Return settings for the whole stage, which stay when those of a server are reset."""
     return {
         "auto_channels": place.channel("general").id,
         "thought_log_channel_id": place.channel("thoughts").id,

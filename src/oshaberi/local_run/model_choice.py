@@ -1,7 +1,7 @@
-"""Which model speaks on the local stage: the demo model, that of the settings, a connected one.
+"""Decides which model answers on the local stage: the demo model, a configured or a connected one.
 
-The page reads and changes it at `/stage/model`, `model_servers`, `model_list` and `model_test`.
-A key stays in memory, belongs to one address, and is never shown.
+The page reads and changes it at `/stage/model`, `model_servers`, `model_list` and `model_test`. A
+key stays in memory, belongs to one address, and is never shown.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from oshaberi.turns.services.turn_services import TurnServices
 
 SLOWEST, FASTEST = 0.1, 100.0
 NO_KEY = "none"
-"""The key for servers on this machine, which want one and accept any."""
+"""The key for servers on this machine, which require one and accept any."""
 
 Json = dict[str, Any]
 
 
 class ModelChoice:
-    """The chosen model; applies from the next turn. `configured` are those of the settings."""
+    """The chosen model; applies from the next turn on. `configured` are the settings' models."""
 
     def __init__(
         self,
@@ -94,24 +94,24 @@ class ModelChoice:
         }
 
     async def _overriding(self) -> str | None:
-        """The model that the server chose with `/model set`: it answers instead of ours."""
+        """Return the model that the server chose with `/model set`, which takes precedence."""
         store = None if self._services is None else self._services.store
         chains = {} if store is None else await store.models.chains(self._server_id)
         chain = chains.get(WHOLE_SERVER)
         return f"{chain[0].provider}/{chain[0].model}" if chain else None
 
     async def servers(self, _asked: Json) -> list[Json]:
-        """The servers on this machine that answer."""
+        """Return the servers on this machine that answer."""
         return [asdict(found) for found in await found_servers(tuple(self._sources.values()))]
 
     async def models(self, said: Json) -> list[str]:
-        """`use` and, where they are wanted, `base_url` and `key`: what that server lists."""
+        """List the models of a server, given by `use` and, if needed, `base_url` and `key`."""
         source = self._source(said)
         base_url = _address(said, source)
         return await listed_models(base_url, self._key(said, base_url))
 
     async def test(self, said: Json) -> Json:
-        """One short question to the model, before it is used."""
+        """Ask the model one short question, before it is used."""
         source = self._source(said)
         base_url = _address(said, source)
         key = self._key(said, base_url) or NO_KEY
@@ -150,7 +150,7 @@ class ModelChoice:
         return _link(source.provider, model, base_url, key)
 
     def _use(self, kind: str, links: tuple[OperatorModel, ...]) -> None:
-        """Another model starts afresh: it has not said what stands above."""
+        """Use another model. It does not see the earlier messages, which another model wrote."""
         changes = links[0] != self._link
         self._kind, self._link = kind, links[0]
         if self._services is not None:
@@ -166,7 +166,7 @@ class ModelChoice:
         return source
 
     def _key(self, said: Json, base_url: str) -> str | None:
-        """Return the given key, or else the one that was last given for this address."""
+        """Return the given key, or else the last one that was given for this address."""
         return str(said.get("key") or "").strip() or self._keys.get(base_url)
 
     def _demo_model_link(self) -> OperatorModel:

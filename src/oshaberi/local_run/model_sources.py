@@ -1,6 +1,6 @@
-"""Where a model can be: local servers that are looked for, hosted ones, any other address.
+"""Where a model can be: local servers that are searched for, hosted ones, any other address.
 
-All of them speak the OpenAI-compatible API and list their models at `/models`.
+All of them have an OpenAI-compatible API and list their models at `/models`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OLLAMA_PORT = 11434
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A kind of server. `provider` is the preset that it is spoken to with."""
+    """A kind of server. `provider` is the preset that is used for it."""
 
     name: str
     title: str
@@ -65,7 +65,7 @@ def _preset(name: str, environ: Mapping[str, str]) -> ModelSource:
 
 
 def ollama_address(host: str) -> str | None:
-    """The address in `OLLAMA_HOST`: `host`, `host:port`, `:port` or a URL. None if there is none.
+    """Return the address in `OLLAMA_HOST` (`host`, `host:port`, `:port` or a URL), or None.
 
     A server that listens on every interface is reached on this machine.
     """
@@ -84,7 +84,7 @@ def ollama_address(host: str) -> str | None:
 
 
 async def found_servers(sources: tuple[ModelSource, ...]) -> list[FoundServer]:
-    """The local servers that answer right now, with their models."""
+    """Return the local servers that answer right now, with their models."""
 
     async def look(source: ModelSource) -> FoundServer | None:
         try:
@@ -98,7 +98,7 @@ async def found_servers(sources: tuple[ModelSource, ...]) -> list[FoundServer]:
 
 
 async def listed_models(base_url: str, key: str | None, limit_s: float = LIST_SECONDS) -> list[str]:
-    """The models that a server lists. Says what failed, and which field that concerns."""
+    """Return the models that a server lists. Raises with what failed, and the field it concerns."""
     address = f"{base_url.rstrip('/')}/models"
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     timeout = aiohttp.ClientTimeout(total=limit_s)
@@ -120,7 +120,7 @@ async def listed_models(base_url: str, key: str | None, limit_s: float = LIST_SE
 
 
 def _told(error: BaseException) -> str:
-    """The operating system's words, without the object that aiohttp prints around them."""
+    """Return the operating system's message, without the object that aiohttp prints around it."""
     inner = getattr(error, "os_error", None)
     words = getattr(inner, "strerror", None) or str(error)
     return words or type(error).__name__

@@ -31,7 +31,7 @@ _FIELDS: dict[ErrorType, str] = {
 
 @dataclass(frozen=True, slots=True)
 class TestedModel:
-    """A model that answered. `text` begins its answer; it is empty if the model only thought."""
+    """A model that answered. `text` is the start of its answer; empty if it only thought."""
 
     text: str
     first_ms: int
@@ -40,7 +40,7 @@ class TestedModel:
 async def tried_connection(
     provider: str, model: str, base_url: str | None, key: str | None
 ) -> Adapter:
-    """Refused if it cannot even be connected to; SDKs load slowly, so in a thread."""
+    """Return an adapter, or raise if none can be made. Runs in a thread, as SDKs load slowly."""
     try:
         return await asyncio.to_thread(connect, provider, model, api_key=key, base_url=base_url)
     except ConfigError as error:
@@ -48,7 +48,7 @@ async def tried_connection(
 
 
 async def called_model(adapter: Adapter, limit_s: float = LIMIT_S) -> TestedModel:
-    """The beginning of an answer. Raises with the field that the failure concerns."""
+    """Return the start of an answer. Raises with the field that the failure concerns."""
     began = time.monotonic()
     try:
         async with asyncio.timeout(limit_s):
@@ -85,7 +85,7 @@ def failure(error: ProviderError) -> StageError:
 
 
 def _placed(told: str) -> StageError:
-    """A mistake that `connect` has found belongs to the field that it speaks of."""
+    """Return the mistake that `connect` found, with the field that it concerns."""
     words = {"key": "key", "address": "base_url", "http": "base_url", "model": "model"}
     field = next((name for word, name in words.items() if word in told.lower()), None)
     return StageError(told) if field is None else RefusedFieldError(field, told)

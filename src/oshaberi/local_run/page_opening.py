@@ -1,7 +1,7 @@
 """Writes the page that the browser is opened with. It redirects to the stage.
 
-The address has the control token, and all users of a machine may read the command lines of its
-processes. So the browser gets the name of a file that only its owner may read.
+The address contains the control token, and all users of a machine can read the command lines of its
+processes. So the browser gets the name of a file that only its owner can read.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from oshaberi.stage.control.control_api import ControlExtension
 
 
 class RunningTurns:
-    """Publishes `ANSWERING` on the feed. A new page asks at `/stage/answering`."""
+    """Publishes `ANSWERING` on the live feed. A new page asks at `/stage/answering`."""
 
     def __init__(self, publish: Callable[[str, dict[str, Any]], None]) -> None:
         self._publish = publish

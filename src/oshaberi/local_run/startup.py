@@ -36,7 +36,7 @@ from oshaberi.stream.stream_observer import StreamObserver
 
 GUILDS_READY_SECONDS = 0.1
 GRACE_SECONDS = 1.0
-"""How long running answers may continue: on the stage nobody needs their end."""
+"""How long running answers may continue at the end: on the stage nobody needs them to finish."""
 
 
 async def perform(
@@ -112,7 +112,7 @@ async def open_stage(
 def _with_settings_of(
     place: World, settings: LoadedSettings, environ: Mapping[str, str]
 ) -> tuple[LoadedSettings, Mapping[str, str]]:
-    """Set the stage's settings, also as variables, so that a reload keeps them."""
+    """Set the stage's settings, also as variables, so that a hot reload keeps them."""
     chosen = settings_of(place)
     turn = replace(
         settings.turn,

@@ -1,6 +1,6 @@
-"""Gives uploaded pictures of the stage to a model.
+"""Gives a model the pictures that were uploaded to the stage.
 
-They are read from the stage itself, so that a model reaches nothing else on loopback.
+They are read from the stage itself, so that a model can reach nothing else on loopback.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PLACE = re.compile(r"/cdn/attachments/\d+/(\d+)/[^/]+")
 
 
 class StagePictures:
-    """`fetch` is for an endpoint. Other addresses are fetched as usual."""
+    """Fetches pictures; `fetch` is for an endpoint. Other addresses are fetched as usual."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage

@@ -1,6 +1,6 @@
 """Logs: one line per event with the id of its stream, for people or as JSON, without secrets.
 
-`setup` once; then `logging.getLogger` everywhere as usual. Others' loggers only warn.
+Call `setup` once; then use `logging.getLogger` as usual. Loggers of other packages only warn.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _QUIETER = {
     "discord.gateway": logging.ERROR,
     "mcp": logging.ERROR,
 }
-"""They warn of what we chose (no voice), of every reconnect, of every line that is no JSON."""
+"""Loggers that would warn about what we chose (no voice), about every reconnect, and about every
+line that is not JSON."""
 _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _STYLES = {"WARNING": "warn", "ERROR": "warn", "CRITICAL": "warn", "DEBUG": "dim"}
 

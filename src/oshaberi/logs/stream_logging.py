@@ -1,6 +1,6 @@
-"""Follows every stream: gives its lines an id and, at DEBUG, tells each step from chunk to message.
+"""Follows every stream: gives its lines an id and, at DEBUG, logs each step from chunk to message.
 
-Without DEBUG it adds nothing to a stream but that id.
+Without DEBUG it only adds the id.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ LONGEST = 200
 
 
 class StreamLogger:
-    """A `StreamObserver` that logs. One serves all streams of a process."""
+    """A `StreamObserver` that logs. One object serves all streams of a process."""
 
     def __init__(self) -> None:
         self._undo: dict[str, Callable[[], None]] = {}
         self._around: dict[str, str] = {}
-        """The id that lines had before a stream, by the stream's own."""
+        """The id that lines had before a stream began, by the stream's own id."""
 
     def opened(self, provider: Provider, config: StreamConfig, context: StreamContext) -> Provider:
         key = context.response.key

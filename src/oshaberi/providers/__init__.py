@@ -1,15 +1,16 @@
 """Stages 01-03: from a request that names no API to `Chunk`s. SDKs are imported only when used.
 
 - `connect` (`adapter_registry`) finds an adapter by provider name (`provider_presets`).
-  `model_options` are a model's own settings, `model_listing` asks which models there are,
+  `model_options` are a model's own settings, `model_listing` lists the models of an endpoint,
   `local_context_windows` asks local servers for their window.
-- `capabilities` says what a model can do, `request` holds what it is asked, with `images`;
-  `refusals` are learned from, and the request is changed.
+- `capabilities` says what a model can do, `request` holds what it is asked, with `images`. After a
+  refused request, `refusals` learns from the error and changes the request.
 - A family has a folder (`openai_chat`, `openai_responses`, `anthropic`, `google`, `novelai`) with
   `…_request_body` (request to JSON), `…_wire_events` (JSON to steps) and `…_adapter`, each with the
   folder's name in front. `replay` plays scenes. `adapter_base` and `wire` hold what families share.
-- `connections` carry the requests; `local_addresses` are for the operator's own models only.
-- `error_classification` names what failed.
+- `connections` carry the requests; `local_addresses` recognises addresses that only the operator's
+  own models may use.
+- `error_classification` finds the type of an error.
 """
 
 from oshaberi.providers.adapter_base import Adapter, RawChunk

@@ -1,7 +1,7 @@
-"""The base of all adapters: turns wire events into chunks.
+"""The base class of all adapters: turns wire events into chunks.
 
 A family defines how to ask (`events`), what one event says (`read`) and what an error means
-(`classify`). Assembling, holding back, and turning errors into chunks are done here, once.
+(`classify`). The base class assembles chunks, holds text back, and turns errors into chunks.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from oshaberi.secret_redaction import SecretValues
 
 _NOTHING_YET = (None,)
 _made = tuple.__new__
-"""Makes a named tuple without its `__new__`, which costs more than the rest: once per token."""
+"""Makes a named tuple without `__new__`, which costs more than everything else here, once per
+token."""
 
 
 class RawChunk(NamedTuple):
     """One wire event, and the chunk that the stream's assembler made of it.
 
-    Without a `chunk` the event adds nothing by itself: a piece of a call, for example.
+    `chunk` is None if the event makes no chunk by itself, such as a piece of a tool call.
     """
 
     data: Any
@@ -48,17 +49,17 @@ class Adapter(ABC):
     model: str
     reemits: bool = False
     text: Mapping[str, Any] = MappingProxyType({})
-    """Text settings in which this model differs (spec 01): flush sizes, message length."""
+    """Text settings that are different for this model (spec 01): flush sizes, message length."""
     continues: bool = False
-    """Whether an answer that ran out of tokens says how to go on (`continuation_prefill`)."""
+    """Whether an answer that ran out of tokens says how to continue it (`continuation_prefill`)."""
     endpoint: Endpoint | None = None
-    """None: it has no window, and nothing is learnt about it."""
+    """None for an adapter without a window, about which nothing is learned."""
 
     @abstractmethod
     def events(self, request: Request) -> AsyncGenerator[Any, None]:
         """Yield the wire events of one answer, without keep-alives.
 
-        Closes its connection at the end, also when it is itself closed. Raises what the SDK
+        Closes its connection at the end, or when the iterator is closed. Raises what the SDK
         raises.
         """
 
@@ -68,15 +69,15 @@ class Adapter(ABC):
 
     @abstractmethod
     def classify(self, error: Exception) -> ProviderError:
-        """Classify any error, with its secrets removed. Pure."""
+        """Turn any exception into a ProviderError without secrets. Pure."""
 
     async def explain(self, problem: ProviderError) -> ProviderError:
-        """Return the error with a hint what to do, if there is one."""
+        """Return the error with a hint about what to do, if there is one."""
         return problem
 
     @abstractmethod
     async def aclose(self) -> None:
-        """Close every connection that is kept for the next stream."""
+        """Close every connection that was kept open for the next stream."""
 
     def takes_prefill(self, _request: Request) -> bool:
         """Tell whether the model continues the request's `prefill`."""
@@ -89,14 +90,14 @@ class Adapter(ABC):
     async def left_out(self, request: Request, share: float = 1.0) -> frozenset[int]:
         """Return the indexes of the items that do not fit into the window.
 
-        If there are any, so many that the others take at most `share` of the room.
+        If some do not fit, it returns so many that the others take at most `share` of the room.
         """
         if self.endpoint is None:
             return frozenset()
         return await left_out(request, self.endpoint, self.capabilities(), share)
 
     def local_stops(self, _request: Request) -> Sequence[str]:
-        """Return the stop strings that are applied here, because the API takes none."""
+        """Return the stop strings that the adapter applies itself, because the API takes none."""
         return ()
 
     def normalise(self, raw: RawChunk) -> Chunk | None:
@@ -143,7 +144,7 @@ class Adapter(ABC):
             yield RawChunk(None, name, model, monotonic(), chunk)
 
     def _learn_size(self, size: RequestSize, usage: Usage) -> None:
-        """Note how the API counted a request, so that the next one is measured better."""
+        """Note how many tokens the API counted, so that the next estimate is better."""
         if self.endpoint is not None:
             tokens = self.endpoint.learned.tokens
             tokens.note(place_of(self.endpoint), size.estimated_tokens, usage.input_tokens)

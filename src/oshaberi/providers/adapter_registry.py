@@ -1,4 +1,4 @@
-"""Finds an adapter by name: presets, families of ours, and plug-ins found by entry point.
+"""Finds an adapter by name: presets, built-in families, and plug-ins found by entry point.
 
 An entry point of the group `oshaberi.providers` names a family and is called with an `Endpoint`.
 """
@@ -37,7 +37,7 @@ FAMILIES: dict[str, str] = {
     "novelai": "oshaberi.providers.novelai.novelai_adapter:NovelAIAdapter",
     "replay": "oshaberi.providers.replay.replay_adapter:ReplayAdapter",
 }
-"""Where each family's adapter is; imported only when it is asked for."""
+"""The module of each family's adapter; imported only when it is used."""
 
 
 def connect(
@@ -94,13 +94,13 @@ def _is_known_server(preset: Preset, base_url: str | None) -> bool:
 def _window_asker(
     preset: Preset, model: str, base_url: str | None, key: str | None
 ) -> LocalWindow | None:
-    """Return the object that asks a local server for its window, or None."""
+    """Return an object that asks a local server for its window; None for other servers."""
     address = base_url or preset.base_url
     return LocalWindow(preset.name, address, model, key) if preset.is_local and address else None
 
 
 async def _fetch_image(url: str) -> Part:
-    """Fetch an image ourselves, with limits and from public addresses only (spec 01)."""
+    """Fetch an image in this process, with limits and from public addresses only (spec 01)."""
     from oshaberi.providers.images.image_fetching import shared_fetcher
 
     return await shared_fetcher().fetch(url)
@@ -128,7 +128,7 @@ def families() -> list[str]:
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> Sentence:
-    """Return the message for an unknown name, with similar known ones."""
+    """Return the error message for an unknown name, with similar known names."""
     names = sorted(set(known))
     near = difflib.get_close_matches(name.lower(), names, n=2, cutoff=0.5)
     listed, meant = ", ".join(names), " / ".join(map(repr, near))
@@ -152,7 +152,7 @@ def _plugged_in(name: str) -> Preset:
 
 
 def _checked_key(provider: str, key: str | None) -> str | None:
-    """Return the key without a line break. A key that no header can carry is refused unseen."""
+    """Return the key without a line break. Refuses a key that no HTTP header can carry."""
     stripped = (key or "").strip()
     if not (stripped.isascii() and stripped.isprintable()) or " " in stripped:
         raise ConfigError(
@@ -187,7 +187,7 @@ def _checked_url(provider: str, url: str | None) -> str | None:
         )
     if len(url) > URL_MOST or not url.isprintable() or " " in url or not _has_host(url):
         raise ConfigError(
-            Sentence("{provider}: base URL {url} is no address", provider=provider, url=shown)
+            Sentence("{provider}: base URL {url} is not a valid URL", provider=provider, url=shown)
         )
     return url
 

@@ -1,6 +1,7 @@
 """Classifies a provider's error from its status, code and message (spec 03).
 
-Order is data: the first rule that fits decides. The table in docs/providers.md is its test.
+The rules are a table, and the first one that matches decides. The examples in docs/providers.md
+test it.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ RETRYABLE: frozenset[ErrorType] = frozenset(
 )
 _THEIR_FAULT = re.compile(r"server[_ ]?error|\binternal", re.IGNORECASE)
 FAILED_CALL = "tool_use_failed"
-"""The code of an answer that was to call a tool and could not be read: the next one may be."""
+"""The error code if the server could not parse the model's tool call. A retry may work."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderFailure:
     """The facts about an error. `codes` are its machine-readable names.
 
-    With a `kind` the error is already classified, such as a lost connection. `own_words`
-    describe it without anything that the server sent. `is_quote`: the message is the API's text
-    for people.
+    `kind` is set if the error is already classified, such as a lost connection. `own_words`
+    describe it without anything that the server sent. `is_quote`: the message is the API's text for
+    people.
     """
 
     status: int | None = None
@@ -43,7 +44,7 @@ class ProviderFailure:
     is_quote: bool = False
 
     def shown(self, *, is_known: bool) -> str:
-        """Return what a channel may see: a known server's text, else only the status."""
+        """Return what a channel may see: the text of a known server, else only the status."""
         if self.is_quote and is_known:
             return self.message
         if self.own_words or self.status is None:
@@ -52,7 +53,7 @@ class ProviderFailure:
 
 
 def our_failure(message: str, **more: Any) -> ProviderFailure:
-    """Return a failure that is described in our words alone."""
+    """Return a failure that is described only in Oshaberi's words."""
     return ProviderFailure(message=message, own_words=message, **more)
 
 
@@ -163,12 +164,13 @@ _BY_STATUS: Mapping[int, ErrorType] = {
 }
 
 _DECISIVE = frozenset({429, 408, 504, 522, 524})
-"""Statuses that say it themselves, unless the money is gone: their prose only advises."""
+"""Statuses that decide by themselves, unless the money is used up: their messages only give
+advice."""
 _MONEY = frozenset({"affordability", "balance_exhausted"})
 
 
 def error_type(failure: ProviderFailure) -> ErrorType:
-    """Return the kind of a failure. Codes are read before text: they are meant for programs."""
+    """Return the type of a failure. Codes are checked before the text: they are for programs."""
     if failure.kind is not None:
         return failure.kind
     said = (*_said_by(" ".join(failure.codes)), *_said_by(failure.message))
@@ -182,7 +184,7 @@ def error_type(failure: ProviderFailure) -> ErrorType:
 
 
 def is_retryable(failure: ProviderFailure, kind: ErrorType) -> bool:
-    """Tell whether the same request may succeed later, such as after a server's own error."""
+    """Tell whether the same request may succeed later, such as after an error of the server."""
     if kind != "api_error":
         return kind in RETRYABLE
     said = " ".join((*failure.codes, failure.message))
@@ -197,7 +199,7 @@ def provider_error(
 ) -> ProviderError:
     """Return the failure as a ProviderError, without secrets.
 
-    `is_known`: it comes from a provider's own public server.
+    `is_known`: the error comes from a provider's own public server.
     """
     kind = error_type(failure)
     codes = [redact(code) for code in failure.codes]
@@ -219,7 +221,7 @@ def provider_error(
 
 
 def _without_secrets(words: str, redact: Redact) -> str:
-    """Return the words without secrets. Those of ours that have none stay translatable."""
+    """Return the words without secrets. Our own words stay translatable if they contain none."""
     redacted = redact(words)
     return words if redacted == words else redacted
 

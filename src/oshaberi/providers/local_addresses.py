@@ -1,7 +1,7 @@
 """Tells whether an address is on the operator's own machine or network.
 
-A server's admins choose models by commands; they must not make the bot call addresses that only its
-operator can reach.
+The admins of a server choose models by commands; they must not make the bot call addresses that
+only its operator can reach.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _PORTS = {"http": 80, "https": 443}
 
 
 async def is_local(provider: str, base_url: str | None, resolve: Resolve = resolve_host) -> bool:
-    """Tell whether it is local: by the preset, or by every address of the host.
+    """Tell whether a provider is local: by its preset, or if an address of its host is not public.
 
-    A host that does not resolve is never reached. A plugged-in family counts as local: it may
-    run here, or find a key of the operator's by itself.
+    A host that does not resolve cannot be reached. A plugged-in family counts as local: it may run
+    on this machine, or find a key of the operator by itself.
     """
     preset = PRESETS.get(provider)
     if preset is None:

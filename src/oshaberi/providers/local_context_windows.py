@@ -1,7 +1,8 @@
-"""Asks a local server how large its context is: Ollama, llama.cpp, LM Studio, vLLM.
+"""Asks a local server for a model's window: Ollama, llama.cpp, LM Studio, vLLM.
 
-A server may give a model less than the model could read: Ollama silently cuts a longer request. So
-the server is asked, and asked again from time to time, because it may be restarted.
+A server may give a model a smaller window than the model supports, and Ollama silently cuts a
+longer request. So the bot asks the server, and asks again from time to time, because it may have
+been restarted.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ PATIENCE_S = 2.0
 KNOWN_FOR_S = 600.0
 UNKNOWN_FOR_S = 60.0
 UNSURE_FOR_S = 5.0
-"""How long the window of a model is believed that is not loaded yet: the next request loads it."""
+"""How long the reported window of a model that is not loaded yet is used: the next request loads
+it."""
 
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class ToldWindow:
-    """A server's answer. `is_sure`: it is what the model has, not what it could have."""
+    """A server's answer. `is_sure`: it is the window in use, not the largest possible one."""
 
     tokens: int | None = None
     is_sure: bool = False
@@ -39,7 +41,7 @@ class ToldWindow:
 
 
 class LocalWindow:
-    """The window of one model, asked when it is needed. None if the server does not tell."""
+    """The window of one model; asks the server when needed. None if the server does not say."""
 
     def __init__(self, server: str, base_url: str, model: str, key: str | None = None) -> None:
         self._server = server
@@ -95,7 +97,7 @@ class LocalWindow:
         return next((one for one in entries if one.get(name) in wanted), {})
 
     async def _fetched(self, path: str, asked: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Fetch a JSON object; an empty one on any failure."""
+        """Fetch a JSON object. Return an empty one on any failure."""
         try:
             import httpx2
         except ModuleNotFoundError:

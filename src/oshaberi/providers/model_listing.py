@@ -22,7 +22,7 @@ _PAGE = {"anthropic": {"limit": "1000"}, "google": {"pageSize": "1000"}}
 
 @dataclass(frozen=True, slots=True)
 class OfferedModels:
-    """The models. `status` is 0 without an answer; `is_whole`: the list is complete."""
+    """The models of an endpoint. `status` is 0 without an answer; `is_whole`: none is missing."""
 
     status: int
     names: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ async def list_models(
     headers: Mapping[str, str] | None = None,
     patience_s: float = PATIENCE_S,
 ) -> OfferedModels:
-    """Ask once. Failures are returned, never raised; no redirect is followed."""
+    """Ask once. Returns failures, raises none; follows no redirect."""
     import httpx2
 
     url = base_url.rstrip("/") + _PATHS[family]
@@ -66,7 +66,7 @@ async def list_models(
 
 
 async def read_limited(answer: Any) -> bytes | None:
-    """Read the body, or return None if it is too long: an unknown server may send endlessly."""
+    """Read the body. Return None if it is too long: an unknown server may never stop sending."""
     pieces, size = list[bytes](), 0
     async for piece in answer.aiter_bytes():
         size += len(piece)

@@ -1,7 +1,7 @@
-"""The options of one model, checked here for the settings file and `/model`.
+"""The options of one model, and their checks, for the settings file and `/model`.
 
 Some options belong to the endpoint (`window`), some to each request (`thinking`), `price` to
-neither. Parameters that are not ours go to the model's API unchanged.
+neither. Parameters that Oshaberi does not know go to the model's API unchanged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TEXT_LIMITS = (
     "hold_limit",
     "max_single_message_length",
 )
-"""What a model may have of its own among the settings of text."""
+"""The text settings that a single model may override."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ OPTIONS: Mapping[str, ModelOption] = {
         lambda value: isinstance(value, str) and 0 < len(value.strip()) <= MOST_PREFILL,
     ),
     "reemits": ModelOption(
-        "whether its stream repeats the last words with the next piece",
+        "whether each piece of its stream repeats the last words of the piece before",
         _WHETHER,
         lambda value: isinstance(value, bool),
     ),
@@ -111,7 +111,7 @@ OPTIONS: Mapping[str, ModelOption] = {
         _is_price,
     ),
 }
-"""In the order in which they are listed."""
+"""The options, in the order in which they are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class ModelOptions:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def endpoint_settings(self) -> dict[str, Any]:
-        """Return what `connect` takes besides a provider and a model."""
+        """Return the arguments of `connect` other than provider and model."""
         made: dict[str, Any] = {}
         if self.window is not None:
             made["window"] = self.window
@@ -144,7 +144,7 @@ class ModelOptions:
         return made
 
     def request_fields(self) -> dict[str, Any]:
-        """Return the fields of a `Request` that the options decide."""
+        """Return the fields of a `Request` that these options set."""
         return {
             "max_output_tokens": self.max_output_tokens,
             "thinking": self.thinking,

@@ -20,16 +20,16 @@ from typing import Any
 HOSTED_WINDOW = 128_000
 """The window of a hosted model that the capability table does not know."""
 LOCAL_WINDOW = 4_096
-"""The window that Ollama and LM Studio give a model unless they are told otherwise."""
+"""The window that Ollama and LM Studio give a model by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A provider by name. `key_name` is the usual environment variable of its key.
+    """A known provider. `key_name` is the usual environment variable of its key.
 
-    `family_elsewhere` is the family of another server under this name. A provider that
-    `needs_base_url` has a different address for every user. `window` is for models of which
-    nothing better is known.
+    `family_elsewhere` is the family to use at any other base URL. A provider that `needs_base_url`
+    has a different address for every user. `window` is for models about which nothing better is
+    known.
     """
 
     name: str
@@ -44,16 +44,16 @@ class Preset:
     quirks: Mapping[str, Any] = field(default_factory=dict)
     text: Mapping[str, Any] = field(default_factory=dict)
     is_local: bool = False
-    """Whether it runs on the machine of the bot itself."""
+    """Whether it runs on the same machine as the bot."""
     family_elsewhere: str | None = None
     needs_base_url: bool = False
 
     def key_name_at(self, base_url: str | None) -> str | None:
-        """Return the variable that has its key. The usual key goes only to the usual server."""
+        """Return the variable of the key. The usual key is sent only to the usual server."""
         return self.key_name if base_url is None or self.needs_base_url else None
 
     def family_at(self, base_url: str | None) -> str:
-        """Return the family at this base URL; None is the provider's own."""
+        """Return the family at this base URL. None is the provider's own address."""
         is_own = base_url is None or base_url.rstrip("/") == self.base_url
         return self.family if is_own else self.family_elsewhere or self.family
 

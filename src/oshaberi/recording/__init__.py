@@ -1,8 +1,8 @@
 """Recording: a live stream becomes a scene that `oshaberi replay` plays (spec 10).
 
-`StreamRecorder` (`stream_recorder`) listens to any provider, `scene_of` (`scene_document`) makes
-the document, `recording_redaction` takes out secrets and images, `scene_writing` writes the file.
-`record_folder` keeps every stream of a provider (`record_into`) or of a bot (`RecordingObserver`).
+`StreamRecorder` (`stream_recorder`) records any provider, `scene_of` (`scene_document`) makes the
+document, `recording_redaction` removes secrets and images, `scene_writing` writes the file.
+`record_folder` saves every stream of a provider (`record_into`) or of a bot (`RecordingObserver`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Takes secrets and images out of what is recorded, also where chunks cut through them.
+"""Removes secrets and images from what is recorded, even where chunks cut through them.
 
-Stricter than prose needs would spoil the recording ("the key is patience"): a word is masked when
-it looks like a key, is one of ours, or looks random behind a word that announces a secret.
+Masking every word after "key" would spoil the recording ("the key is patience"). So a word is
+masked only if it looks like a key, is a known secret, or looks random after a word that announces a
+secret.
 """
 
 from __future__ import annotations

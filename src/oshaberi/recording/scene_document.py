@@ -15,7 +15,7 @@ from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.text_config import TextConfig
 
 _END = "end"
-"""No item of a scene: only the silence before it is written."""
+"""Marks the end. It is no item of a scene: only the silence before it is written."""
 _CONTEXT = ("persona", "known", "emojis", "output_prefill", "seed")
 
 
@@ -58,7 +58,7 @@ def _plain(value: Any) -> Any:
 
 
 def _emoji_only(text: TextConfig) -> list[str]:
-    """Keep of earlier messages only the emoji, which later emoji rules depend on."""
+    """Keep only the emoji of earlier messages, on which later emoji rules depend."""
     lookback = text.emoji_unique_lookback
     recent = text.recent_bot_messages[-lookback:] if lookback else ()
     used = [" ".join(found[0] for found in CUSTOM_EMOJI.finditer(one)) for one in recent]
@@ -66,7 +66,7 @@ def _emoji_only(text: TextConfig) -> list[str]:
 
 
 def _masked(heard: Sequence[HeardStream], masker: SecretMasker) -> list[tuple[int, dict[str, Any]]]:
-    """Return each item with its time in milliseconds, with all text masked as one."""
+    """Return each item with its time in milliseconds; all text is masked together."""
     items: list[tuple[int, dict[str, Any]]] = []
     now_ms = 0.0
     for one in heard:

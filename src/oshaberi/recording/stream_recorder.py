@@ -11,7 +11,7 @@ from oshaberi.chunks import Chunk
 from oshaberi.stream.provider_protocol import Provider, WrappedProvider
 
 LOST_PATIENCE_S = 1.0
-"""Added to a silence that nobody waited out, so that whoever gave up will give up again."""
+"""Added to a silence whose wait was cancelled, so that a replay gives up waiting too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class HeardStream:
 
 
 Keep = Callable[[Sequence[HeardStream]], None]
-"""Gets all that was heard of one stream, at its end, however it ended."""
+"""Called with everything that was recorded of a stream, at its end, however it ended."""
 Hear = Callable[[HeardStream], None]
-"""Gets what was heard, at once."""
+"""Called with each chunk at once."""
 
 
 def _nobody(_heard: HeardStream) -> None:

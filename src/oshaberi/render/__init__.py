@@ -1,10 +1,10 @@
-"""Tables for people: pictures where the fonts are installed, aligned code where they are not.
+"""Tables for people: pictures if the fonts are installed, aligned code otherwise.
 
-`table_grid` makes a table rectangular, `cells` reads each cell (`styled_spans`), `fonts` and
-`column_widths` measure, `png` draws; `render_result` is what comes out. `text_forms` has the table
-as code and as alt text.
+`table_grid` makes a table rectangular, `cells` parses each cell (`styled_spans`), `fonts` and
+`column_widths` measure, `png` draws; `render_result` is the result. `text_forms` has the table as
+code and as alt text.
 
-Importing this costs nothing: what a function needs (Pillow, the fonts) is loaded when it is
+Importing this package is cheap: what a function needs (Pillow, the fonts) is loaded when it is
 called.
 """
 
@@ -35,8 +35,8 @@ def render_table(
 ) -> list[Picture]:
     """Draw the table as one picture, or as several if it is too tall or has too many columns.
 
-    Raises TooManyPicturesError, and draws nothing, if that takes more than `most_pictures`.
-    Raises RenderUnavailableError without Pillow or fonts.
+    Raises TooManyPicturesError, and draws nothing, if it needs more than `most_pictures`. Raises
+    RenderUnavailableError without Pillow or fonts.
     """
     try:
         from oshaberi.render.png import table_png
@@ -46,7 +46,7 @@ def render_table(
 
 
 def can_draw(table: Table) -> bool:
-    """Tell whether the fonts have the table's characters. If not, Discord shows the text better."""
+    """Tell whether the fonts have the table's characters. If not, text in Discord looks better."""
     try:
         from oshaberi.render.png import table_png
     except ImportError:

@@ -11,8 +11,8 @@ _STEPS = 40
 def share(natural: Sequence[float], least: Sequence[float], available: float) -> list[float]:
     """Return widths between `least` and `natural` that add up to `available`, if possible.
 
-    A column gets space by the square root of its natural width: a long text gets more than the
-    others but does not squeeze them.
+    A column gets space by the square root of its natural width: a column with long text gets more
+    than the others, but does not squeeze them.
     """
     if sum(natural) <= available:
         return list(natural)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from oshaberi.events import Alignment, Table
 
 _MOST_COLUMNS = 60
-"""A few thousand pipes in one row would otherwise make millions of empty cells."""
+"""A limit, because a few thousand pipes in one row would make millions of empty cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def grid_of(table: Table) -> Grid:
 
 
 def _filled(row: tuple[str, ...], width: int) -> tuple[str, ...]:
-    """Fill the row up to this width. Further cells are joined to the last one."""
+    """Fill the row up to this width. Extra cells are joined to the last one."""
     cells = [cell.strip() for cell in row]
     if len(cells) > width:
         cells[width - 1 :] = [" \\| ".join(cells[width - 1 :])]

@@ -1,7 +1,8 @@
 """Scenes: one stream in a JSON file, so that it can be kept, replayed, compared and reported.
 
 `load_scene` (`scene_files`, `scene_parsing`) reads a `scene`, `rechunk` (`scene_rechunking`) cuts
-its text anew, `perform` (`scene_playback`) runs it, `differences` (`scene_expectations`) compares.
+its text differently, `perform` (`scene_playback`) plays it, `differences` (`scene_expectations`)
+compares.
 """
 
 from __future__ import annotations

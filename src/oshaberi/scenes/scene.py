@@ -23,7 +23,7 @@ class Scene:
     reply_to: bool = False
     reemits: bool = False
     expect: Mapping[str, Any] | None = None
-    """Only what is given is compared. None: the scene expects nothing."""
+    """Only what is given is compared. None means that the scene expects nothing."""
 
     @property
     def text(self) -> str:

@@ -28,7 +28,7 @@ def differences(expect: Mapping[str, Any], records: Sequence[Record]) -> list[st
 
 
 def final_messages(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Return the messages as they are at the end: edited, and without the deleted ones."""
+    """Return the messages as they are at the end: after edits, without deleted ones."""
     messages: dict[int, dict[str, Any]] = {}
     for record in records:
         if record["kind"] == "message":

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, cast, get_args
 
+from oshaberi.checked_json import JsonNode
 from oshaberi.chunks import Chunk, ErrorType, ProviderError, ThoughtKind, ThoughtPart, ToolCall
 from oshaberi.delivery.sinks.scripted_faults import CallKind, ScriptedFault, Trouble
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import ConfigError
-from oshaberi.json_node import JsonNode
 from oshaberi.scenes.scene import Scene
 from oshaberi.stream.provider_protocol import FollowUp, Silence, Step, Stop
 from oshaberi.text.text_config import Known, KnownKind, Persona, Sprite, TextConfig

@@ -1,4 +1,4 @@
-"""Cuts the text of a scene into other chunks: the messages must not change."""
+"""Cuts the text of a scene into other chunks, which must not change the messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SIZES = (1, 1, 2, 3, 4, 4, 5, 7, 12, 40)
 def rechunk(scene: Scene, seed: int) -> Scene:
     """Return the scene with the same text cut elsewhere.
 
-    A re-emitting provider keeps its own cuts.
+    With a re-emitting provider the chunks stay as they are.
     """
     if scene.reemits:
         return scene

@@ -1,16 +1,16 @@
-"""A Discord on loopback: REST and gateway, as strict as the real one, that breaks on demand.
+"""A Discord on loopback: REST and gateway, as strict as the real one, that fails on demand.
 
 The real, unmodified discord.py logs in to it. `testing` has what tests need (`pytest_fixtures`,
-`client_runner`); `bot_runner` starts a bot of its own process, `discord_py_redirect` leads
-discord.py here, `handler_errors` hears what a bot's handlers raise, `scaled_loop` makes its waits
-shorter.
+`client_runner`); `bot_runner` starts a bot in its own process, `discord_py_redirect` points
+discord.py at the stage, `handler_errors` notices exceptions in a bot's handlers, `scaled_loop`
+makes its waits shorter.
 
 Each part knows only those before it:
 
 - `stage_errors`, `api_refusals` (Discord's error answers), `json_bodies`;
-- `world`: what there is; `request_schema` and `rules`: what Discord accepts; `payloads`: records
-  as JSON; `requests`: log, rate limits and faults;
-- `stage_state`: what all parts share; `access_guard`: who may ask;
+- `world`: what exists; `request_schema` and `rules`: what Discord accepts; `payloads`: records as
+  JSON; `requests`: log, rate limits and faults;
+- `stage_state`: what all parts share; `access_guard`: which requests are allowed;
 - `world_changes`: what happens in the world; `interactions`; `people_actions`: what people do;
 - `gateway`, `rest`, `cdn`, `control` (for tests and the page), `page`;
 - `stage_server`: puts them together. `demo_model` and `model_servers` are models for bots.

@@ -1,7 +1,7 @@
 """Allows only programs on this machine: checks loopback, Host, Origin and token.
 
-A page in a browser can send requests here, but not without its Origin, and with our Host only if it
-is ours. The control API also needs a token that only the starter of the stage knows.
+A web page can send requests here, but the browser adds the page's Origin, and the Host is ours only
+for our own page. The control API also needs a token that only the starter of the stage knows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HEADER = "X-Stage-Token"
 
 
 def guarded(state: StageState) -> Middleware:
-    """Return the middleware that every request passes first."""
+    """Return the middleware that checks every request first."""
 
     @web.middleware
     async def door(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -34,7 +34,7 @@ def guarded(state: StageState) -> Middleware:
 
 
 def _hung_up(request: web.Request) -> bool:
-    """Tell whether the client has gone, such as a page that is reloaded."""
+    """Tell whether the client has closed the connection, such as a page that is reloaded."""
     return request.transport is None or request.transport.is_closing()
 
 

@@ -1,6 +1,6 @@
 """Discord's error answers: HTTP status, error code and, for a bad form, the tree of errors.
 
-The table holds every code the stage answers with by itself or by an injected fault.
+The table has every code that the stage answers with, by itself or through a fault.
 """
 
 from __future__ import annotations
@@ -103,11 +103,11 @@ def not_found() -> RefusalError:
 
 
 class FormErrors:
-    """Collects the errors of a form, each with its path, and refuses all at once."""
+    """Collects the errors of a form, each with its path, and refuses all together."""
 
     def __init__(self, place: tuple[str | int, ...] = ()) -> None:
         self._place = place
-        """Where the form stands in the body: every path begins with it."""
+        """The position of the form in the body: every path begins with it."""
         self._tree: dict[str, Any] = {}
 
     def add(self, path: tuple[str | int, ...], code: str, message: str) -> None:
@@ -117,7 +117,7 @@ class FormErrors:
         node.setdefault("_errors", []).append({"code": code, "message": message})
 
     def too_long(self, path: tuple[str | int, ...], text: object, most: int) -> None:
-        """Add an error if a text is too long, in code points like Discord (facts: Messages)."""
+        """Add an error if a text is too long, in code points as on Discord (facts: Messages)."""
         if isinstance(text, str) and len(text) > most:
             self.add(path, "BASE_TYPE_MAX_LENGTH", f"Must be {most} or fewer in length.")
 
@@ -139,7 +139,7 @@ class FormErrors:
 
 
 def bad_form(path: tuple[str | int, ...], code: str, message: str) -> RefusalError:
-    """Return a refusal of one field."""
+    """Return a refusal because of one field."""
     errors = FormErrors()
     errors.add(path, code, message)
     return errors.refusal()

@@ -1,8 +1,9 @@
-"""Runs anybody's unmodified bot on a stage: `python -m oshaberi.stage.bot_runner bot.py [args]`.
+"""Runs any unmodified bot on a stage: `python -m oshaberi.stage.bot_runner bot.py [args]`.
 
 With `-m` the bot is a module: `python -m oshaberi.stage.bot_runner -m my_bot [args]`.
 
-The stage's address comes from the environment, and the bot finds its token where it looks anyway.
+The stage's address comes from the environment, and so does the bot's token (`DISCORD_TOKEN`, which
+most bots read).
 """
 
 from __future__ import annotations

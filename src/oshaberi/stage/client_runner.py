@@ -38,7 +38,7 @@ async def staged(
     world: World | Mapping[str, object] | None = None,
     settings: Settings | None = None,
 ) -> AsyncIterator[Stage]:
-    """Run a stage that this process's discord.py uses. Its problems are raised at the end."""
+    """Run a stage that this process's discord.py uses. Raises the stage's problems at the end."""
     async with Stage(world, settings) as stage:
         with patch_discord(stage), watching_handlers(stage.state.journal.problem):
             try:
@@ -52,7 +52,7 @@ async def staged(
 async def logged_in(stage: Stage, client: C) -> AsyncIterator[C]:
     """Yield the client, connected and ready. It is always closed at the end.
 
-    Before that, what it has asked is answered: a handler whose request was cut off would raise.
+    Before that, its requests are answered: a handler whose request is cut off would raise.
     """
     async with client:
         await client.login(stage.token)
@@ -70,9 +70,9 @@ async def logged_in(stage: Stage, client: C) -> AsyncIterator[C]:
 
 
 async def _answered(stage: Stage) -> None:
-    """Wait until the client has its answers. One that a fault withholds is not waited for long.
+    """Wait until the client's requests are answered; only briefly if a fault delays an answer.
 
-    Client and stage share the loop: after so many rounds the client has read what was sent.
+    Client and stage share the loop: after QUIET_ROUNDS the client has read what was sent.
     """
     journal, scale = stage.state.journal, scale_of(asyncio.get_running_loop())
     with suppress(TimeoutError):
@@ -85,7 +85,7 @@ async def _answered(stage: Stage) -> None:
 
 
 async def _heartbeats_over() -> None:
-    """Wait for discord.py's threads of closed connections, which may still use this loop."""
+    """Wait for discord.py's heartbeat threads, which may still use this loop."""
     loop = asyncio.get_running_loop()
     while any(
         isinstance(thread, KeepAliveHandler) and thread.ws.loop is loop and not thread.ws.open
@@ -95,7 +95,7 @@ async def _heartbeats_over() -> None:
 
 
 async def _ready(client: discord.Client, running: asyncio.Task[None]) -> None:
-    """Wait until ready. Raises what ended the client: a wrong token, a missing intent."""
+    """Wait until ready. If the client ended, raises why: a wrong token, a missing intent."""
     ready = asyncio.create_task(client.wait_until_ready())
     try:
         patience = READY_S * scale_of(asyncio.get_running_loop())
@@ -116,7 +116,7 @@ def on_stage(
     settings: Settings | None = None,
     speed: float = 1.0,
 ) -> None:
-    """Run a play from beginning to end, for a test function that is not async.
+    """Run `play` on a stage, for a test function that is not async.
 
     With a `speed` the whole loop runs that many times faster, discord.py's own waits included.
     """

@@ -15,7 +15,7 @@ from oshaberi.stage.stage_errors import StageError
 
 
 class StageAddress(Protocol):
-    """An object with a URL, such as a stage."""
+    """Anything with a URL, such as a stage."""
 
     @property
     def url(self) -> str: ...
@@ -28,7 +28,7 @@ _pointed_at: list[str] = []
 def patch_discord(stage: str | StageAddress) -> Iterator[None]:
     """Make all clients of this process use this stage (or URL) until the end of the block.
 
-    Meanwhile no client in the same process may use Discord itself.
+    During the block no client of this process can use the real Discord.
     """
     url = stage if isinstance(stage, str) else stage.url
     if _pointed_at:

@@ -1,8 +1,8 @@
 """Notices exceptions that discord.py catches in a bot's handlers and only logs.
 
-An event, command, button or form whose handler raises looks like a bot that says nothing. In a
-test that is a failure. What the bot's own error handlers take care of is never logged, and wrong
-input of a person (an unknown command, a failed check) is no exception of a handler.
+If the handler of an event, command, button or form raises, the bot just seems to say nothing. In a
+test that is a failure. Exceptions that the bot's own error handlers take care of are never logged,
+and a person's wrong input (an unknown command, a failed check) does not count as one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OF_PEOPLE = frozenset({"CommandError", "AppCommandError"})
 
 
 class HandlerErrorWatch(logging.Handler):
-    """Tells of each: its place, and the traceback."""
+    """Calls `tell` with each exception: where it was raised, and the traceback."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         super().__init__(logging.ERROR)
@@ -34,7 +34,7 @@ class HandlerErrorWatch(logging.Handler):
 
 
 def _is_of_people(error: BaseException) -> bool:
-    """Tell whether a user's mistake caused it. If the bot's own code did, it has an `original`."""
+    """Tell whether a user's mistake caused it. An error of the bot's code has an `original`."""
     names = {base.__name__ for base in type(error).__mro__}
     return bool(names & _OF_PEOPLE) and not hasattr(error, "original")
 

@@ -1,8 +1,7 @@
 """Parses JSON from outside. Invalid, too deep or too long JSON raises ValueError.
 
-`json.loads` alone accepts more than the stage can handle: endless nesting raises a RecursionError
-there or later, NaN and Infinity are not JSON, and a number of thousands of digits cannot be
-written.
+`json.loads` alone accepts more than the stage can handle: deep nesting raises a RecursionError, NaN
+and Infinity are not JSON, and a number with thousands of digits cannot be written again.
 """
 
 from __future__ import annotations

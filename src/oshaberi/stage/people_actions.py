@@ -1,7 +1,7 @@
 """The actions of people: write, edit, react, press buttons, run commands, submit modals.
 
-They are bound by the same permissions and limits as anybody: what Discord would refuse them
-raises RefusalError here.
+The same permissions and limits apply to them as on Discord: an action that Discord would refuse
+raises RefusalError.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class PeopleActions:
         files: Mapping[str, bytes] | Sequence[PostedFile] = (),
         nonce: str | None = None,
     ) -> StageMessage:
-        """Write a message, only once per `nonce`. In a DM channel its person writes."""
+        """Write a message, only once per `nonce`. In a DM channel its user writes."""
         place, who = self._place(channel), self._who(user)
         body: Json = {"content": content, "nonce": nonce, "enforce_nonce": True}
         if reply_to is not None:
@@ -84,8 +84,10 @@ class PeopleActions:
         return message_posting.post(self._state, place, message_posting.PostAuthor(who), draft)
 
     def join(self, user: str, *, guild: Key | None = None, invite: str | None = None) -> User:
-        """Somebody new, or somebody who was here before, joins the first guild or that of an
-        invite. The guild's system channel says so."""
+        """Let a new or earlier user join the first guild, or the guild of an invite.
+
+        The guild's system channel announces it.
+        """
         place = self._guild(guild) if invite is None else self._invited(invite)
         person = member_changes.new_user(self._state, user)
         member_changes.join(self._state, place, person)
@@ -100,7 +102,7 @@ class PeopleActions:
         message_posting.post(self._state, channel, author, read_draft({}, []), kind=kind)
 
     def leave(self, user: Key, *, guild: Key | None = None) -> None:
-        """Somebody leaves the guild. What they wrote stays."""
+        """Let a user leave the guild. Their messages stay."""
         who = self._state.world.user(user).id
         member_changes.leave(self._state, self._guild(guild), who)
 
@@ -158,8 +160,10 @@ class PeopleActions:
         user: Key | None = None,
         values: Sequence[Key] | None = None,
     ) -> Interaction:
-        """`button` is its label or custom id. `values` are for a menu: options by value or label,
-        people, roles and channels by name or id."""
+        """Press a button, given by its label or custom id, or choose `values` in a menu.
+
+        Options of a menu are given by value or label; people, roles and channels by name or id.
+        """
         item = self._message(message)
         data = component(item, button, values, self._targets(item.channel_id, user))
         return self._begin(InteractionType.COMPONENT, item.channel_id, user, data, item)
@@ -172,14 +176,17 @@ class PeopleActions:
         channel: Key | None = None,
         user: Key | None = None,
     ) -> Interaction:
-        """A slash command: its name, with subcommands after spaces. People, channels and roles
-        among the options are said by name or id, a file is a `PostedFile`."""
+        """Run a slash command, given by its name, with subcommands after spaces.
+
+        People, channels and roles among the options are given by name or id, a file as
+        `PostedFile`.
+        """
         place = self._where(channel)
         data = command_data(self._state.world, command, options or {}, self._targets(place, user))
         return self._begin(InteractionType.COMMAND, place, user, data)
 
     def choose(self, entry: str, message: MessageKey, *, user: Key | None = None) -> Interaction:
-        """Choose an entry of a message's menu ("Apps" in Discord)."""
+        """Choose an entry in the context menu of a message ("Apps" in Discord)."""
         item = self._message(message)
         targets = self._targets(item.channel_id, user)
         data = message_menu_data(self._state.world, entry, item, targets)
@@ -188,7 +195,7 @@ class PeopleActions:
     def choose_for_person(
         self, entry: str, person: Key, *, channel: Key | None = None, user: Key | None = None
     ) -> Interaction:
-        """An entry of the menu of a person ("Apps" in Discord)."""
+        """Choose an entry in the context menu of a person ("Apps" in Discord)."""
         place = self._where(channel)
         data = user_menu_data(self._state.world, entry, person, self._targets(place, user))
         return self._begin(InteractionType.COMMAND, place, user, data)
@@ -203,14 +210,14 @@ class PeopleActions:
         channel: Key | None = None,
         user: Key | None = None,
     ) -> Interaction:
-        """Type into an option, with others filled in; `choices` come with the answer."""
+        """Type into an option, with other options filled in. The answer has `choices`."""
         filled, place = {**(options or {}), option: typed}, self._where(channel)
         targets = self._targets(place, user)
         data = command_data(self._state.world, command, filled, targets, focused=option)
         return self._begin(InteractionType.AUTOCOMPLETE, place, user, data)
 
     def submit(self, asked: Interaction, values: Mapping[str, object]) -> Interaction:
-        """Fill in the modal that answered `asked`: by custom id or label of each field.
+        """Submit the modal that answered `asked`. Fields are given by custom id or label.
 
         A menu takes names or ids, an upload `PostedFile`s, a checkbox True or False.
         """

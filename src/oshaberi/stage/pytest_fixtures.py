@@ -14,19 +14,19 @@ from oshaberi.stage.world.world_state import World
 
 @pytest.fixture
 def stage_world() -> World | Mapping[str, object] | None:
-    """Return the world of `perform`. Override it with your own description."""
+    """Return the world for `perform`. Override it with your own description."""
     return None
 
 
 @pytest.fixture
 def stage_settings() -> Settings:
-    """Return the settings of `perform`. By default rate limits pass quickly."""
+    """Return the settings for `perform`. By default the waits of rate limits are short."""
     return Settings(time_scale=50.0)
 
 
 @pytest.fixture
 def stage_client() -> Callable[[], discord.Client]:
-    """Return the function that makes the client of `perform`. Override it with your bot."""
+    """Return the function that makes the client for `perform`. Override it with your bot."""
     return default_client
 
 
@@ -36,7 +36,7 @@ def perform(
     stage_settings: Settings,
     stage_client: Callable[[], discord.Client],
 ) -> Callable[[Play[discord.Client]], None]:
-    """Run a play `async def play(stage, client)` on the stage of this test."""
+    """Run `async def play(stage, client)` on a stage of this test."""
 
     def run(play: Play[discord.Client]) -> None:
         on_stage(play, client=stage_client, world=stage_world, settings=stage_settings)

@@ -1,7 +1,7 @@
 """An event loop with scaled time: discord.py's own sleeps get short.
 
-Unlike virtual time it never jumps: sockets need real time, and get it. Only the time that the loop
-spends waiting is multiplied, and never beyond the timer it waits for. Work counts as it is, so that
+Unlike virtual time it never jumps, because sockets need real time. Only the time that the loop
+spends waiting is multiplied, and never beyond the next timer. Working time is not scaled, so that
 on a busy machine no timeout ends an answer that is being written.
 """
 
@@ -21,7 +21,7 @@ class _HastySelector(selectors.DefaultSelector):
         super().__init__()
         self._scale = scale
         self.gained = 0.0
-        """Seconds that waiting has counted more than it took."""
+        """How many seconds more than the real time the waiting has counted."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         began = time.monotonic()

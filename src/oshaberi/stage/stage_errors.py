@@ -10,7 +10,7 @@ class StageError(OshaberiError):
 
 
 class RefusedFieldError(StageError):
-    """What was given in one field cannot be used; `field` is its name in the request."""
+    """A value cannot be used; `field` is the name of its field in the request."""
 
     def __init__(self, field: str, why: str) -> None:
         super().__init__(why)
@@ -22,8 +22,8 @@ class WorldError(StageError):
 
 
 class StageTimeoutError(StageError):
-    """An awaited event did not happen in time. The message lists what did."""
+    """An awaited event did not happen in time. The message lists the last requests."""
 
 
 class StageProblemsError(StageError):
-    """A test ended, and the bot had used an unknown route, or the stage had failed."""
+    """A test ended, and the bot had used an unknown route or raised, or the stage had failed."""

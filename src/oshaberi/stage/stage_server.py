@@ -35,22 +35,23 @@ T = TypeVar("T")
 HOST = "127.0.0.1"
 IDLE_S = 1e6
 POLL_S = 0.02
-"""How often a condition is tried: it may be about the bot, whose changes the stage does not hear
-of."""
+"""How often a condition is checked: it may depend on the bot, whose changes the stage does not
+notice."""
 PATIENCE_S = 20.0
-"""The longest wait. Only a test that fails waits for all of it."""
+"""The longest wait. Only a failing test waits that long."""
 LOOK_S = 0.005
 QUIET_LOOKS = 20
-"""How many quiet looks in a row it takes: longer than a handler of another process needs to ask."""
+"""How many quiet looks in a row are needed: longer than a handler of another process needs to send
+a request."""
 RECENT = 12
 
 
 class Stage:
     """A running stage. Give it a world, a description of one, or nothing for a small one.
 
-    `url` and `token` are for the bot, `page_url` is for a browser, `control_token` for the
-    control API, to which `extensions` add actions (also later). `people` act, `fault` and
-    `gateway` break things, `world` and `requests` tell what happened.
+    `url` and `token` are for the bot, `page_url` is for a browser, `control_token` for the control
+    API, to which `extensions` add actions (you can add some later too). `people` act, `fault` and
+    `gateway` break things, `world` and `requests` show what happened.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class Stage:
 
     @property
     def page_url(self) -> str:
-        """Return the URL for a browser. The page removes the token from its address at once."""
+        """Return the URL for a browser. The page removes the token from the address bar at once."""
         return f"{self.state.url}/?token={self.control_token}"
 
     @property
@@ -181,9 +182,9 @@ class Stage:
         return found
 
     async def settled(self, timeout_s: float = PATIENCE_S) -> None:
-        """Wait until all requests are answered, all events read, and nothing more comes.
+        """Wait until all requests are answered, all events are read, and nothing new happens.
 
-        A sleeping handler of the bot is not noticed: use `wait_for` for its effect.
+        It does not notice a handler of the bot that sleeps: use `wait_for` for its effect.
         """
         try:
             async with self._timeout(timeout_s):
@@ -193,10 +194,10 @@ class Stage:
             raise StageTimeoutError(self._report(timeout_s)) from None
 
     async def _quiet(self) -> bool:
-        """Tell whether nothing was asked or sent for a moment.
+        """Tell whether nothing was requested or sent for a moment.
 
-        It is counted in rounds of the loop, not in wall time: a process that was suspended
-        for a while has not been quiet.
+        It counts several looks, not wall time: a process that was suspended for a while has not
+        been quiet.
         """
         while self.state.journal.running:
             await self._change()
@@ -219,7 +220,7 @@ class Stage:
             return
 
     def _timeout(self, seconds: float) -> asyncio.Timeout:
-        """Return a timeout in wall seconds, also on a loop that runs faster."""
+        """Return a timeout in wall seconds, even on a loop that runs faster."""
         return asyncio.timeout(seconds * self.state.loop_scale)
 
     def _report(self, timeout_s: float) -> str:
@@ -229,10 +230,10 @@ class Stage:
 
     @property
     def problems(self) -> list[str]:
-        """The reasons why a test fails at its end. A test that expects them clears the list."""
+        """Return why the test will fail at its end. A test that expects this clears the list."""
         return self.state.journal.problems
 
     def check(self) -> None:
-        """Raise if the bot asked for what the stage has not, or raised, or if the stage broke."""
+        """Raise if the bot used a route that the stage lacks, or raised, or if the stage failed."""
         if self.state.journal.problems:
             raise StageProblemsError("\n".join(self.state.journal.problems))

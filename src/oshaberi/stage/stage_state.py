@@ -28,17 +28,20 @@ class Settings:
     nonce_s: float = 300.0
     heartbeat_ms: int = 41_250
     heartbeat_ack_s: float = 0.01
-    """How long after a heartbeat its acknowledgement comes. discord.py measures its latency by it,
-    and an answer within the same millisecond can come before it has noted when it asked."""
+    """How long after a heartbeat its acknowledgement is sent. discord.py measures its latency by
+    it, and an answer within the same millisecond could arrive before discord.py has noted when it
+    asked."""
     replay_most: int = 1000
-    """Events a session keeps for a RESUME; who missed more has to start anew."""
+    """How many events a session keeps for a RESUME; a client that missed more has to identify
+    again."""
     shards: int = 1
     """How many shards `/gateway/bot` recommends."""
     max_concurrency: int = 1
     identify_s: float = 0.0
-    """How long after an IDENTIFY the next one of its bucket is refused. Discord: 5; 0: never."""
+    """How long after an IDENTIFY the next one of its bucket is refused. Discord uses 5; 0 means
+    never."""
     session_starts: int | None = None
-    """How many IDENTIFYs are allowed. At the next one Discord resets the bot's token."""
+    """How many IDENTIFYs are allowed. After one more, Discord resets the bot's token."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -47,7 +50,7 @@ class Settings:
 
 
 class StateChanges:
-    """Wakes all that wait for a change."""
+    """Wakes everything that waits for a change."""
 
     def __init__(self) -> None:
         self._next: asyncio.Event = asyncio.Event()
@@ -74,7 +77,7 @@ class StageState:
     """(channel, user) → when they may write again."""
     url: str = ""
     loop_scale: float = 1.0
-    """How many seconds of the loop one second of the wall is (stage/scaled_loop.py)."""
+    """How many seconds of loop time one second of real time is (stage/scaled_loop.py)."""
     journal: RequestLog = field(init=False)
     faults: Faults = field(init=False)
     limits: RateLimits = field(init=False)

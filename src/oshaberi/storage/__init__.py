@@ -1,16 +1,17 @@
 """What outlives a process: servers, personas, models, keys, memories, the journal.
 
-- `database` is the way in: `repositories` and `personal_data` take and return `stored_records` and
-  `usage_accounts` (`usage_day`); `stored_surroundings` reads what a turn needs. All are built on
-  `transactions`.
-- `schema`: the tables and their migrations. `writing`: turns' writes (`write_entries`) share
-  transactions. `outages`: nobody waits for a database that is away, and what is to be written is
-  kept. `changes`: who hears of a change.
+- `database` is the entry point: `repositories` and `personal_data` take and return `stored_records`
+  and `usage_accounts` (`usage_day`); `stored_surroundings` reads what a turn needs. All are built
+  on `transactions`.
+- `schema`: the tables and their migrations. `writing`: groups the writes of turns (`write_entries`)
+  into few transactions. `outages`: no caller waits for a database that does not answer, and writes
+  are kept in memory meanwhile. `changes`: tells caches about changes.
 - `database_urls`, `database_engine`, `sqlite_driver_threads`: connections. `sqlite_ownership`,
   `postgres_lease`: one process for each instance name.
 - `secret_vault` encrypts keys, `key_scope` says whose they are. `storage_errors` are raised.
 
-The names come late: SQLAlchemy, Alembic and cryptography are imported by who uses them first.
+The names are loaded on first use, so that importing this package does not import SQLAlchemy,
+Alembic and cryptography.
 """
 
 from __future__ import annotations

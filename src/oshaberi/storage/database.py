@@ -41,7 +41,7 @@ from oshaberi.storage.write_entries import WriteEntry
 
 
 class Database:
-    """An open database. Any number of tasks of one loop may use it at once."""
+    """An open database. Any number of tasks of one event loop may use it at the same time."""
 
     def __init__(self, store: Transactions, vault: SecretVault) -> None:
         self._store = store
@@ -73,7 +73,7 @@ class Database:
     async def open(
         cls, url: str, vault: SecretVault, *, now: Now = utc_now
     ) -> AsyncIterator[Database]:
-        """Open a database. It is created if missing and migrated; its secrets are checked."""
+        """Open a database. Creates it if missing, migrates it, and checks its secrets."""
         address = address_of(url)
         if not address.in_memory:
             await upgrade(url)
@@ -89,7 +89,7 @@ class Database:
                 await store.close()
 
     def watch(self, meter: DatabaseMeter) -> None:
-        """Tell of each call, transaction and fault from now on."""
+        """Report each call, transaction and fault to this meter from now on."""
         self._store.reading.meter = self._store.writing.meter = meter
 
     def problem(self) -> str | None:
@@ -102,20 +102,20 @@ class Database:
     async def keep_turn(self, traces: TurnTraces) -> dict[str, StorageError]:
         """Store the records of a turn in one transaction. Return the errors by part.
 
-        A refused part does not affect the others. A StorageAwayError means that the part is
-        kept and stored later.
+        A refused part does not affect the others. A StorageAwayError means that the part is kept
+        and stored later.
         """
         entries = self._entries(traces)
         errors = await self._store.writer.write_all(list(entries.values()))
         return {what: error for what, error in zip(entries, errors, strict=True) if error}
 
     def queue_turn(self, traces: TurnTraces) -> None:
-        """Queue the record of a turn that ends with its process. Closing writes what is left."""
+        """Queue the record of a turn that ends with its process. `close` writes what is left."""
         for entry in self._entries(traces).values():
             self._store.writer.queue_entry(entry)
 
     async def count_usage(self, used: Sequence[UsedRequest]) -> None:
-        """Count requests for a quota. Raises StorageAwayError if it is stored later."""
+        """Count requests for a quota. Raises StorageAwayError if they are counted later."""
         await self._store.writer.write_entry(self._usage_entry(used))
 
     def queue_usage(self, used: Sequence[UsedRequest]) -> None:
@@ -123,7 +123,7 @@ class Database:
         self._store.writer.queue_entry(self._usage_entry(used))
 
     async def prune(self) -> None:
-        """Delete what is too old or too much. Called by a timer; the time does not matter."""
+        """Delete data that is too old or too much. Call it now and then."""
         kept = (self.journal, self.turns, self.memory, self.summaries, self.sprite_messages)
         entries = [one.pruning() for one in (*kept, self.tables, self.usage_counts)]
         for error in await self._store.writer.write_all(entries):
@@ -184,7 +184,7 @@ class Database:
 
 
 async def check_secrets(url: str, vault: SecretVault) -> None:
-    """Raise StorageError if the vault cannot read a secret. Needs a current schema."""
+    """Raise StorageError if the vault cannot decrypt a secret. Needs an up-to-date schema."""
     address = address_of(url)
     async with open_engine(address) as engine:
         store = Transactions(engine, address, utc_now)

@@ -1,4 +1,4 @@
-"""Creates the engine of a database, and SQLite's file: a folder, mode 600, WAL."""
+"""Creates the engine of a database, and SQLite's file: its folder, mode 600, WAL."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from oshaberi.storage.storage_errors import StorageError, storage_error
 from oshaberi.virtual_time import outside_work
 
 PREPARE_SECONDS = 30
-"""How long the file is waited for at the start, while others prepare or migrate it."""
+"""How long the start waits for the file, while other processes prepare or migrate it."""
 BUSY_SECONDS = 1.5
-"""How long a SQLite statement waits for somebody else's lock. Longer counts as an outage."""
+"""How long a SQLite statement waits for the lock of another process. A longer wait counts as an
+outage."""
 END_SECONDS = 5.0
-"""How long closing the database waits for threads whose work was given up."""
+"""How long closing the database waits for threads whose work was abandoned."""
 DRIVERS_LOG = logging.getLogger("aiosqlite")
 CONNECT_SECONDS = 5
 COMMAND_SECONDS = 15
@@ -35,7 +36,7 @@ THREADS = 4
 POOL_SIZE = 10
 POOL_SECONDS = 120
 """How long to wait for a free connection. It is long, because many turns that read at once wait for
-each other, and that is no outage: the circuit breaker says whether the database is away."""
+each other, and that is no outage: the circuit breaker decides whether the database is away."""
 RECYCLE_SECONDS = 1800
 OWNER_ONLY = 0o600
 
@@ -46,8 +47,8 @@ async def open_engine(
 ) -> AsyncIterator[AsyncEngine]:
     """Open an engine for the block.
 
-    `foreign_keys` off is for migrations: SQLite changes a table by creating it again. They may
-    also take as long as they need.
+    Migrations switch `foreign_keys` off, because SQLite changes a table by creating it again. They
+    also have no time limit.
     """
     threads = SqliteDriverThreads()
     if address.kind == "sqlite":
@@ -129,7 +130,7 @@ def _sqlite(
 
 
 def _close_connection(connection: Any) -> None:
-    """Close a connection that was given up, and wait for it.
+    """Close a connection that was abandoned, and wait until it is closed.
 
     SQLAlchemy's own way stops the driver's thread while a shielded `close` still waits for it: if
     the work was cancelled twice, that task never ends, and neither does the event loop.
@@ -174,7 +175,7 @@ def _set_pragmas(engine: Engine, foreign_keys: bool) -> None:
 
 
 def _postgres(address: DatabaseAddress, foreign_keys: bool) -> AsyncEngine:
-    """Create an engine. `command_timeout` limits how long a hanging database blocks."""
+    """Create an engine. `command_timeout` limits how long a hanging database can block."""
     try:
         return create_async_engine(
             address.url,

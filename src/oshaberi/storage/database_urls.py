@@ -67,7 +67,7 @@ def address_of(url: str) -> DatabaseAddress:
 
 
 def _options(url: URL) -> dict[str, str | tuple[str, ...]]:
-    """Return the options after the `?`. The driver has another name for libpq's `sslmode`."""
+    """Return the options after the `?`. The driver's name for libpq's `sslmode` is different."""
     options = {"ssl" if name == "sslmode" else name: value for name, value in url.query.items()}
     unknown = ", ".join(sorted(set(options) - set(OPTIONS)))
     if unknown:

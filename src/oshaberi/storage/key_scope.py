@@ -1,6 +1,6 @@
 """The scope of stored models and API keys: one server, or one person's direct messages.
 
-Nothing that is stored is for everybody. Models for everybody are in the operator's settings
+Stored models and keys are never for everybody. Models for everybody are in the operator's settings
 (`models`).
 """
 
@@ -15,10 +15,10 @@ NOBODY = 0
 
 @dataclass(frozen=True, slots=True)
 class KeyScope:
-    """A scope. `owner_id` is a server's id, or a person's for their direct messages.
+    """A scope. `owner_id` is a server's id, or a person's id for their direct messages.
 
-    `direct` with the owner 0 is what older versions stored in direct messages without an owner:
-    it is not used until it is adopted.
+    `direct` with the owner 0 is what older versions stored in direct messages without an owner. It
+    is not used until the bot's owner adopts it.
     """
 
     kind: ScopeKind
@@ -46,5 +46,5 @@ UNOWNED = KeyScope("direct", NOBODY)
 
 
 def key_scope(server_id: int, user_id: int) -> KeyScope:
-    """Return the scope of a place. In direct messages `server_id` is 0 and the person counts."""
+    """Return the scope of a place. In direct messages `server_id` is 0 and `user_id` decides."""
     return KeyScope("server", server_id) if server_id else KeyScope("direct", user_id)

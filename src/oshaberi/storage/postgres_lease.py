@@ -1,7 +1,7 @@
 """The instance lease in PostgreSQL: a lock that ends with its connection.
 
-The lock is held in an open transaction, so that it works through pgbouncer too, which gives a
-connection to one transaction at a time. A transaction that only waits delays no vacuum.
+An open transaction holds the lock, so that it also works through PgBouncer, which gives a
+connection to one transaction at a time. An idle transaction like this one does not delay vacuum.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from oshaberi.storage.database_urls import address_of
 log = logging.getLogger(__name__)
 
 STILL_SECONDS = 2.0
-"""How often the connection is tried."""
+"""How often the connection is checked."""
 AGAIN_SECONDS = 1.0
 ANSWER_SECONDS = 3.0
 BELIEVE_SECONDS = 6.0
-"""How long a process that lost its own lock does not judge the others: they may have lost theirs
-too, and take them again."""
+"""How long after losing its own lock a process draws no conclusions about the others: they may have
+lost theirs too, and will take them again."""
 FAULTS = (SQLAlchemyError, OSError, TimeoutError)
 
 _HOLD = text("SELECT pg_advisory_xact_lock_shared(hashtextextended(:what, 0))")
@@ -35,7 +35,7 @@ _STILL = text("SELECT 1")
 
 
 class PostgresLease:
-    """The lease of one instance. Several processes of one name may hold it together."""
+    """The lease of one instance. Several processes of the same name may hold it together."""
 
     def __init__(self, engine: AsyncEngine, name: str) -> None:
         self._engine = engine
@@ -91,7 +91,7 @@ class PostgresLease:
 
 @asynccontextmanager
 async def postgres_lease(database_url: str, instance: str) -> AsyncIterator[PostgresLease | None]:
-    """Hold the lease over connections of its own. Yields None with SQLite."""
+    """Hold the lease over its own connections. Yields None with SQLite."""
     address = address_of(database_url)
     if address.kind != "postgresql":
         yield None

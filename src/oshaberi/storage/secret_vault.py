@@ -1,7 +1,7 @@
 """Encrypts secrets for the database. Its keys come from the environment or a file.
 
-Several keys, separated by commas: the first one encrypts, all of them decrypt, so that a key can
-be replaced without losing what was written with the old one.
+There may be several keys, separated by commas: the first encrypts, all of them decrypt. So you can
+replace a key without losing what was encrypted with the old one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class SecretVault:
 
     def __init__(self, keys: Sequence[str], source: str = VARIABLE) -> None:
         self.source = source
-        """Where the keys are from, for messages."""
+        """Where the keys come from, for error messages."""
         fernets = [_fernet(key, source) for key in keys]
         if not fernets:
             raise StorageError(f"{source} has no key in it: put one there, or remove it")
@@ -69,7 +69,7 @@ class SecretVault:
             ) from None
 
     def is_current(self, token: str) -> bool:
-        """Tell whether the first key encrypted it, so that the others are not needed."""
+        """Tell whether the first key encrypted a secret, so that it needs no other key."""
         try:
             self._first.decrypt(token)
         except InvalidToken:
@@ -106,7 +106,7 @@ def _read_or_make(path: Path) -> str:
 def _make(path: Path) -> None:
     """Create the key file atomically, readable by its owner only.
 
-    Of two processes the first wins.
+    If two processes create it, the first one wins.
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
     temporary = Path(name)

@@ -1,7 +1,7 @@
 """Ends aiosqlite's threads. Each must end before the event loop of its connection does.
 
-Work that was cancelled leaves its thread behind, which may wait for somebody else's lock. A thread
-that reports its result to a closed loop ends with a traceback.
+Cancelled work leaves its thread behind, and the thread may be waiting for the lock of another
+process. A thread that reports its result to a closed loop ends with a traceback.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class SqliteDriverThreads:
         return connection
 
     async def end(self, wait_s: float) -> None:
-        """Close what nobody closed, and wait for the threads, but no longer than `wait_s`."""
+        """Close the connections that are still open, and wait up to `wait_s` for their threads."""
         running = self._running()
         for connection in running:
             connection.stop()

@@ -1,7 +1,7 @@
 """A lock file: one bot for each SQLite file and instance name.
 
-Two would mistake each other's running answers for the rest of a crash, and tell people so. The lock
-ends with the process, however that ends; the empty lock file stays.
+Two bots would take each other's running answers for those of a crashed process, and tell people so.
+The lock ends with the process, however it ends; the empty lock file stays.
 """
 
 from __future__ import annotations

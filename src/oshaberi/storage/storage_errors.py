@@ -1,4 +1,4 @@
-"""The errors that storage raises, always with one line of text."""
+"""The errors that storage raises. Each message is one line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from oshaberi.errors import OshaberiError, TemporaryError
 
 _SQLITE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR")
 _SETTLED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENOENT}
-"""These stay as they are until somebody changes a path or a permission."""
+"""Errors that last until somebody changes a path or a permission."""
 
 
 class StorageError(OshaberiError):
@@ -16,16 +16,16 @@ class StorageError(OshaberiError):
 
 
 class StorageAwayError(StorageError, TemporaryError):
-    """The database does not answer or cannot work now. It may recover by itself."""
+    """The database does not answer, or cannot work now. It may recover by itself."""
 
 
 def storage_error(line: str, cause: BaseException) -> StorageError:
-    """Return the error with this line, of a kind that fits its cause (OSError or sqlite3)."""
+    """Return an error with this line. The kind depends on the cause (OSError or sqlite3)."""
     return StorageAwayError(line) if _passes(cause) else StorageError(line)
 
 
 def _passes(cause: BaseException) -> bool:
-    """Tell whether the cause may pass by itself."""
+    """Tell whether the cause may go away by itself."""
     if isinstance(cause, OSError):
         return cause.errno not in _SETTLED
     return str(getattr(cause, "sqlite_errorname", "")).startswith(_SQLITE)

@@ -55,7 +55,7 @@ class PersonaRecord:
     triggers: tuple[str, ...] = ()
     avatar_url: str | None = None
     samples: tuple[tuple[str, str], ...] = ()
-    """Pairs: what somebody said, what the persona answered."""
+    """Pairs of what somebody said and what the persona answered."""
     sprites: tuple[SpriteRecord, ...] = ()
     is_default: bool = False
     id: int = 0
@@ -67,14 +67,14 @@ class PersonaRecord:
 class StoredSettings:
     """What admins changed, as JSON values by key: for a server, and for single channels.
 
-    `channels` has threads and categories too, each by its id.
+    `channels` includes threads and categories, each by its id.
     """
 
     server: Mapping[str, Any] = field(default_factory=dict)
     channels: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
 
     def layers(self, ids: Iterable[int]) -> tuple[Mapping[str, Any], ...]:
-        """Return what applies in a channel, nearest first; `ids` are those of its path."""
+        """Return the values that apply in a channel, nearest place first; `ids` are its path."""
         own = (self.channels[one] for one in ids if one in self.channels)
         return (*own, self.server)
 
@@ -83,8 +83,8 @@ class StoredSettings:
 class ModelRecord:
     """One model of a chain; `position` 0 is tried first.
 
-    It belongs to a server, or (`server_id` 0) to the direct messages of `user_id`. Models of
-    the operator's settings have neither.
+    It belongs to a server, or (`server_id` 0) to the direct messages of `user_id`. Models from the
+    operator's settings have neither.
     """
 
     server_id: int
@@ -92,7 +92,8 @@ class ModelRecord:
     model: str
     base_url: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
-    """Its options (`oshaberi.providers.model_options`), and what goes to its API as it is."""
+    """Its options (`oshaberi.providers.model_options`), and parameters that go to its API
+    unchanged."""
     position: int = 0
     id: int = 0
     user_id: int = 0
@@ -150,12 +151,12 @@ MOST_FACTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Long-term memory: something a user asked to remember, about them or for the whole server."""
+    """Long-term memory: a fact that a user asked the bot to remember, about them or the server."""
 
     server_id: int
     text: str
     user_id: int | None = None
-    """None: it belongs to the server."""
+    """None if the fact belongs to the server."""
     at: datetime | None = None
     id: int = 0
 
@@ -184,7 +185,7 @@ class StoredQuestion:
     why: str = ""
     at: datetime | None = None
     is_begun: bool = False
-    """Its answer was interrupted by a restart and is to go on."""
+    """A restart interrupted its answer, which is to be continued."""
 
 
 TAKEN_BACK = "taken back"
@@ -193,7 +194,7 @@ TAKEN_BACK = "taken back"
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """A turn, as `/continue`, `/regenerate` and "why" need it."""
+    """A turn, as `/continue`, `/regenerate` and *Why this turn* need it."""
 
     channel_id: int
     server_id: int
@@ -201,7 +202,7 @@ class TurnRecord:
     asked_id: int | None
     persona: str
     message_ids: tuple[int, ...] = ()
-    """What the bot wrote, oldest first."""
+    """The bot's messages, oldest first."""
     status: str = ""
     undelivered: str = ""
     why: str = ""
@@ -214,13 +215,13 @@ class TurnRecord:
 
     @property
     def first_id(self) -> int:
-        """Return the id of the answer's first turn: the same for all its turns."""
+        """Return the id of the answer's first turn, which is the same for all its turns."""
         return self.answer_id or self.id
 
 
 @dataclass(frozen=True, slots=True)
 class UsedRequest:
-    """One request to a model, as it is counted: in the accounts, and for its model."""
+    """One request to a model, as it is counted: for its accounts, and for its model."""
 
     day: date
     accounts: tuple[UsageAccount, ...]
@@ -243,20 +244,20 @@ class TurnTraces:
     sprites: Mapping[int, tuple[str, str]] = field(default_factory=dict)
     """Persona and sprite by message."""
     tables: Mapping[int, str] = field(default_factory=dict)
-    """The source of the table by the message that shows it."""
+    """The source of each table, by the message that shows it."""
     summary: ConversationSummary | None = None
     used: tuple[UsedRequest, ...] = ()
     journal_key: str | None = None
-    """The response whose journal entries are done."""
+    """The response whose journal entries are finished."""
     cut_question: StoredQuestion | None = None
-    """Its answer was cut off by a restart and is to go on."""
+    """A question whose answer a restart cut off, and which will be continued."""
     settled_question_id: int | None = None
-    """Its answer was cut off by a restart and is not to go on."""
+    """A question whose answer a restart cut off, and which will not be continued."""
 
 
 @dataclass(frozen=True, slots=True)
 class SurroundingsQuery:
-    """`server_id` 0 is direct messages. `message_ids` are our messages in the history."""
+    """What to read for a turn. `server_id` 0: direct messages; `message_ids`: the bot's own."""
 
     server_id: int
     user_id: int
@@ -268,10 +269,10 @@ class SurroundingsQuery:
 @dataclass(frozen=True, slots=True)
 class StoredSurroundings:
     facts: tuple[Fact, ...] = ()
-    """Those of the server, then those of the user; each oldest first."""
+    """The server's facts, then the user's; each oldest first."""
     exchanges: tuple[Exchange, ...] = ()
     """Oldest first."""
     sprites: Mapping[int, tuple[str, str]] = field(default_factory=dict)
-    """Persona and sprite of messages that wore one."""
+    """Persona and sprite of messages that were sent with a sprite."""
     tables: Mapping[int, str] = field(default_factory=dict)
     summary: ConversationSummary | None = None

@@ -1,4 +1,4 @@
-"""Transactions, the base of every repository. A session per call; SQLite has one writer."""
+"""Transactions, the base of every repository. Each call has a session; SQLite has one writer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from oshaberi.storage.writing.group_commit import GroupCommit
 from oshaberi.virtual_time import outside_work
 
 ROOM = " " * 65_536
-"""What is written to see whether an outage is over: a full disk refuses only what needs room."""
+"""Written to find out whether an outage is over: a full disk refuses only what needs room."""
 Now = Callable[[], datetime]
 T = TypeVar("T")
 
@@ -56,8 +56,9 @@ def utc_now() -> datetime:
 class Transactions:
     """An open database. Its errors are raised as StorageError.
 
-    `reading` and `writing` tell whether it answers; on PostgreSQL they are the same. `writer`
-    is for the records of turns, `write` for what must be read and written in one transaction.
+    `reading` and `writing` are the circuit breakers; on PostgreSQL they are the same object.
+    `writer` is for the records of turns, `write` for what must be read and written in one
+    transaction.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Transactions:
             event.listen(heard, "after_cursor_execute", self._heard)
 
     def _engines(self) -> list[Engine]:
-        """All whose answers show that the database is there."""
+        """Return the engines whose answers show that the database is up."""
         own_threads = [] if self._thread_engine is None else [self._thread_engine]
         return [self.engine.sync_engine, *own_threads]
 
@@ -124,8 +125,8 @@ class Transactions:
     async def write(self, *changes: StoredChange) -> AsyncIterator[AsyncSession]:
         """Open a transaction, committed at the end of the block.
 
-        SQLite's writers queue in order: the lock is for this process, `IMMEDIATE` (which
-        waits) for the others. Caches are told about `changes`.
+        With SQLite writers wait in order: a lock orders those of this process, `BEGIN IMMEDIATE`
+        waits for other processes. Caches are told about `changes`.
         """
         if self.address.kind == "sqlite":
             async with self._writer, self._session("BEGIN IMMEDIATE") as session:
@@ -144,7 +145,7 @@ class Transactions:
             self.changes.note(change)
 
     async def tell(self, change: StoredChange) -> None:
-        """Tell caches about a change of an earlier transaction."""
+        """Tell caches about a change that an earlier transaction made."""
         if self.address.kind == "sqlite":
             self.changes.note(change)
             return
@@ -186,7 +187,7 @@ class Transactions:
             await session.execute(text("SELECT 1"))
 
     async def _ping_writer(self) -> None:
-        """Write something and take it back. A full disk refuses only what needs room."""
+        """Write a row and delete it. A full disk refuses only statements that need room."""
         async with self.write() as session:
             row = {"day": date.min, "quota": ROOM, "subject_id": 0, "channel_id": 0}
             await session.execute(insert(QuotaNotice).values(row))

@@ -1,4 +1,4 @@
-"""The daily counts and their limits. Values only."""
+"""The daily usage counts and their limits. Values only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 BudgetOwner = Literal["operator", "server"]
-"""Whose limits: those of whoever runs the bot, or those of the place where somebody asks."""
+"""Whose limits apply: those of the operator, or those of the server."""
 Subject = Literal["user", "channel", "server"]
 Counted = Literal["requests", "tokens"]
 

@@ -1,4 +1,4 @@
-"""The day that usage is counted for: it begins at midnight UTC, for every server alike."""
+"""The day that usage is counted for: it begins at midnight UTC, for every server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def usage_day(at: datetime) -> date:
 
 
 def renewal(day: date) -> datetime:
-    """Return when the quotas of a day renew."""
+    """Return when the quotas of a day are renewed."""
     return datetime.combine(day + timedelta(1), time(), UTC)
 
 

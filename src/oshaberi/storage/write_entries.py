@@ -1,4 +1,4 @@
-"""The entries to be written, as values, and the order of their statements."""
+"""The entries to write, as values, and the order of their statements."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class WriteEntry:
     """Steps that are written together or not at all.
 
     Entries of one `lane` keep their order; lanes are independent of each other. `tallies` only
-    count up, so their order does not matter: they are run last and sorted, so that two
-    processes never wait for each other's rows. `repeatable`: writing it twice is the same as
-    writing it once.
+    count up, so their order does not matter: they run last and sorted, so that two processes never
+    wait for each other's rows. `repeatable`: writing it twice has the same effect as writing it
+    once.
     """
 
     steps: tuple[WriteStep, ...] = ()
@@ -35,15 +35,15 @@ class WriteEntry:
     lane: str = ""
     repeatable: bool = False
     done: asyncio.Future[None] | None = None
-    """Whoever waits for it; None: nobody."""
+    """The future of the caller that waits for the entry; None if nobody waits."""
 
     @property
     def size(self) -> int:
-        """Return about how many characters it holds."""
+        """Return roughly how many characters the entry holds."""
         return sum(_size(step.values) for step in (*self.steps, *self.tallies))
 
     def fail(self, error: Exception) -> None:
-        """Raise the error where somebody waits for the entry."""
+        """Raise the error in the caller that waits for the entry, if there is one."""
         if self.done is not None and not self.done.done():
             self.done.set_exception(error)
 
@@ -63,7 +63,7 @@ class StatementRun:
 
 
 def statement_runs(entries: Iterable[WriteEntry]) -> list[StatementRun]:
-    """Return the statements of all entries, equal ones joined where the lanes allow it."""
+    """Return the statements of all entries; equal ones are joined where the lanes allow it."""
     entries = list(entries)
     runs: list[StatementRun] = []
     for entry in entries:
@@ -80,7 +80,7 @@ def execute_entries(connection: Connection, entries: Sequence[WriteEntry], heard
 
 
 def _place(runs: list[StatementRun], step: WriteStep, lane: str) -> None:
-    """Add a step to the last run of its statement, unless its lane has another one since."""
+    """Add a step to the last run of its statement, unless its lane has a later run."""
     for run in reversed(runs):
         if run.statement is step.statement:
             run.values.append(step.values)

@@ -1,6 +1,8 @@
 """Stage 04: one stream from the provider's chunks to sent messages and exactly one result.
 
 Reading and sending run side by side; this watches both, handles stops and applies the time limits.
+`reading.chunk_reader` routes the chunks, `stream_status` chooses the status, `result_report` makes
+the result.
 """
 
 from __future__ import annotations

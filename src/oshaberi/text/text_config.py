@@ -133,7 +133,7 @@ class TextConfig:
         0,
         0,
         100_000,
-        "after this many characters of an answer, messages are filled before they leave; 0 is off",
+        "after this many characters of an answer, messages are filled up before sending; 0 is off",
     )
     emoji_usage_enabled: bool = switch(True, "use custom emoji")
     emoji_preserve_unresolved_shortcodes: bool = switch(

@@ -1,9 +1,10 @@
-"""Tools a model may call: functions of ours (`builtin`), functions of others, MCP servers (`mcp`).
+"""Tools that a model may call: built in (`builtin`), your own functions, MCP servers (`mcp`).
 
-- `tool_definition`: what a tool is. `tool_decorator` makes one of a function, by
-  `docstring_reading` and `type_hint_schema`; `tool_loading` finds those of the settings.
-- `toolbox` has all of them (`tool_names`), and runs a call: `argument_checks`, the tool itself
-  (`daemon_threads`), `tool_results`, without secrets (`oshaberi.secret_redaction`).
+- `tool_definition`: what a tool is. `tool_decorator` makes one from a function, by
+  `docstring_reading` and `type_hint_schema`; `tool_loading` loads those that the settings name.
+- `toolbox` has all of them (`tool_names`), and decides which ones a turn may use.
+- `tool_calls` runs them: `argument_checks`, the tool itself (`daemon_threads`), `tool_results`,
+  without secrets (`oshaberi.secret_redaction`).
 - `tool_text`: the plug-in point for text that tools write into the channel.
 """
 

@@ -1,4 +1,4 @@
-"""Checks a call's arguments against its tool's schema, with errors that a model can act on."""
+"""Checks a call's arguments against its tool's schema, with errors that a model can use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ArgumentChecks:
         self._usable = True
 
     def checked(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments without needless nulls. A `ToolFailedError` says what is wrong."""
+        """Return the arguments without unneeded nulls. Raises ToolFailedError if they are wrong."""
         given = self._without_nulls(args)
         errors = self._errors(given)
         if errors:
@@ -76,7 +76,7 @@ def _takes_null(schema: Any) -> bool:
 def _validator(schema: Mapping[str, Any]) -> Any:
     """Compile a schema.
 
-    References are not fetched; patterns from outside are not run, they may never end.
+    It fetches no references, and runs no patterns from outside, because they may never end.
     """
     validators = importlib.import_module("jsonschema.validators")
     registry = importlib.import_module("referencing").Registry()

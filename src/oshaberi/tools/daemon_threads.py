@@ -1,4 +1,4 @@
-"""Runs functions in daemon threads: one that hangs does not keep the program from ending."""
+"""Runs functions in daemon threads, so that a function that hangs does not block the exit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_AT_ONCE = 64
 class DaemonThreads(Executor):
     """An executor with one daemon thread per job.
 
-    The interpreter does not wait for them at exit.
+    The interpreter does not wait for these threads at exit.
     """
 
     def __init__(self, most: int = MOST_AT_ONCE) -> None:

@@ -1,4 +1,4 @@
-"""Reads a function's docstring: its description, and its parameters where they are simple."""
+"""Reads a function's docstring: its description, and simple descriptions of parameters."""
 
 from __future__ import annotations
 

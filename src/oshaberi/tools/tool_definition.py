@@ -1,4 +1,4 @@
-"""What a tool is: a name, a schema, a permission, and an async function that answers with text."""
+"""What a tool is: a name, a schema, a permission, and an async function that returns text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PERMISSIONS: tuple[Permission, ...] = ("everyone", "manage_messages", "manage_se
 
 
 class ToolDefinitionError(OshaberiError):
-    """A function cannot be a tool. The message names it, the mistake and the remedy."""
+    """A function cannot be a tool. The message names the function, the mistake and the remedy."""
 
 
 class ToolFailedError(OshaberiError):
@@ -35,7 +35,7 @@ class ToolFailedError(OshaberiError):
 
 
 class FactStore(Protocol):
-    """Long-term memory. `user_id` None means the server's own facts."""
+    """Long-term memory. `user_id` None means the facts of the server."""
 
     async def add(self, fact: Fact) -> Fact: ...
     async def of(self, server_id: int, user_id: int | None) -> tuple[Fact, ...]: ...
@@ -71,11 +71,11 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """Says for whom and where a tool runs. A turn makes one and passes it to every call.
+    """Tells a tool for whom and where it runs. A turn makes one and passes it to every call.
 
-    `stream` is the configuration of the turn's streams (with its persona) and `response` the
-    response that they share: what a tool posts is cleaned, limited and counted like the rest of
-    the answer.
+    `stream` is the configuration of the turn's streams (with its persona), and `response` is the
+    response that they share: what a tool posts is cleaned, limited and counted like the rest of the
+    answer.
     """
 
     turn_channel: TurnChannel
@@ -86,15 +86,16 @@ class ToolContext:
     stream: StreamConfig = field(default_factory=StreamConfig)
     response: ResponseState = field(default_factory=ResponseState)
     now: Callable[[], datetime] = utc_now
-    """Must know its time zone."""
+    """The current time, with its time zone."""
     sink_for: Callable[[IncomingMessage], Sink] | None = None
     """Where a reply to a message goes; None: `room.sink`."""
     plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)
     tool_text: Mapping[str, ToolText] = field(default_factory=dict)
     posting: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False, compare=False)
-    """Held by a tool that writes into the channel: one after the other."""
+    """The lock of tools that write into the channel, so that they do so one after the other."""
     user_id: int = 0
-    """The person for whom it runs, also if a persona asked; left out: the author of `incoming`."""
+    """The person for whom the tool runs, even if a persona asked. By default the author of
+    `incoming`."""
 
     def __post_init__(self) -> None:
         if not self.user_id:
@@ -102,7 +103,7 @@ class ToolContext:
 
     @property
     def persona_name(self) -> str:
-        """Return the name of the persona that speaks; empty without one."""
+        """Return the name of the persona that speaks; empty if there is none."""
         persona = self.stream.text.persona
         return "" if persona is None else persona.name
 
@@ -116,13 +117,13 @@ class ToolContext:
         return True
 
     def plugged_text(self, text: str) -> str:
-        """Return text of a tool after the plug-ins. The stream that sends it will clean it."""
+        """Return a tool's text after the plug-ins. The stream that sends it cleans it later."""
         return plugged_text(text, self.tool_text)
 
     def cleaned_text(self, text: str) -> str:
-        """Return text of a tool as it would be in an answer: emoji, mentions, names, plug-ins.
+        """Return a tool's text as it would be in an answer: emoji, mentions, names, plug-ins.
 
-        For a tool that sends its text by other means than a stream.
+        This is for a tool that sends its text by other means than a stream.
         """
         return self.plugged_text(cleaned_text(text, self.stream.text))
 
@@ -143,11 +144,11 @@ class Tool:
     run: RunTool
     permission: Permission = "everyone"
     timeout_ms: int | None = None
-    """None: the setting `tool_timeout_ms`."""
+    """None means the setting `tool_timeout_ms`."""
     source: str = "built-in"
     """`built-in`, the Python module, or the name of the MCP server."""
     offered: Callable[[ToolContext], bool] | None = None
-    """Whether it is there at all in this turn; None: always."""
+    """Tells whether the tool is offered in this turn; None means always."""
 
     def available(self, context: ToolContext) -> bool:
         """Tell whether this turn may use the tool."""

@@ -1,4 +1,4 @@
-"""Tools from Python modules that the settings name."""
+"""Loads tools from Python modules that the settings name."""
 
 from __future__ import annotations
 

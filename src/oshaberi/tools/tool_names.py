@@ -1,4 +1,4 @@
-"""Makes tool names that every provider accepts, each of them once."""
+"""Makes tool names that every provider accepts, without duplicates."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MARK = 8
 
 
 def is_valid(name: str) -> bool:
-    """Tell whether all APIs take it: letters, digits, `_`, `-`, at most 64, no digit first."""
+    """Tell whether all APIs accept a name: letters, digits, `_`, `-`, up to 64, no digit first."""
     return _VALID.fullmatch(name) is not None
 
 
 def valid_name(name: str) -> str:
-    """Return the nearest valid name. A shortened name gets a mark that keeps it unique."""
+    """Return the nearest valid name. A shortened name gets a suffix that keeps it unique."""
     plain = _STRANGE.sub("_", name) or "tool"
     if not (plain[0].isalpha() or plain[0] == "_"):
         plain = f"_{plain}"
@@ -35,7 +35,7 @@ def valid_name(name: str) -> str:
 def by_name(ours: Sequence[Tool], theirs: Iterable[Tool]) -> dict[str, Tool]:
     """Map names to tools.
 
-    Our tools keep their names; another tool of the same name gets its source as prefix.
+    Our tools keep their names; another tool of the same name gets its source as a prefix.
     """
     _check_ours(ours)
     named = {one.name: one for one in ours}

@@ -15,7 +15,7 @@ _ILLEGIBLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def as_text(value: Any, most: int) -> str:
-    """Return text as it is and other values as JSON, of little more than `most` characters."""
+    """Return text as it is and other values as JSON, up to about `most` characters."""
     if value is None:
         return NOTHING
     text = value if isinstance(value, str) else _as_json(value, most)
@@ -31,7 +31,7 @@ def cut(text: str, most: int) -> str:
 
 
 def _as_json(value: Any, most: int) -> str:
-    """Encode piece by piece, and end as soon as there is enough."""
+    """Encode piece by piece, and stop as soon as there is enough."""
     parts: list[str] = []
     length = 0
     try:

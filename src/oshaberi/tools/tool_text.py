@@ -1,7 +1,8 @@
 """The plug-in point for text that tools write into the channel.
 
-Such text is cleaned like the model's own (spec 06, S3 to S5), and passes the plug-ins: an entry
-point of the group `oshaberi.tool_text` names a function that takes a text and returns it changed.
+Such text is cleaned like the model's own (spec 06, S3 to S5), and goes through the plug-ins: an
+entry point of the group `oshaberi.tool_text` names a function that takes a text and returns it
+changed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def installed_tool_text() -> Mapping[str, ToolText]:
 
 
 def plugged_text(text: str, plug_ins: Mapping[str, ToolText]) -> str:
-    """Return the text after all plug-ins, in alphabetical order. One that fails is left out."""
+    """Return the text after all plug-ins, in alphabetical order. Skips a plug-in that fails."""
     for name, change in plug_ins.items():
         try:
             changed = change(text)

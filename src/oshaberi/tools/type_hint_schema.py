@@ -24,7 +24,7 @@ _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 @dataclass(frozen=True, slots=True)
 class HintKind:
-    """How a type looks in a JSON schema, and how a valid value becomes an object of it."""
+    """How a type is written in a JSON schema, and how a valid value becomes an object of it."""
 
     schema: Schema
     read: Read

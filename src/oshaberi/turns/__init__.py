@@ -4,18 +4,19 @@
 are in the order of a turn, and each imports only those before it:
 
 - `services`: what all turns of a process share.
-- `personas`: whom a text calls, and who wrote an old message.
-- `admission`: whether and as whom a message is answered, and what waits in its channel.
+- `personas`: which personas a text calls, and which one wrote an old message.
+- `admission`: whether a message is answered and as which persona, and what waits in its channel.
 - `context`: what the model is shown.
-- `quotas`: whether it may be asked.
+- `quotas`: whether the model may be asked.
 - `generation`: the model's answer, with tools.
 - `post_turn`: what is shown and stored afterwards.
 - `running`: runs all of this, for one persona after the other.
 
-Then `turn_control` does what commands ask: stop, continue, regenerate, delete, why.
+Then `turn_control` carries out commands: stop, continue, regenerate, delete, why.
 
-Used by several: `turn_store` (what turns ask of the database), `stored_cache` and `bounded_cache`,
-`background_tasks`, `turn_interruption` (a stop ends work at once), `turn_notices` and
-`status_reactions` (what people see of a turn besides its answer), `shown_reasoning` (the
-model's thoughts in the channel), `turn_outcome` and `answer_times` (what came of it, and how fast).
+Several packages use: `turn_store` (what turns ask of the database), `stored_cache` and
+`bounded_cache`, `background_tasks`, `turn_interruption` (a stop ends work at once), `turn_notices`
+and `status_reactions` (what people see of a turn besides its answer), `shown_reasoning` (the
+model's thoughts in the channel), `turn_outcome` and `answer_times` (how a turn ended, and how long
+it took).
 """

@@ -1,4 +1,4 @@
-"""How long somebody waited for an answer, from the question on."""
+"""How long somebody waited for an answer, counted from the question."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from oshaberi.delivery.response_state import ResponseState
 
 @dataclass(frozen=True, slots=True)
 class AnswerTimes:
-    """The waits of one answer in seconds. None: it did not come, or nobody asked."""
+    """The waits of one answer in seconds. None: there was no such text, or nobody asked."""
 
     first_token_s: float | None = None
     first_message_s: float | None = None
     limit_waits_s: tuple[float, ...] = ()
-    """How long each message that had to wait waited for a limit of Discord."""
+    """How long each message that had to wait for a limit of Discord waited."""
 
 
 def answer_times(asked_s: float | None, response: ResponseState) -> AnswerTimes:

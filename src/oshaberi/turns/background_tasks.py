@@ -1,4 +1,4 @@
-"""Runs small tasks beside an answer that nothing waits for: reactions, the thought log."""
+"""Runs small tasks for which no answer waits: reactions, the thought log."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class ChannelTurns:
     ) -> str:
         """Accept a message. Return in one word why it is answered or not; the turn runs on.
 
-        `stored_why` is why a stored question had been admitted.
+        `stored_why` is the reason why a stored question was admitted.
         """
         if self.is_closing:
             return "closing"
@@ -79,7 +79,7 @@ class ChannelTurns:
     async def why_ignored(self, message: UnaddressedMessage) -> str | None:
         """Return in one word why a new message is ignored; None if `submit` has to decide.
 
-        What comes first in its channel is decided first.
+        In a busy channel `submit` decides, so that messages are decided in their order.
         """
         settings, personas = await self._admission.known(message.path)
         channel_id = message.path.channel_id
@@ -106,7 +106,7 @@ class ChannelTurns:
         self._unbegun.withdraw(channel_id, message_id, "withdrawn")
 
     def note_typing(self, channel_id: int, user_id: int) -> None:
-        """Somebody types. If they have asked something, they may not have finished."""
+        """Note that somebody types: if they have asked something, they may not have finished."""
         queue = self._queues.get(channel_id)
         for job in () if queue is None else queue.unbegun:
             if job.user_id == user_id and job.burst is not None:
@@ -125,7 +125,7 @@ class ChannelTurns:
         return await self._control.stop_anywhere(channel_id, by, may_manage)
 
     async def continue_(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
-        """Send what was cut or not delivered; else ask the model to continue."""
+        """Send what was cut off or not delivered; otherwise ask the model to continue."""
         async with self._entering.through(turn_channel.channel_id):
             return await self._control.continue_(turn_channel, by)
 
@@ -153,7 +153,7 @@ class ChannelTurns:
         return await self._control.delete(turn_channel, message_id, by)
 
     async def why(self, message_id: int, channel_id: int | None = None) -> str | None:
-        """Return why a message was answered or not, or why we wrote it; None if unknown.
+        """Return why a message was answered or not, or why the bot wrote it; None if unknown.
 
         Questions from before the last start are found only in their channel.
         """
@@ -200,7 +200,7 @@ class ChannelTurns:
     async def shutdown(self, grace_s: float = 10.0) -> None:
         """Let turns finish for `grace_s` seconds, then end them at the next sentence.
 
-        Waiting questions are stored for the next start, and so is which answer was cut off.
+        Waiting questions are stored for the next start, and so are answers that were cut off.
         """
         await self._runner.close(grace_s)
         await self._background.settle(REACTION_SECONDS)

@@ -1,7 +1,7 @@
 """Shows the model's thoughts in the channel: one silent message, as subtext or spoiler.
 
-Pure. It begins with a mark, to be recognised in the history, where it is not part of the
-conversation (spec 04 O6). Nothing in it can end its own markup or ping anybody.
+Pure. The message begins with a mark, so that the bot recognises it in the history and leaves it out
+of the conversation (spec 04 O6). Nothing in it can end its own markup or ping anybody.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _fitting(lines: Sequence[str], limit: int, before: str, around: str) -> str:
 
 
 def _cut(text: str, units: int) -> str:
-    """Cut the text, never after a single backslash, which would escape what follows."""
+    """Cut the text, but not after a single backslash, which would escape what follows."""
     if units <= 0:
         return ""
     cut = text[: grapheme_edge(text, 0, utf16_offset(text, 0, units))]

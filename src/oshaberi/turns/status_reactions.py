@@ -21,9 +21,10 @@ class StatusReactions:
         self._background = background
 
     def working(self, job: QueuedJob) -> asyncio.Task[None] | None:
-        """Show that the question is being answered. The task is for `done`.
+        """Show that the question is being answered. Pass the returned task to `done`.
 
-        Nobody is shown that the bot has read what nobody asked it.
+        If nobody addressed the bot, there is no reaction: nobody should see that the bot has read
+        it.
         """
         is_question = job.is_message and not job.is_uninvited
         if not job.settings.turn.status_reactions or not is_question:
@@ -33,7 +34,7 @@ class StatusReactions:
     def done(
         self, job: QueuedJob, working: asyncio.Task[None] | None, outcomes: Sequence[TurnOutcome]
     ) -> None:
-        """Replace the reaction for work by the one for the outcome."""
+        """Replace the "working" reaction by the one for the outcome."""
         if working is not None:
             self._background.start(_replaced(working, job, _end_sign(outcomes)))
 
@@ -42,7 +43,7 @@ class StatusReactions:
         self._background.start(turn_channel.react(message_id, FULL))
 
     def too_soon(self, turn_channel: TurnChannel, message_id: int) -> None:
-        """Show that a message is not answered, because its author is in the cooldown."""
+        """Show that a message is not answered, because its author is in a cooldown."""
         self._background.start(turn_channel.react(message_id, TOO_SOON))
 
     def mute(self, turn_channel: TurnChannel, message_id: int) -> None:

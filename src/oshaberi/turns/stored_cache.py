@@ -20,9 +20,9 @@ V = TypeVar("V")
 
 @dataclass(slots=True)
 class _Read(Generic[V]):
-    """A cached value. `stamps` are from before it was read, `at_s` is when.
+    """A cached value. `stamps` were taken before it was read, `at_s` is when.
 
-    `news` is the feed's number at which the stamps were last found to be the same.
+    `news` is the feed's number at which the stamps were last known to be unchanged.
     """
 
     value: V
@@ -32,7 +32,7 @@ class _Read(Generic[V]):
 
 
 class StoredCache(Generic[K, V]):
-    """A cache. `kinds` are the changes that make a value invalid.
+    """A cache. `kinds` are the kinds of changes that make a value invalid.
 
     While the database is down, the last known value is used. Concurrent callers share one read.
     """

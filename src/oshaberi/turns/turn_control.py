@@ -67,7 +67,7 @@ GONE = ControlReply(
 UNKNOWN = ControlReply(
     False, translatable("That message is not part of an answer that I remember.")
 )
-CONTINUED = ControlReply(True, translatable("Going on."))
+CONTINUED = ControlReply(True, translatable("Continuing."))
 REGENERATED = ControlReply(True, translatable("Answering again."))
 DELETED = ControlReply(True, translatable("The whole answer is deleted."))
 DELETED_BEFORE = ControlReply(
@@ -83,7 +83,7 @@ _STOPS: Mapping[StopAnswer, ControlReply] = {
 
 
 class TurnControl:
-    """What commands do with the turns that `runner` runs and has run."""
+    """Carries out commands on the turns that `runner` runs or has run."""
 
     def __init__(
         self,
@@ -100,12 +100,12 @@ class TurnControl:
         self._runner = runner
 
     def stop(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
-        """Stop the turn. The registry of stops knows whose it is, and refuses other users."""
+        """Stop the turn. The stop registry knows whose turn it is, and refuses other users."""
         stops = self._services.stops
         return _STOPS[stops.request_stop_as(str(channel_id), str(by), may_manage=may_manage)]
 
     async def stop_anywhere(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
-        """Ask the process that runs the turn to stop it. Only that one knows its user."""
+        """Ask the process that runs the turn to stop it: only that one knows the turn's user."""
         stops, channel = self._services.stops, str(channel_id)
         return _STOPS[await stops.request_stop_anywhere(channel, str(by), may_manage=may_manage)]
 
@@ -214,7 +214,7 @@ class TurnControl:
         return await self._refusal(turn_channel, by) or turn
 
     async def _may_answer(self, turn_channel: TurnChannel, turn: TurnRecord) -> bool:
-        """Tell whether the persona of a turn may answer in its channel as that is now."""
+        """Tell whether the persona of a turn may answer in its channel as the channel is now."""
         persona = await self._persona(turn_channel, turn)
         return bool(allowed_in((persona,), turn_channel.is_age_restricted))
 
@@ -233,7 +233,7 @@ class TurnControl:
     async def _quota_refusal(
         self, turn_channel: TurnChannel, turn: TurnRecord
     ) -> ControlReply | None:
-        """Return why the quota refuses it. The original user's quota is used."""
+        """Return why the quota refuses it. The quota of the original user counts."""
         services = self._services
         place = quota_place(turn_channel, turn.user_id)
         own = (await services.settings(turn_channel.path)).turn

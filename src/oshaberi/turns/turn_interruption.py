@@ -1,4 +1,4 @@
-"""Lets a stop or follow-up end work between the streams of a turn at once (spec 04 O1)."""
+"""Lets a stop or a follow-up end work between the streams of a turn at once (spec 04 O1)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class InterruptedTurnError(Exception):
 
 
 def stopped_result(request: StopRequest) -> StreamResult:
-    """Return the result of a turn that was stopped while no stream ran."""
+    """Return the result of a turn that was stopped while no stream was running."""
     if request.follow_up:
         return StreamResult("follow_up_interrupt")
     if request.at_boundary:
@@ -43,7 +43,7 @@ def check(channel: ActiveChannel) -> None:
 
 
 async def until_stopped(channel: ActiveChannel, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of the work, unless a stop comes first: then cancel the work."""
+    """Return the result of the work. If a stop comes first, cancel the work and raise."""
     task = asyncio.create_task(work)
     over = asyncio.get_running_loop().create_future()
 

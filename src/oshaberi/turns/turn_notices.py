@@ -17,7 +17,7 @@ from oshaberi.stream.stream_result import StreamResult
 
 log = logging.getLogger(__name__)
 
-RESTARTED = translatable("I am being restarted")
+RESTARTED = translatable("I am restarting")
 GOES_ON = translatable("I go on with this answer when I am back; `/continue` does the same.")
 CAN_GO_ON = translatable(
     "`/continue` goes on with this answer when I am back, `/regenerate` starts again."
@@ -25,7 +25,7 @@ CAN_GO_ON = translatable(
 
 
 def our_fault() -> Embed:
-    """Return the notice for a turn that failed by a mistake of the bot."""
+    """Return the notice for a turn that failed because of a bug in the bot."""
     return Embed(
         translated("Something went wrong here"),
         translated("The bot made a mistake; it has been logged."),
@@ -48,7 +48,7 @@ def not_delivered() -> Embed:
 
 
 def restart_notice(goes_on: bool) -> Embed:
-    """Return the notice for a process that ends in the middle of an answer."""
+    """Return the notice for an answer that is interrupted because the process ends."""
     return Embed(translated(RESTARTED), translated(GOES_ON if goes_on else CAN_GO_ON))
 
 

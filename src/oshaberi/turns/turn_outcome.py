@@ -17,12 +17,12 @@ class TurnOutcome:
     status: Status
     stop_reason: StopReason | None = None
     text: str = ""
-    """What can be read, with its labels, tables as their sources."""
+    """The text that readers see, with labels, and with tables as their sources."""
     details: str = ""
     undelivered: str = ""
     message_ids: tuple[int, ...] = ()
     notice_ids: tuple[int, ...] = ()
-    """What stands around the answer: who is answered, what went wrong."""
+    """Messages around the answer: reply notices, and notices of failures."""
     is_silent: bool = False
     """The model chose to say nothing, and nothing was sent."""
     silence_reason: str = ""
@@ -30,18 +30,18 @@ class TurnOutcome:
     unsaid: str | None = None
     """Why nothing was said, as it is stored; None if something was."""
     failure: object = None
-    """What it failed with, if it did."""
+    """The failure, if the turn failed."""
     results: tuple[StreamResult, ...] = field(default=(), repr=False)
 
     @property
     def interrupted(self) -> bool:
-        """Tell whether a user stopped or interrupted it, or a shutdown did."""
+        """Tell whether a user stopped or interrupted the turn, or a shutdown did."""
         by_hand = self.status == "stopped_by_user" and self.stop_reason in _BY_HAND
         return by_hand or self.status in ("follow_up_interrupt", "interrupted")
 
     @property
     def is_unsaid(self) -> bool:
-        """Tell whether the process ended before anything was sent. It can start again."""
+        """Tell whether the process ended before anything was sent. The turn can start again."""
         return self.stop_reason == "system_request" and not self.message_ids
 
     @property
@@ -51,7 +51,7 @@ class TurnOutcome:
 
     @property
     def is_shut_out(self) -> bool:
-        """Tell whether Discord let nothing into the channel, no notice either."""
+        """Tell whether Discord accepted nothing in the channel, not even a notice."""
         said = self.message_ids or self.notice_ids
         return self.stop_reason == "channel_unavailable" and not said
 

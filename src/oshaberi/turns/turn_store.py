@@ -119,7 +119,7 @@ class TurnStore(Protocol):
         """Store all records of a turn at once. Return the errors by part."""
 
     def queue_turn(self, traces: TurnTraces) -> None:
-        """Store them soon, without waiting: for a turn that ends together with its process."""
+        """Store the records soon, without waiting: for a turn that ends with its process."""
 
     async def count_usage(self, used: Sequence[UsedRequest]) -> None:
         """Count requests now. Raises StorageAwayError if they are counted later."""

@@ -1,4 +1,4 @@
-"""Reads small text files that came with a message."""
+"""Reads small text files that are attached to a message."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ async def read_text(file: AttachedFile) -> str | None:
 
 
 async def _whole(answer: aiohttp.ClientResponse) -> bytes | None:
-    """Read the body to its end, since a single read returns only the part that has arrived.
+    """Read the body to its end: a single read would return only the part that has arrived.
 
-    Returns None if it is too large or the status is not 200.
+    Returns None if the body is too large or the status is not 200.
     """
     if answer.status != 200:
         return None

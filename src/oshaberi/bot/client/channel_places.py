@@ -33,18 +33,18 @@ def is_age_restricted(channel: AnyChannel) -> bool:
 
 
 def places_in(channel: discord.abc.GuildChannel) -> tuple[int, ...]:
-    """Return the ids of a channel and of its threads, as far as they are known."""
+    """Return the ids of a channel and of its threads, as far as the client knows them."""
     threads = (one.id for one in channel.guild.threads if one.parent_id == channel.id)
     return (channel.id, *threads)
 
 
 def place_ids(guild: discord.Guild) -> tuple[int, ...]:
-    """Return the ids of all channels and threads of a server, as far as they are known."""
+    """Return the ids of all channels and threads of a server, as far as the client knows them."""
     return tuple(place.id for place in (*guild.channels, *guild.threads))
 
 
 async def is_gone(client: discord.Client, server_id: int, channel_id: int) -> bool:
-    """Tell whether a channel was deleted. Old threads are not in memory: Discord is asked."""
+    """Tell whether a channel was deleted. Asks Discord, because old threads are not in memory."""
     guild = client.get_guild(server_id)
     if guild is None or guild.unavailable or guild.get_channel_or_thread(channel_id) is not None:
         return False

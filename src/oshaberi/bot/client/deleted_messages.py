@@ -1,4 +1,4 @@
-"""Handles deleted messages: they are not answered, and short-term memory forgets them."""
+"""Handles deleted messages: the bot does not answer them, and short-term memory forgets them."""
 
 from __future__ import annotations
 

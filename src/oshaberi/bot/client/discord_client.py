@@ -51,9 +51,9 @@ CommandTreeOf = Callable[[discord.Client], app_commands.CommandTree[Any]]
 class OshaberiClient(MovableShardsClient):
     """The bot's client.
 
-    `when_ready` is awaited once, before the search for missed messages. `take_up` is awaited
-    before every such search: it resumes stored questions without an answer. `options` are
-    discord.py's: `shard_ids`, `shard_count`, `guild_ready_timeout`, …; and `shard_terms`.
+    `when_ready` is awaited once, before the first search for missed messages. `take_up` is awaited
+    before every such search: it resumes stored questions that have no answer. `options` are
+    discord.py's (`shard_ids`, `shard_count`, `guild_ready_timeout`, …) and `shard_terms`.
     """
 
     client_state: ClientState
@@ -103,7 +103,7 @@ class OshaberiClient(MovableShardsClient):
         self._handled: BoundedCache[int, None] = BoundedCache(KEPT_IDS)
 
     async def serve(self, token: str) -> None:
-        """Log in and run until closed. Raises a ConfigError of one line if it cannot start."""
+        """Log in and run until closed. Raises a one-line ConfigError if the client cannot start."""
         with explained_login():
             await self.login(token)
             await self.connect()
@@ -114,7 +114,7 @@ class OshaberiClient(MovableShardsClient):
             await self._sync()
 
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        """Let the histories hear of each event before another one can come."""
+        """Pass each event to the histories before the next event can arrive."""
         self.histories.hear(event, *args)
         super().dispatch(event, *args, **kwargs)
 
@@ -122,7 +122,7 @@ class OshaberiClient(MovableShardsClient):
         return self.gateway_state.is_connected(self.shard_of(server_id))
 
     def server_ids(self) -> frozenset[int] | None:
-        """Return the ids of the bot's servers on its shards; None until Discord has told."""
+        """Return the ids of the servers on this client's shards; None until they are known."""
         return frozenset(one.id for one in self.guilds) if self.is_ready() else None
 
     def would_have(self, server_id: int) -> bool:
@@ -144,7 +144,7 @@ class OshaberiClient(MovableShardsClient):
         return DiscordTurnChannel(self.reader, self.client_state, channel, message)
 
     async def find_turn_channel(self, channel_id: int) -> DiscordTurnChannel | None:
-        """Find a channel by id. Return None if it is gone or hidden.
+        """Find a channel by id. Return None if it was deleted or the bot cannot see it.
 
         Raises if Discord does not answer.
         """
@@ -162,7 +162,7 @@ class OshaberiClient(MovableShardsClient):
         await self.listen(message)
 
     async def listen(self, message: discord.Message, arrival: Arrival = "new") -> None:
-        """Submit a message of somebody else, once. Discord may repeat it after a RESUME."""
+        """Submit a message of another user, once. Discord may send it again after a RESUME."""
         if self.reader.is_ours(message) or not self.reader.is_talk(message):
             return
         if message.id in self._handled:
@@ -183,7 +183,7 @@ class OshaberiClient(MovableShardsClient):
             self._handled.forget(message.id)
 
     async def _is_ignored(self, message: discord.Message) -> bool:
-        """Tell whether a message is not for us, as far as that can be told quickly."""
+        """Tell whether a message is not for the bot, as far as a quick look can tell."""
         unaddressed = self.reader.unaddressed(message)
         if unaddressed is None:
             return False
@@ -219,7 +219,7 @@ class OshaberiClient(MovableShardsClient):
         self._was_ready = True
 
     async def on_shard_ready(self, shard_id: int) -> None:
-        """Look for what was missed before a shard came to this process, or came back to it."""
+        """Search for messages that were missed before this process got (or regained) a shard."""
         if not self.has_movable_shards and (len(self.shards) == 1 or not self._was_ready):
             return  # `on_ready` looks at all shards
         await self._search.run_when_ready(shard_id, lambda: self.caught_up(shard_id))
@@ -252,14 +252,14 @@ class OshaberiClient(MovableShardsClient):
     async def on_guild_channel_update(
         self, _before: discord.abc.GuildChannel, after: discord.abc.GuildChannel
     ) -> None:
-        """Try again where we were refused, because permissions may have changed."""
+        """Allow requests to these channels again after 403s: permissions may have changed."""
         self.client_state.try_again(places_in(after))
 
     async def on_guild_channel_delete(self, gone: discord.abc.GuildChannel) -> None:
         await self.context.db.servers.forget_channels(gone.guild.id, (gone.id,))
 
     async def on_raw_thread_delete(self, gone: discord.RawThreadDeleteEvent) -> None:
-        """Also called for each known thread of a channel that is deleted."""
+        """Handle a deleted thread. Also called for each known thread of a deleted channel."""
         await self.context.db.servers.forget_channels(gone.guild_id, (gone.thread_id,))
 
     async def on_guild_role_update(self, _before: discord.Role, after: discord.Role) -> None:
@@ -270,7 +270,7 @@ class OshaberiClient(MovableShardsClient):
             self.client_state.try_again(place_ids(after.guild))
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:
-        """Stop answers in that server. Its data stays for a time: removals may be mistakes."""
+        """Stop answers in a server that the bot left. Its data stays for a grace time."""
         log.info("left server %s (%s)", guild.id, guild.name)
         stops = self.context.services.stops
         for place_id in place_ids(guild):

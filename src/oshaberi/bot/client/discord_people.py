@@ -13,10 +13,10 @@ AnyUser = discord.User | discord.Member
 
 
 class RecentMembers:
-    """Members seen recently.
+    """The members that the client saw recently.
 
-    Without the members intent discord.py keeps none, and a history has no nicknames: the same
-    person would have two names in one conversation.
+    Without the members intent discord.py keeps no members, and the messages of a history carry no
+    nicknames: the same person would have two names in one conversation.
     """
 
     def __init__(self) -> None:
@@ -34,9 +34,9 @@ class RecentMembers:
             self._met.popitem(last=False)
 
     def known(self, user: AnyUser, guild: discord.Guild | None) -> AnyUser:
-        """Return the user as a member of the guild, as they were seen last, if we know them.
+        """Return the user as the member that was last seen, if there is one.
 
-        A message that was received keeps its author as they were then.
+        A received message keeps its author as they were when it was sent.
         """
         if guild is None:
             return user
@@ -80,7 +80,7 @@ def roles_of(user: AnyUser) -> frozenset[int]:
 def ordinary_permissions_of(
     user: AnyUser, channel: discord.abc.MessageableChannel | None
 ) -> discord.Permissions:
-    """Return the user's ordinary permissions; for non-members those of everybody."""
+    """Return the user's ordinary permissions; for non-members those of @everyone."""
     guild = getattr(channel, "guild", None)
     if channel is None or guild is None:
         return discord.Permissions.all()

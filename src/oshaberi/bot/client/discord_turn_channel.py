@@ -52,7 +52,7 @@ class DiscordTurnChannel:
         self._message = message
         self._fetched: dict[int, discord.Message] = {}
         self._heard: set[int] = set()
-        """Ids of the people of the conversation, as far as they are known yet."""
+        """Ids of the people of the conversation that are known so far."""
 
     @property
     def channel_id(self) -> int:
@@ -99,7 +99,7 @@ class DiscordTurnChannel:
 
     @property
     def _asker(self) -> AnyUser | None:
-        """Return the author of the message that started the turn, unless it was the bot."""
+        """Return the author of the message that started the turn, unless it is the bot."""
         message = self._message
         if message is None or not self._reader.is_person(message):
             return None
@@ -203,13 +203,13 @@ class DiscordTurnChannel:
             log.warning("thought log in channel %s: %s", channel_id, error)
 
     def _elsewhere(self, channel_id: int) -> discord.abc.MessageableChannel | None:
-        """Return another channel of this server. Admins may not write into other servers."""
+        """Return a channel of this server; None for other servers: an admin sets the id."""
         guild = self._guild
         place = None if guild is None else guild.get_channel_or_thread(channel_id)
         return place if isinstance(place, discord.abc.Messageable) else None
 
     def _known(self, message_id: int) -> discord.Message | None:
-        """Return a known message of this channel. discord.py's cache has all channels."""
+        """Return a message of this channel if it is already in memory."""
         if self._message is not None and self._message.id == message_id:
             return self._message
         newest_first = reversed(self._client.cached_messages)
@@ -227,7 +227,7 @@ class DiscordTurnChannel:
         return discord.utils.get(own, name=emoji.strip(":")) or emoji
 
     def _people(self, messages: Sequence[discord.Message]) -> tuple[Person, ...]:
-        """Return the people: first the question's, then the last to speak; not the bot."""
+        """Return the people: those of the question first, then the latest speakers; not the bot."""
         asked = [] if self._message is None else [self._message]
         newest_first = [*asked, *reversed(messages)]
         me, known = self._client.user, self._reader.recent_members.known
@@ -248,7 +248,7 @@ class DiscordTurnChannel:
 
 
 async def _face_there(sink: DiscordSink, face: WebhookFace | None) -> WebhookFace | None:
-    """Return `face`, or None if there is no webhook and the bot sends as itself."""
+    """Return `face`, or None if the channel has no webhook and the bot sends under its own name."""
     try:
         if face is not None:
             await sink.open_webhook()

@@ -6,7 +6,7 @@ import discord
 
 
 def intents(*, members: bool = False) -> discord.Intents:
-    """Return the intents the bot uses. Message content and members are privileged ones."""
+    """Return the intents that the bot uses. Message content and members are privileged."""
     return discord.Intents(
         guilds=True,
         guild_messages=True,

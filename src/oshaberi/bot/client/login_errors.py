@@ -14,7 +14,7 @@ from oshaberi.errors import ConfigError, TemporaryError
 
 @contextmanager
 def explained_login() -> Iterator[None]:
-    """Raise a ConfigError or TemporaryError of one line for errors of login and connection."""
+    """Turn errors of login and connection into a one-line ConfigError or TemporaryError."""
     try:
         yield
     except discord.LoginFailure:

@@ -44,18 +44,18 @@ class MessageReader:
         self.client = client
         self.recent_members = RecentMembers()
         self.locales: BoundedCache[int, str] = BoundedCache(LOCALES_KEPT)
-        """The language of users who lately used a command, a button or a form, and of the direct
-        message channels where they did."""
+        """The language of users who recently used a command, a button or a form, and of the DM
+        channels where they did."""
         self._opt_outs = opt_outs
         self._recent: deque[discord.Message] = deque(maxlen=RECENT_MESSAGES)
-        """What people wrote lately. discord.py forgets a message as soon as it is deleted."""
+        """What people wrote recently. discord.py forgets a message as soon as it is deleted."""
 
     def locale_of_direct(
         self, channel: discord.abc.MessageableChannel, message: discord.Message | None
     ) -> str | None:
-        """Return the language of the reader of a direct message, if it is known.
+        """Return the language of the other user of a direct message channel, if it is known.
 
-        The gateway does not say whose a direct message channel is.
+        The gateway does not say which user a direct message channel belongs to.
         """
         users = [one.id for one in getattr(channel, "recipients", ())]
         users += [] if message is None else [message.author.id]
@@ -71,7 +71,7 @@ class MessageReader:
         return message.application_id == self.client.application_id
 
     def is_talk(self, message: discord.Message) -> bool:
-        """Tell whether it is part of a conversation: no system message, no notice of ours."""
+        """Tell whether a message is conversation: not a system message or a notice of the bot."""
         is_ordinary = message.type is discord.MessageType.default
         if (not is_ordinary and message.is_system()) or self.is_by_opted_out(message):
             return False
@@ -82,18 +82,18 @@ class MessageReader:
         return bool(message.content or message.attachments)
 
     def is_by_opted_out(self, message: discord.Message) -> bool:
-        """Tell whether its author does not want the bot to read it (`/privacy opt-out`)."""
+        """Tell whether the author has told the bot not to read them (`/privacy opt-out`)."""
         if message.author.id in self._opt_outs:
             return True
         source = source_of(message)
         return source is not message and source.author.id in self._opt_outs
 
     def is_person(self, message: discord.Message) -> bool:
-        """Tell whether its author can be mentioned."""
+        """Tell whether the author of a message can be mentioned."""
         return message.webhook_id is None and not self.is_ours(message)
 
     def said(self, message: discord.Message, viewer: AnyUser | None = None) -> ChannelMessage:
-        """Return the message as `viewer` may read it, or as everybody may if None."""
+        """Return the message as `viewer` may read it; with None, as everybody may read it."""
         source = source_of(message)
         ours = self.is_ours(source)
         embeds = () if ours else tuple(filter(None, map(embed_text, source.embeds)))
@@ -111,14 +111,14 @@ class MessageReader:
         )
 
     def remember(self, message: discord.Message) -> None:
-        """Keep a person's message, to know it again if a proxy bot repeats it."""
+        """Keep a person's message, to recognise it if a proxy bot repeats it."""
         if message.webhook_id is None and message.guild is not None and not message.author.bot:
             self._recent.append(message)
 
     def unaddressed(self, message: discord.Message) -> UnaddressedMessage | None:
-        """Return a person's message as one that does not address the bot.
+        """Return a person's message as an `UnaddressedMessage`.
 
-        None if it addresses the bot, or if only `incoming` can find that out.
+        Returns None if the message addresses the bot, or if only `incoming` can find that out.
         """
         author, guild = message.author, message.guild
         is_person = message.webhook_id is None and not author.bot
@@ -144,7 +144,7 @@ class MessageReader:
         )
 
     def _replies_to_others(self, message: discord.Message) -> bool:
-        """Tell whether it replies to a message that Discord sent along and that is not ours."""
+        """Tell whether a message replies to another user's message, which Discord sent along."""
         known = None if message.reference is None else message.reference.resolved
         return isinstance(known, discord.Message) and not self.is_ours(known)
 
@@ -172,11 +172,11 @@ class MessageReader:
         )
 
     def is_opted_out_copy(self, incoming: IncomingMessage) -> bool:
-        """Tell whether a proxy bot repeated somebody whom the bot does not read."""
+        """Tell whether a proxy bot repeated the words of an opted-out user."""
         return incoming.copied_id is not None and incoming.user_id in self._opt_outs
 
     def mentions_us(self, message: discord.Message) -> bool:
-        """Tell whether it mentions the bot, or the role with the bot's name."""
+        """Tell whether a message mentions the bot, or the role with the bot's name."""
         me = self.client.user
         if me is not None and any(user.id == me.id for user in message.mentions):
             return True
@@ -184,7 +184,7 @@ class MessageReader:
         return role is not None and role in message.role_mentions
 
     def mentions_others(self, message: discord.Message) -> bool:
-        """Tell whether it mentions another user, another role or everybody.
+        """Tell whether a message mentions another user, another role or everybody.
 
         A reply to a message of one's own mentions oneself.
         """
@@ -216,7 +216,7 @@ class MessageReader:
         return replace(said, author=author)
 
     async def meet_author(self, message: discord.Message) -> None:
-        """Fetch the author as a member, because messages from a history lack that."""
+        """Fetch the author as a member: messages from a history come without it."""
         guild, author = message.guild, message.author
         if guild is None or message.webhook_id is not None:
             return

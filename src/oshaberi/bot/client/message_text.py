@@ -1,4 +1,4 @@
-"""What a reader sees of a Discord message: its text with names, its embeds and files."""
+"""The readable content of a Discord message: its text with names, its embeds and its files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from oshaberi.conversation.conversation_messages import AttachedFile
 
 NO_MIME = "application/octet-stream"
 HIDDEN_CHANNEL = "#unknown"
-"""A channel that is not there, or that the reader may not see: nobody learns which."""
+"""Shown for a channel that does not exist, and for one that the reader may not see, so that nobody
+learns which it is."""
 _TOKENS = re.compile(
     r"<(?:a?:(?P<emoji>\w+):\d+|@!?(?P<user>\d+)|@&(?P<role>\d+)|#(?P<channel>\d+)"
     r"|/(?P<command>[^:>]+):\d+)>"
@@ -70,7 +71,7 @@ def _shown(
 
 
 def may_see(place: discord.abc.GuildChannel | discord.Thread, viewer: AnyUser | None) -> bool:
-    """Tell whether the viewer can see the channel. A non-member sees what everybody sees."""
+    """Tell whether the viewer can see the channel. A non-member sees what @everyone sees."""
     whose = viewer if isinstance(viewer, discord.Member) else place.guild.default_role
     try:
         allowed = place.permissions_for(whose)
@@ -103,7 +104,7 @@ def files_of(message: discord.Message) -> Iterator[discord.Attachment]:
 
 
 def source_of(message: discord.Message) -> discord.Message:
-    """Return the real message for the empty one that starts a thread."""
+    """Return the original of the empty message that starts a thread; any other unchanged."""
     if message.type is discord.MessageType.thread_starter_message and message.reference:
         known = message.reference.resolved
         if isinstance(known, discord.Message):

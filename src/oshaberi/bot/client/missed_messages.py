@@ -1,7 +1,7 @@
 """Finds recent messages that the bot missed during a restart or a lost session.
 
-Discord does not tell where direct messages were missed, so the people who have written before are
-looked at.
+Discord does not say which direct messages were missed. So the search looks at the DM channels of
+people who have written to the bot before.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from oshaberi.discord_io.channel_address import may_read_history
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
-"""How many channels are read at the same time. In the end every one with something new is read."""
+"""How many channels are read at the same time. Every channel with something new is read in the
+end."""
 MOST_DIRECT = 100
-"""How many people's direct messages are read. Each costs a request."""
+"""How many DM channels are read. Each costs a request."""
 MOST_MESSAGES = 500
 """How many of a channel's newest messages are read."""
 
@@ -35,12 +36,13 @@ Place = ServerPlace | discord.DMChannel
 
 
 class MissedMessages:
-    """Finds messages that were missed.
+    """Finds missed messages.
 
-    `last_seen` returns the newest handled message of a channel, 0 if none. `is_for_us` tells
-    whether a message would be answered. `direct_ids` returns the DMs to look at. Messages older
-    than `max_age` are ignored, and so are the `open_questions` of a channel: the process that
-    stored them answers, or whoever takes them over. `shard_id` limits it to one shard's servers.
+    `last_seen` returns the newest handled message of a channel, 0 if there is none. `is_for_us`
+    tells whether the bot would answer a message. `direct_ids` returns the DM channels to look at.
+    The search ignores messages older than `max_age`. It also ignores the `open_questions` of a
+    channel: the process that stored them, or one that takes them over, answers them. `shard_id`
+    limits the search to the servers of one shard.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class MissedMessages:
         self._free = asyncio.Semaphore(AT_ONCE)
 
     async def run(self) -> int:
-        """Hand on all missed messages and return their number.
+        """Pass on all missed messages and return their number.
 
         Channels do not wait for each other.
         """
@@ -75,7 +77,7 @@ class MissedMessages:
         return sum(await asyncio.gather(*served, *direct))
 
     def _active(self, edge: int) -> list[ServerPlace]:
-        """Return channels with messages after `edge`, newest first; others cost no request."""
+        """Return channels with messages after `edge`, newest first. Others need no request."""
         guilds = [guild for guild in self._reader.client.guilds if self._is_looked_at(guild)]
         places = [place for guild in guilds for place in _places(guild) if _newest(place) > edge]
         readable = [place for place in places if may_read_history(place)]
@@ -90,7 +92,7 @@ class MissedMessages:
         return 0 if place is None else await self._serve(place, edge)
 
     async def _serve(self, place: Place, edge: int) -> int:
-        """Hand on the missed messages of one channel, in the order they were written."""
+        """Pass on the missed messages of one channel, in the order in which they were written."""
         async with self._free:
             missed = await self._missed(place, edge)
             for message in missed:
@@ -136,7 +138,7 @@ class MissedMessages:
 
 
 async def _written_since(channel: Place, edge: int) -> list[discord.Message]:
-    """Return the messages after `edge`, oldest first. Of too many, the oldest are left out."""
+    """Return the messages after `edge`, oldest first. If there are too many, drop the oldest."""
     found: list[discord.Message] = []
     async for message in channel.history(limit=MOST_MESSAGES):
         if message.id <= edge:

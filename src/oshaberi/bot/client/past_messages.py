@@ -1,4 +1,4 @@
-"""Reads the past messages of a channel: those that were received, or else from Discord."""
+"""Reads the past messages of a channel: received ones from memory, others from Discord."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from oshaberi.discord_io.channel_address import may_read_history
 log = logging.getLogger(__name__)
 
 HISTORY_S = 30.0
-"""How long a turn waits for the channel's history, then it uses what the bot has received."""
+"""How long a turn waits for the channel's history. After that it uses what the bot has received."""
 
 
 async def past_messages(
@@ -56,7 +56,7 @@ async def _read(
 def _received(
     client: discord.Client, channel_id: int, before: int | None, limit: int
 ) -> list[discord.Message]:
-    """Return what was said there since the bot started, newest first."""
+    """Return the messages that the bot received since it started, newest first."""
     here = (
         message
         for message in reversed(client.cached_messages)

@@ -1,7 +1,8 @@
 """Finds whose words a proxy bot (PluralKit, Tupperbox) repeats.
 
-Such a bot posts a person's message again through a webhook, without the tags around it, and then
-deletes the original. The copy belongs to whoever wrote the newest message with the same words.
+A proxy bot posts a person's message again through a webhook, without the tags around it, and then
+deletes the original. The copy belongs to the author of the newest message with the same words.
+`turns.admission.unbegun_questions` makes sure that only one of the two is answered.
 """
 
 from __future__ import annotations

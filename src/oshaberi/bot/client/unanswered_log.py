@@ -1,4 +1,4 @@
-"""Tells operators of questions that get no answer: each is counted, a lasting reason is logged."""
+"""Tells operators about unanswered questions: counts each, logs those that can be fixed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from oshaberi.turns.admission.admission_rules import WHY
 log = logging.getLogger(__name__)
 
 WARNED = ("mute", "full")
-"""Reasons that are logged: somebody asked the bot, and somebody can do something about it."""
+"""Reasons that are logged: somebody asked the bot, and the operator or an admin can fix the
+cause."""
 AGAIN_SECONDS = 600.0
 MOST_CHANNELS = 2000
 
 
 class UnansweredLog:
-    """Hears why messages are not answered. `on_unanswered` is called with each reason.
+    """Is told why messages are not answered. `on_unanswered` is called with each reason.
 
-    A channel's warning is repeated after ten minutes at the earliest.
+    The warning for a channel is repeated after ten minutes at the earliest.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """Looks for unanswered questions when the bot or one of its shards gets ready.
 
-First come the stored questions, then those in the channels (`missed_messages`).
+It takes the stored questions first, then those in the channels (`missed_messages`).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Listen = Callable[[discord.Message], Awaitable[None]]
 
 
 class UnansweredSearch:
-    """Searches for one client. `listen` gets each message that was missed.
+    """Searches for one client. `listen` gets each missed message.
 
-    `when_ready` is awaited once, before the first search. `take_up` is awaited before every
-    search: it resumes stored questions without an answer.
+    `when_ready` is awaited once, before the first search. `take_up` is awaited before every search:
+    it resumes stored questions that have no answer.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class UnansweredSearch:
     async def run_when_ready(
         self, shard_id: int | None = None, on_outage: Callable[[], None] | None = None
     ) -> None:
-        """Search on one shard, or on all. Tries again until the database is there for all of it."""
+        """Search on one shard, or on all. Repeats until the database answered for all of it."""
         with self._until_closed():
             while not await self._is_done(shard_id):
                 if on_outage is not None:
@@ -70,7 +70,7 @@ class UnansweredSearch:
             await self._search()
 
     async def close(self) -> None:
-        """End the searches that are under way: they need the database."""
+        """Cancel running searches: they need the database, which is closed next."""
         under_way = self._tasks - {asyncio.current_task()}
         for task in under_way:
             task.cancel()
@@ -94,7 +94,7 @@ class UnansweredSearch:
 
     @contextmanager
     def _until_closed(self) -> Iterator[None]:
-        """Register the current task, so that it is ended before the database is closed."""
+        """Register the current task, so that `close` can cancel it."""
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
@@ -119,10 +119,10 @@ class UnansweredSearch:
         )
         count = await missed_messages.run()
         if count:
-            log.info("%d messages came while nobody listened", count)
+            log.info("%d messages came while the bot was not connected", count)
 
     async def _last_seen(self, channel_id: int) -> int:
-        """Return the newest message that was handled or whose turn was begun; 0 if none."""
+        """Return the newest message that was handled or whose turn has begun; 0 if none."""
         db = self._context.db
         seen, turn = await db.seen.last(channel_id), await db.turns.last(channel_id)
         return max(seen or 0, (turn.asked_id or 0) if turn else 0)

@@ -1,12 +1,13 @@
 """The bot's commands, and the table of all of them (`COMMANDS`).
 
-- `command_context`: what a command works with, and what its user may do; `command_answers`: how it
-  answers.
-- `command_tree`: all of them as a client has them; `command_languages`: in the user's language.
+- `command_context`: what a command works with, and what its user may do; `command_answers`: how a
+  command answers.
+- `command_tree`: registers and runs the commands; `command_languages`: translates them.
 - `models`: `/model`; `personas`: `/persona` and `/sprite`.
-- `config_commands`: `/config`, with `config_answers`; `memory_commands`: `/memory`;
-  `privacy_commands`: `/privacy`.
-- `turn_commands`: `/stop`, `/continue` and `/regenerate`; `message_menu`: the menu of a message.
+- `config_commands`: `/config`, with `config_answers` and `config_origins`; `memory_commands`:
+  `/memory`; `privacy_commands`: `/privacy`.
+- `turn_commands`: `/stop`, `/continue` and `/regenerate`; `message_menu`: the context menu of a
+  message.
 - `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.
 """
 
@@ -61,7 +62,7 @@ COMMANDS: tuple[Registered, ...] = (
 
 
 def bot_command_tree(client: discord.Client, claim: Claim | None = None) -> BotCommandTree:
-    """Give a client all commands, and the button *Try again*."""
+    """Return the tree of all commands for a client, with the button *Try again*."""
     tree = BotCommandTree(client, claim)
     for command in COMMANDS:
         tree.add_command(command)
@@ -71,11 +72,11 @@ def bot_command_tree(client: discord.Client, claim: Claim | None = None) -> BotC
 
 @dataclass(frozen=True, slots=True)
 class DescribedCommand:
-    """One command as the documentation shows it."""
+    """A command as the documentation shows it."""
 
     name: str
     options: tuple[str, ...]
-    """Those in brackets may be left out."""
+    """The options; those in brackets are optional."""
     what: str
     for_managers: bool = False
     """Discord shows it only to members with Manage Server."""
@@ -98,6 +99,6 @@ def _entries(command: Registered) -> Iterator[DescribedCommand]:
 
 
 def _option(option: app_commands.Parameter) -> str:
-    """Return the option as its user sees it: in brackets if it may be left out."""
+    """Return the option as users see it: in brackets if it is optional."""
     name = str(option.display_name)
     return name if option.required else f"[{name}]"

@@ -1,4 +1,4 @@
-"""Answers commands: privately, in time, without pings; also when they fail."""
+"""Answers commands: privately, in time, without pings, and also when a command fails."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MESSAGE_LIMIT = 1900
 MOST_CHOICES = 25
 CHOICE_LIMIT = 100
 MOST_DIGITS = 18
-"""Larger numbers do not fit into a column of the database."""
+"""Numbers with more digits do not fit into a column of the database."""
 AWAY = translatable(
     "The bot cannot use its database right now, so nothing was changed. Please try again later."
 )
@@ -53,7 +53,7 @@ Choices = list[app_commands.Choice[str]]
 
 
 async def answer(interaction: Interaction, work: Coroutine[Any, Any, str]) -> None:
-    """Tell the user what `work` returns.
+    """Run `work` and tell the user what it returns.
 
     If it takes long, Discord shows that the bot is thinking.
     """
@@ -68,7 +68,7 @@ async def answer(interaction: Interaction, work: Coroutine[Any, Any, str]) -> No
 
 
 async def tell(interaction: Interaction, text: str) -> None:
-    """Send a text that only the user of the command sees. A long one becomes an embed."""
+    """Send a text that only the user of the command sees. A long text becomes an embed."""
     said: dict[str, Any] = {"content": text}
     if len(text) > MESSAGE_LIMIT:
         said = {"embed": discord.Embed(description=shortened(text, DESCRIPTION_LIMIT))}
@@ -80,7 +80,7 @@ async def tell(interaction: Interaction, text: str) -> None:
 
 
 async def tell_error(interaction: Interaction, error: Exception) -> None:
-    """Tell the user about an error in one line. Unexpected errors go to the log."""
+    """Tell the user about an error in one line. Unexpected errors are logged as well."""
     cause = error
     if isinstance(error, app_commands.CommandInvokeError):
         cause = error.original
@@ -100,9 +100,9 @@ async def tell_error(interaction: Interaction, error: Exception) -> None:
 
 
 class CommandForm(discord.ui.Modal):
-    """A modal. `take` gets the sender and the values, and returns the text to say.
+    """A modal. `take` gets the sender and the values, and returns the text of the answer.
 
-    The sender's permissions are checked again on submit: they may have changed while it was
+    The sender's permissions are checked again on submit: they may have changed while the modal was
     open.
     """
 
@@ -136,8 +136,10 @@ class CommandForm(discord.ui.Modal):
 
 
 class ConfirmationView(discord.ui.View):
-    """Asks before something is deleted. `work` gets whoever pressed the button, with their rights
-    as they are then."""
+    """Asks for confirmation before something is deleted.
+
+    `work` gets the user who pressed the button, with their permissions at that moment.
+    """
 
     def __init__(self, label: str, work: Callable[[CommandUser], Coroutine[Any, Any, str]]) -> None:
         super().__init__(timeout=CONFIRMATION_S)
@@ -194,7 +196,7 @@ async def ask_first(
 
 
 def choices(typed: str, known: Iterable[tuple[str, str]]) -> Choices:
-    """Return the (shown, value) pairs that contain the typed text; prefix matches come first."""
+    """Return the (shown, value) pairs that contain the typed text, prefix matches first."""
     word = typed.strip().casefold()
     fitting = [pair for pair in known if word in pair[0].casefold() or word in pair[1].casefold()]
     fitting.sort(key=lambda pair: not pair[0].casefold().startswith(word))
@@ -206,7 +208,7 @@ def choices(typed: str, known: Iterable[tuple[str, str]]) -> Choices:
 
 
 def number_in(text: str) -> int:
-    """Parse a typed number. Return 0 if it is not one."""
+    """Parse a typed number. Return 0 if the text is not a number."""
     text = text.strip()
     return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else 0
 

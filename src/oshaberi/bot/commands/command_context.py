@@ -25,7 +25,7 @@ ChosenPlace = app_commands.AppCommandChannel | app_commands.AppCommandThread
 
 
 class AnyPlace(app_commands.Transformer):
-    """An option for a channel of any type: none is listed, as Discord does not list all itself."""
+    """The type of an option that takes any channel. It names no channel types, so that all fit."""
 
     @property
     def type(self) -> discord.AppCommandOptionType:
@@ -39,19 +39,19 @@ PlaceOption = app_commands.Transform[ChosenPlace, AnyPlace]
 """A channel, thread or category, as the option `in` of a command."""
 SeenChannel = discord.abc.GuildChannel | discord.Thread
 Where = ChannelPath | None
-"""The channel, thread or category that a command is about; None: the whole server."""
+"""The channel, thread or category that a command is about; None means the whole server."""
 
 MANAGER = discord.Permissions(manage_guild=True)
-"""The permission of those to whom Discord shows the commands that change things."""
+"""The permission of members to whom Discord shows the commands that change something."""
 
 
 class CommandRefusedError(OshaberiError):
-    """The command cannot be done. The message says in one sentence what to do instead."""
+    """The command cannot be carried out. The message says in one sentence what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandUser:
-    """The user of a command, and where it was used. `server_id` is 0 in direct messages."""
+    """The user of a command, and where they used it. `server_id` is 0 in direct messages."""
 
     person: Person
     path: ChannelPath
@@ -69,7 +69,7 @@ class CommandUser:
 
     @property
     def may_manage(self) -> bool:
-        """Tell whether the user may change settings. In direct messages only the owner may."""
+        """Tell whether the user may change settings. In DMs only the bot's owner may."""
         return self.is_owner or (self.server_id != 0 and self.person.can_manage_server)
 
     def must_manage(self) -> None:
@@ -84,7 +84,7 @@ class CommandUser:
         )
 
     def must_see_settings(self) -> None:
-        """Refuse users other than the owner in DMs: these settings apply to all DMs."""
+        """In direct messages, refuse all but the bot's owner: settings there apply to all DMs."""
         if self.server_id == 0 and not self.is_owner:
             raise CommandRefusedError(
                 translated("In direct messages only the bot's owner can see this.")
@@ -127,7 +127,7 @@ def asker_of(interaction: Interaction) -> CommandUser:
 
 
 def _may(interaction: Interaction, permission: str) -> bool:
-    """Tell whether the user has an ordinary permission. In a direct message everybody has."""
+    """Tell whether the user has an ordinary permission. In direct messages every user has it."""
     allowed = interaction.permissions
     if interaction.guild_id is None or allowed.administrator:
         return True
@@ -137,18 +137,18 @@ def _may(interaction: Interaction, permission: str) -> bool:
 def asked_in(
     interaction: Interaction, place: PlaceOption | None
 ) -> tuple[BotContext, CommandUser, Where]:
-    """Return what a command works with that can be about one channel."""
+    """Return the context of a command that has the option `in` (one channel)."""
     return context_of(interaction), asker_of(interaction), _chosen(interaction, place)
 
 
 def typed_place(interaction: Interaction) -> Where:
-    """Return the channel of `in` while a command is typed: Discord sends only its id then."""
+    """Return the channel of `in` while the user types: Discord sends only its id then."""
     place = getattr(interaction.namespace, "in")
     return None if place is None else ChannelPath(interaction.guild_id or 0, place.id)
 
 
 def seen_channel(interaction: Interaction, channel_id: int) -> SeenChannel | None:
-    """Return a channel of this server, or None if it is not there or the user cannot see it."""
+    """Return a channel of this server; None if there is none or the user cannot see it."""
     guild, member = interaction.guild, interaction.user
     found = None if guild is None else guild.get_channel_or_thread(channel_id)
     if found is None or not isinstance(member, discord.Member) or not may_see(found, member):
@@ -157,7 +157,7 @@ def seen_channel(interaction: Interaction, channel_id: int) -> SeenChannel | Non
 
 
 def _chosen(interaction: Interaction, place: PlaceOption | None) -> Where:
-    """Return the path of the channel that was chosen as `in`, or None if none was."""
+    """Return the path of the channel that the user chose as `in`; None without a choice."""
     if place is None:
         return None
     guild, allowed = interaction.guild, place.permissions
@@ -190,7 +190,7 @@ def turn_channel_of(interaction: Interaction) -> DiscordTurnChannel:
 def asked_here(
     interaction: Interaction,
 ) -> tuple[BotContext, CommandUser, DiscordTurnChannel]:
-    """Return what a command about the conversation in its own channel works with."""
+    """Return the context of a command about the conversation in its own channel."""
     return context_of(interaction), asker_of(interaction), turn_channel_of(interaction)
 
 

@@ -1,7 +1,7 @@
-"""Commands in the reader's language: what Discord shows of them, and what they answer.
+"""Translates commands: what Discord shows of them, and what they answer.
 
-Names of commands and options stay English, so that they are the same in every text, every guide and
-every language. Descriptions and the names of choices are translated.
+Names of commands and options stay English, so that every text and guide can name them. Descriptions
+and the names of choices are translated.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class CommandTranslator(app_commands.Translator):
 
 
 def speak_to_user(interaction: discord.Interaction[Any]) -> None:
-    """Answer in the language of the user's Discord from now on, and remember it for notices."""
+    """Answer in the language of the user's Discord client, and remember it for notices."""
     locale = interaction.locale.value
     speak_language(reader_language(locale))
     reader = getattr(interaction.client, "reader", None)

@@ -1,4 +1,4 @@
-"""The bot's commands as discord.py knows them: who may run one, and what happens if it fails."""
+"""Registers the bot's commands with discord.py, decides which process runs one, handles errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oshaberi.turns.admission.unbegun_questions import Claim
 
 
 class BotCommandTree(app_commands.CommandTree[Any]):
-    """The bot's commands, with one error handler. Of several processes, one runs each command."""
+    """The bot's commands, with one error handler. Of several processes, one runs a command."""
 
     def __init__(self, client: discord.Client, claim: Claim | None = None) -> None:
         super().__init__(client)
@@ -32,6 +32,6 @@ class BotCommandTree(app_commands.CommandTree[Any]):
     async def sync(
         self, *, guild: discord.abc.Snowflake | None = None
     ) -> list[app_commands.AppCommand]:
-        """Register the commands at Discord, with their descriptions in every language."""
+        """Register the commands with Discord, described in every language."""
         await self.set_translator(CommandTranslator())
         return await super().sync(guild=guild)

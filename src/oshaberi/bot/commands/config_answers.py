@@ -1,11 +1,11 @@
-"""Puts settings into words for `/config`: values, their origin, and what to know about them."""
+"""Words the answers of `/config`: values, where they come from, and remarks on them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from oshaberi.bot.commands.command_context import told_place
-from oshaberi.bot.settings.channel_settings import ChannelSettings, Level
+from oshaberi.bot.commands.config_origins import ChannelSettings, Level
 from oshaberi.config import EffectiveSettings, LoadedSettings, Setting
 from oshaberi.config.server_keys import is_quota
 from oshaberi.config.server_limits import allowed_here
@@ -58,7 +58,7 @@ def setting_line(setting: Setting, here: ChannelSettings) -> str:
 
 
 def own_values_note(stored: StoredSettings, key: str) -> str:
-    """Name the channels that a change of the server does not reach."""
+    """Name the channels that a change of the server's value does not reach."""
     own = [f"<#{one}>" for one, values in stored.channels.items() if key in values]
     more = (
         translated(" and {number} more", number=len(own) - MOST_NAMED)
@@ -67,7 +67,7 @@ def own_values_note(stored: StoredSettings, key: str) -> str:
     )
     return (
         translated(
-            " Not in {own}{more}, with a value of its own.",
+            " This does not apply in {own}{more}, which has its own value.",
             own=", ".join(own[:MOST_NAMED]),
             more=more,
         )
@@ -77,13 +77,13 @@ def own_values_note(stored: StoredSettings, key: str) -> str:
 
 
 def remark_on(setting: Setting, now: EffectiveSettings) -> str:
-    """Return a note if the setting does not work together with another one."""
+    """Return a remark if the setting does not work together with another one."""
     remark = live_remark(now.stream) if setting.name in LIVE_KEYS else ""
     return translated("\nNote: {remark}.", remark=said(remark)) if remark else ""
 
 
 def language_note(setting: Setting) -> str:
-    """Return why the answer is not in the language that was just set."""
+    """Explain why this answer is not in the language that was just set."""
     if setting.name != "language":
         return ""
     remark = translated("answers to commands stay in the language of your Discord")
@@ -109,7 +109,7 @@ def value_of(setting: Setting, now: EffectiveSettings) -> Any:
 
 
 def told_value(setting: Setting, value: Any) -> str:
-    """Format a value for Discord: channels and people as mentions, the rest as typed."""
+    """Format a value for Discord: channels and people as mentions, the rest as users type it."""
     sign = setting.about.get("mention")
     if not sign or not value:
         return f"`{_shown(value)}`"
@@ -118,7 +118,7 @@ def told_value(setting: Setting, value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Format a value as it would be typed, without backticks that could end a code span."""
+    """Format a value as users type it, without backticks that could end a code span."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""`/config`: shows and changes the settings of a server and its channels, as declared."""
+"""`/config`: shows and changes the settings of a server and its channels."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from oshaberi.bot.commands.config_answers import (
     told_value,
     value_of,
 )
+from oshaberi.bot.commands.config_origins import settings_in
 from oshaberi.bot.commands.personas.server_personas import persona_choices, persona_named
-from oshaberi.bot.settings.channel_settings import settings_in
 from oshaberi.config import (
     DECLARED,
     SERVER_KEYS,
@@ -51,7 +51,7 @@ from oshaberi.turns.generation.model_chain import WHOLE_SERVER
 CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
 PERSONA_KEYS = frozenset({"answering_persona"})
 ALL = "all"
-"""The word that resets all settings. It has to be typed, so that nobody does it by pressing
+"""The word that resets all settings. It must be typed, so that nobody does it by just pressing
 Enter."""
 MOST_MEANT = 3
 _LEGEND = translatable(
@@ -65,7 +65,7 @@ HasChannel = Callable[[int], bool]
 async def show_config(
     context: BotContext, asker: CommandUser, key: str | None, where: Where = None
 ) -> str:
-    """Tell what applies in a channel, and where each value comes from."""
+    """Tell which settings apply in a channel, and where each value comes from."""
     asker.must_see_settings()
     setting = None if key is None else _setting(key)
     here = await settings_in(context.db, context.settings(), where or asker.path)
@@ -157,7 +157,7 @@ def resettable_keys(typed: str) -> Choices:
 
 
 def known_values(key: str, typed: str) -> Choices:
-    """Return the values to choose from. Numbers and lists must be typed."""
+    """Return the values that the user can choose from. Numbers and lists must be typed."""
     about = SERVER_KEYS[key].about if key in SERVER_KEYS else {}
     words = ("true", "false") if "switch" in about else about.get("choices", ())
     return choices(typed, ((word, word) for word in words))
@@ -181,7 +181,7 @@ def _setting(key: str, where: Where = None) -> Setting:
 
 
 def _meant(name: str) -> str:
-    """Suggest settings with a similar name, or a name that contains the word."""
+    """Suggest settings whose name is similar to the word or contains it."""
     alike = get_close_matches(name, SERVER_KEYS, n=MOST_MEANT)
     part = [known for known in SERVER_KEYS if name and name in known]
     near = list(dict.fromkeys([*alike, *part]))[:MOST_MEANT]

@@ -52,10 +52,10 @@ async def continue_message(
 async def why_turn(
     context: BotContext, message_id: int, channel_id: int, *, is_private: bool
 ) -> str:
-    """Explain an answer, or why a message was answered or not.
+    """Explain why the bot wrote this message, or why it answered it or not.
 
-    A user can ask only about messages that Discord shows them. `is_private`: its author does not
-    want the bot to read it, so nothing is known of it.
+    Users can ask only about messages that Discord shows them. `is_private`: the author has opted
+    out, so the bot knows nothing about the message.
     """
     known = await context.channel_turns.why(message_id, channel_id)
     unread = why_sentence("private") if is_private else None
@@ -63,7 +63,7 @@ async def why_turn(
 
 
 async def _must_be_newest(context: BotContext, asker: CommandUser, message_id: int) -> None:
-    """Refuse if the answer is not the newest of the channel: only that can be redone."""
+    """Refuse unless the answer is the newest of the channel: only that one can be redone."""
     turn = await context.db.turns.of_message(message_id)
     if turn is None or turn.channel_id != asker.channel_id:
         raise CommandRefusedError(translated(UNKNOWN))

@@ -1,4 +1,4 @@
-"""`/privacy`: what is stored about you, a copy of it, its deletion, and not being read at all."""
+"""`/privacy`: shows, exports and deletes what is stored about you, and lets you opt out."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WORDS = {
     "journal_streams": translatable("answers that were under way"),
     "questions": translatable("questions that waited for an answer"),
 }
-"""The tables that a person should know of; the others have only parts of these."""
+"""The tables that a person should know about; the other tables only hold parts of these."""
 Sure = Literal["yes, delete it"]
 
 
@@ -97,7 +97,7 @@ async def delete_data(context: BotContext, asker: CommandUser) -> str:
 
 
 async def opt_out(context: BotContext, asker: CommandUser) -> str:
-    """Stop reading a user's messages, and delete the stored data, which models would still get."""
+    """Stop reading a user's messages, and delete the stored data that models would still get."""
     await context.db.opt_outs.add(asker.person.id)
     gone = await _delete(context, asker)
     return translated(
@@ -115,7 +115,7 @@ async def opt_in(context: BotContext, asker: CommandUser) -> str:
 async def _delete(context: BotContext, asker: CommandUser) -> int:
     """Delete the user's data. Return the number of records.
 
-    Today's counts stay: otherwise a quota could be used twice.
+    Today's usage counts stay: otherwise a user could use a quota twice.
     """
     today = usage_day(context.services.clock())
     gone = await context.db.personal_data.delete(_subject(asker), counted_until=today)

@@ -62,7 +62,7 @@ def _latency(seconds: float) -> str:
 
 
 def _queue(context: BotContext, asker: CommandUser) -> str:
-    """Count the turns of this server or direct message; for the bot's owner those of all."""
+    """Count the turns of this server or DM; the bot's owner sees those of all."""
 
     def is_here(turn_channel: TurnChannel) -> bool:
         if asker.is_owner:
@@ -79,7 +79,7 @@ def _queue(context: BotContext, asker: CommandUser) -> str:
 
 
 def _keys(context: BotContext, tries: Sequence[ModelCandidate]) -> str:
-    """Describe the state of the keys that would be tried for the next answer."""
+    """Describe the state of the keys that the next answer would try."""
     keys = [one.key for one in tries if one.key is not None]
     if not keys:
         lacking = any(one.lacks_key for one in tries)
@@ -99,7 +99,7 @@ def _keys(context: BotContext, tries: Sequence[ModelCandidate]) -> str:
 
 
 def _learned(context: BotContext, model: ModelRecord) -> str:
-    """Describe the parameters the model refused since the start; they are no longer sent."""
+    """Describe which parameters the model has refused since the start; they are no longer sent."""
     preset = PRESETS.get(model.provider)
     base_url = model.base_url or (preset.base_url if preset else None)
     place = ModelPlace(model.provider, base_url, model.model)

@@ -1,4 +1,4 @@
-"""`/stop`, `/continue` and `/regenerate`: for the running answer or the last one."""
+"""`/stop`, `/continue` and `/regenerate`: act on the running answer or the last one."""
 
 from __future__ import annotations
 

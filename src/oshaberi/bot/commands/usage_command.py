@@ -1,4 +1,4 @@
-"""`/usage`: the usage and cost of a user or a server, today and lately, and what is left."""
+"""`/usage`: the usage and cost of a user or a server, today and recently, and what is left."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def _used(context: BotContext, account: UsageAccount, who: str) -> list[st
 async def _left(
     context: BotContext, asker: CommandUser, place: QuotaPlace, subjects: Sequence[Subject]
 ) -> list[str]:
-    """Describe what the quotas leave, and until when."""
+    """Describe what is left of the quotas, and until when."""
     services, day = context.services, usage_day(context.services.clock())
     own = (await services.settings(asker.path)).turn
     candidates = await chain_of(services, asker.path, place.user_id)
@@ -116,7 +116,7 @@ async def _left(
     return [
         translated("**Left today:**"),
         *lines,
-        translated("It begins anew <t:{at}:R>, at <t:{at}:t>.", at=at),
+        translated("It renews <t:{at}:R>, at <t:{at}:t>.", at=at),
     ]
 
 

@@ -1,8 +1,8 @@
 """The queue for IDENTIFY, over all processes of the bot.
 
-Discord takes one IDENTIFY in five seconds from each bucket of shards (`shard_id` modulo
-`max_concurrency`). A process that is too early loses its session, and after too many IDENTIFYs in a
-day Discord resets the token.
+Discord accepts one IDENTIFY in five seconds from each bucket of shards (`shard_id` modulo
+`max_concurrency`). A process that sends one too early loses its session, and after too many
+IDENTIFYs in a day Discord resets the token.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections import defaultdict
 from oshaberi.bot.coordination.shard_lease_table import LeaseTable
 
 PAUSE_SECONDS = 5.2
-"""Discord says 5. Two IDENTIFYs may arrive closer together than they were sent."""
+"""Discord says 5. It is longer because two IDENTIFYs may arrive closer together than they were
+sent."""
 POLL_SECONDS = 0.25
 
 
@@ -39,7 +40,7 @@ class IdentifyQueue:
             self._reserved[bucket] = shard_id
 
     async def confirm(self, shard_id: int) -> None:
-        """Begin the pause anew, right before IDENTIFY is sent. Waits again if that is too late."""
+        """Start the pause again, right before IDENTIFY is sent. Waits again if that is too late."""
         bucket = self.bucket(shard_id)
         if self._reserved.get(bucket) != shard_id or not await self._prolonged(bucket):
             await self.reserve(shard_id)
@@ -49,10 +50,10 @@ class IdentifyQueue:
         return await self._table.prolong_pause(f"identify:{bucket}", PAUSE_SECONDS)
 
     async def may_move(self, shard_id: int) -> bool:
-        """Tell whether a connected shard may change its process now.
+        """Tell whether a connected shard may move to another process now.
 
-        Only when IDENTIFY is allowed, and one at a time: so whoever takes the shard can connect
-        it at once.
+        It may only when IDENTIFY is allowed, and one shard at a time, so that the process that
+        takes the shard can connect it at once.
         """
         bucket = self.bucket(shard_id)
         if await self._table.is_paused(f"identify:{bucket}"):

@@ -1,8 +1,8 @@
 """Coordinates processes: which of them answers a message, and which runs a channel's turn.
 
 A single process does this in memory, several do it through Redis (`redis_coordination`). The bot
-also answers while Redis is down: if shards are split over processes, Redis matters only when two of
-them overlap.
+also answers while Redis is down: if the shards are split over processes, Redis matters only while
+two processes serve the same shard.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ KEPT_CLAIMS = 4000
 
 
 class InstanceLease(Protocol):
-    """A lock or key that a process holds while it runs, and that ends with it."""
+    """A lock or key that a process holds while it runs. It ends with the process."""
 
     async def is_gone(self, name: str) -> bool | None:
-        """Tell whether no process of that name is running; None if that is unknown."""
+        """Tell whether no process of that name runs any more; None if that is unknown."""
 
 
 class ProcessCoordination(Protocol):
@@ -36,22 +36,22 @@ class ProcessCoordination(Protocol):
 
     @property
     def leases(self) -> Mapping[str, InstanceLease]:
-        """Return the leases by where they are held; empty for a single process."""
+        """Return the leases by the store that holds them; empty for a single process."""
 
     @property
     def problem(self) -> str | None:
-        """Return why Redis cannot be used now; None if it can, or is not needed."""
+        """Return why Redis cannot be used now; None if it can, or if no Redis is needed."""
 
     async def claim(self, number: int) -> bool:
         """Tell whether this process handles this message or command.
 
-        Returns True to one caller only, as long as that process lives.
+        Returns True to one process only, as long as that process lives.
         """
 
     def alone(self, what: str) -> AbstractAsyncContextManager[object]:
         """Lock a name, such as `turn:123` or `webhook:123`, for the block.
 
-        Yields None for a single process, which needs no lock.
+        With Redis it yields whether the lock is held. A single process locks in memory.
         """
 
     def share_requests(
@@ -60,14 +60,14 @@ class ProcessCoordination(Protocol):
         """Share Discord's limits between all processes, for the block."""
 
     def shard_leases(self) -> LeaseTable | None:
-        """Return the leases on shards; None if there is no Redis to keep them."""
+        """Return the leases on shards; None without Redis."""
 
     async def departure(self) -> None:
-        """Wait until a process ends that had claimed something we wanted."""
+        """Wait until a process ends that had claimed something which this process wanted."""
 
 
 class SingleProcess:
-    """Coordination for one process: it only remembers its own claims."""
+    """Coordination for a single process: it only remembers its own claims."""
 
     def __init__(self) -> None:
         self.stops = StopRegistry()
@@ -85,7 +85,7 @@ class SingleProcess:
         return True
 
     def give_up(self, number: int) -> None:
-        """Allow the message or command to be claimed again."""
+        """Give up a claim, so that the message or command can be claimed again."""
         self._claimed.pop(number, None)
 
     def alone(self, what: str) -> AbstractAsyncContextManager[object]:

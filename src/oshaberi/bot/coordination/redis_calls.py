@@ -1,4 +1,4 @@
-"""What every call to Redis needs: cancellation that is not lost, and one kind of error."""
+"""Wraps calls to Redis: no cancellation is lost, and there is one kind of error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oshaberi.stream.stops.redis_stops import FAULTS
 
 @contextmanager
 def cancellable() -> Iterator[None]:
-    """Raise CancelledError that redis-py may swallow while it waits."""
+    """Raise a CancelledError that redis-py may have swallowed while it waited."""
     try:
         yield
     finally:

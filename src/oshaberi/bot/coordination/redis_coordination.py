@@ -1,6 +1,7 @@
 """Process coordination through Redis (see process_coordination.py).
 
-A claim holds while its process lives: it says so every few seconds, and takes it back when it ends.
+A claim is valid while its process lives: the process renews it every few seconds, and withdraws it
+when it ends.
 """
 
 from __future__ import annotations
@@ -31,15 +32,16 @@ log = logging.getLogger(__name__)
 
 CLAIM_SECONDS = 3600
 LOCK_SECONDS = 12
-"""How long a lock lasts unless it is renewed: a crashed process holds its channel no longer."""
+"""How long a lock lasts unless it is renewed: after that, a crashed process no longer blocks its
+channel."""
 ALIVE_SECONDS = 12
 RENEW_SECONDS = 3.0
 POLL_SECONDS = 0.1
 PATIENCE_SECONDS = 600.0
 ANSWER_SECONDS = 1.5
-"""How long Redis may take to answer. After that it is not asked until it answers a heartbeat."""
+"""How long Redis may take to answer. After that no call is made until it answers a heartbeat."""
 LOOK_SECONDS = 1.0
-"""How often a Redis that hangs is looked for."""
+"""How often a Redis that hangs is tried again."""
 
 TAKE_OVER = """
 if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -49,7 +51,7 @@ return 1
 
 
 class RedisCoordination:
-    """Coordinates one process with others over Redis."""
+    """Coordinates one process with the others over Redis."""
 
     def __init__(self, redis: Redis, stops: RedisStops, instance: str = "") -> None:
         self.stops = stops
@@ -59,13 +61,13 @@ class RedisCoordination:
         self._here = SingleProcess()
         self._name = secrets.token_hex(8).encode()
         self._others: set[bytes] = set()
-        """The processes that had already claimed what this one asked for."""
+        """The processes that had already claimed something for which this one asked."""
         self._departed = asyncio.Event()
         self._believes_from = 0.0
-        """When what Redis says about the others proves something again."""
+        """From when on the keys in Redis are proof again that other processes run or have ended."""
         self.problem: str | None = None
         self._hangs = False
-        """Whether nobody asks Redis because it did not answer in time."""
+        """Whether calls are skipped because Redis did not answer in time."""
 
     async def claim(self, number: int) -> bool:
         if not await self._here.claim(number):
@@ -126,12 +128,12 @@ class RedisCoordination:
         try:
             while not await _acquired_now(lock, what):
                 if now() > until:
-                    log.warning("%s is still locked, so we go on without", what)
+                    log.warning("%s is still locked; the bot goes on without the lock", what)
                     return False
                 await asyncio.sleep(POLL_SECONDS)
         except FAULTS as error:
             self._note_fault(error)
-            log.warning("Redis cannot lock %s, so we go on without: %s", what, error)
+            log.warning("Redis cannot lock %s; the bot goes on without the lock: %s", what, error)
             return False
         return True
 
@@ -184,7 +186,7 @@ class RedisCoordination:
                 self.problem = None
 
     def _note_fault(self, error: Exception) -> None:
-        """Note a fault. A Redis that does not answer in time is not waited for again."""
+        """Note a fault. After a timeout, the next calls do not wait for Redis."""
         self.problem = f"away: {error}"
         if isinstance(error, RedisTimeoutError | TimeoutError):
             self._hangs = True
@@ -192,8 +194,8 @@ class RedisCoordination:
     async def _look_around(self) -> None:
         """Renew our keys and find ended processes.
 
-        If Redis lost our key, it lost those of the others too, which proves nothing: they
-        get the usual time to renew theirs.
+        If Redis has lost our key, it has lost the keys of the others too. Then a missing key proves
+        nothing, and the others get the usual time to renew theirs.
         """
         mine, now = _alive(self._name), asyncio.get_running_loop().time
         await self._renew_lease()
@@ -210,7 +212,7 @@ class RedisCoordination:
             self._departed.set()
 
     async def _renew_lease(self) -> None:
-        """Renew the lease. Several processes of one name share it."""
+        """Renew the lease. Several processes of the same name share it."""
         if self._instance:
             await self._redis.set(_lease(self._instance), self._name, ex=ALIVE_SECONDS)
 

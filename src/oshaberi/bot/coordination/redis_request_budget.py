@@ -1,7 +1,7 @@
-"""Shares Discord's limits between processes through Redis: requests in a second, and refusals.
+"""Shares Discord's limits between processes through Redis: requests per second, and refusals.
 
-Both limits are for the whole bot. If Redis is down, nothing waits for it: each process then keeps
-the limits by itself, and discord.py waits where Discord refuses.
+Both limits apply to the whole bot. If Redis is down, no request waits for it: each process then
+keeps the limits by itself, and discord.py waits when Discord refuses a request.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from oshaberi.stream.stops.redis_stops import FAULTS
 log = logging.getLogger(__name__)
 
 PER_SECOND = 45
-"""Discord allows 50, by when they arrive. We count when they leave, so we stay a little below."""
+"""Discord allows 50, counted when they arrive. The bot counts them when it sends them, so it stays
+a little below."""
 BUDGET_KEY = "oshaberi:requests"
 REFUSED_KEY = "oshaberi:refused"
 ANSWER_SECONDS = 0.5
@@ -68,7 +69,7 @@ class RedisAllowance:
 
 
 class SharedRefusals:
-    """Tells the ban guard of one process how many requests of the others were refused."""
+    """Tells the ban guard of one process how many requests of the other processes were refused."""
 
     def __init__(self, redis: Redis, guard: BanGuard) -> None:
         self._redis = redis

@@ -18,7 +18,7 @@ from oshaberi.bot.coordination.redis_calls import reached
 from oshaberi.bot.coordination.shard_lease_table import FleetView
 
 LEASE_SECONDS = 8.0
-"""How long a lease lasts unless it is renewed. Then others take the shards."""
+"""How long a lease lasts unless it is renewed. After that others take the shards."""
 PREFIX = "oshaberi:shards:"
 EXPIRY, JOINED, COUNT, SINCE, HOLDERS = (
     f"{PREFIX}{name}" for name in ("expiry", "joined", "count", "since", "holders")
@@ -48,7 +48,7 @@ counts."""
 
 
 class RedisShardLeases:
-    """The leases of one process. `name` is different for each process, also after a restart."""
+    """The leases of one process. `name` is unique for each process, also after a restart."""
 
     def __init__(self, redis: Redis, name: str, lease_s: float = LEASE_SECONDS) -> None:
         self.lease_s = lease_s
@@ -92,7 +92,7 @@ class RedisShardLeases:
         return True
 
     async def _taken_again(self, shard_id: int, lock: Lock) -> bool:
-        """Take a lease again that has expired or was forgotten, if nobody had it meanwhile."""
+        """Take an expired or forgotten lease again, unless another process has taken it."""
         if await lock.do_acquire(lock.local.token):
             holder = await self._redis.hget(HOLDERS, str(shard_id))
             if holder in (None, self._name.encode()):

@@ -25,16 +25,17 @@ log = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 LEAVING_TICK_SECONDS = 0.2
 MARGIN_SECONDS = 1.0
-"""How long before the leases expire the fence closes."""
+"""How long before the end of the leases the fence closes."""
 MOST_SILENT_SECONDS = 30.0
-"""How long a process with a closed fence waits for Redis. Then it ends, to be started again."""
+"""How long a process with a closed fence waits for Redis. After that it ends, so that the service
+manager starts it again."""
 HANDOVER_SECONDS = 30.0
 """How long a process that ends may take to hand over its shards, one after another."""
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 30.0
 
 
 class ShardHost(Protocol):
-    """Connects shards to Discord. `start_shard` raises OSError if that may work later."""
+    """Connects shards to Discord. `start_shard` raises OSError if a later attempt may succeed."""
 
     async def start_shard(self, shard_id: int) -> None: ...
 
@@ -42,7 +43,7 @@ class ShardHost(Protocol):
 
 
 def end_at_once(reason: str) -> NoReturn:
-    """End as a crash would: nothing is sent and nothing is stored any more."""
+    """End as a crash would: the process sends and stores nothing more."""
     log.critical("this process ends at once: %s", reason)
     logging.shutdown()
     os._exit(os.EX_TEMPFAIL)
@@ -73,7 +74,8 @@ class ShardKeeper:
         self._is_alone = False
         self._problem: str | None = "not begun"
         self._trusts_leases_from = 0.0
-        """Until then a shard without a lease may belong to a process that could not renew it."""
+        """Until then, a shard without a lease may belong to a process that could not renew its
+        lease."""
 
     async def begin(self, host: ShardHost, recommended: int, max_concurrency: int) -> int:
         """Agree with the other processes on the number of shards, and return it."""
@@ -92,7 +94,7 @@ class ShardKeeper:
         return count
 
     def get_ready(self) -> None:
-        """Allow shards to be taken: what an earlier process left behind is settled."""
+        """Allow taking shards: recovery has finished what an earlier process left behind."""
         self._ready.set()
 
     @property
@@ -104,7 +106,7 @@ class ShardKeeper:
         return shard_id in self._held and self._fence.is_open
 
     def problem(self) -> str | None:
-        """Return why this process does not have its share of the shards; None if it has."""
+        """Return why this process does not have its share of the shards; None if it has it."""
         if self._problem is not None:
             return self._problem
         connected = len(self._held) - len(self._starting)
@@ -113,7 +115,7 @@ class ShardKeeper:
         return None
 
     async def identify_turn(self, shard_id: int) -> None:
-        """Wait for the turn to send IDENTIFY. Raises OSError if the lease is lost meanwhile."""
+        """Wait for permission to send IDENTIFY. Raises OSError if the lease is lost meanwhile."""
         await self._queue.confirm(shard_id)
         if not self.holds(shard_id):
             raise OSError(f"shard {shard_id} is not ours any more")
@@ -134,7 +136,7 @@ class ShardKeeper:
                 task.cancel()
 
     async def leave(self, patience_s: float = HANDOVER_SECONDS) -> None:
-        """Hand all shards over. The others take them while running answers end here."""
+        """Hand over all shards. The others take them while running answers end here."""
         self._is_leaving = True
         self._again.set()
         with suppress(TimeoutError):
@@ -169,7 +171,7 @@ class ShardKeeper:
             self._problem = None
 
     async def _seen(self) -> FleetView | None:
-        """Return what the other processes do; None if this one leaves them."""
+        """Tell the table that this process runs, and return its view; None if it is leaving."""
         if self._is_leaving:
             self._is_alone = not await self._table.leave()
             return None
@@ -232,7 +234,7 @@ class ShardKeeper:
         await self._drop(shard_id)
 
     async def _give_up(self, shard_id: int) -> None:
-        """Stop serving a shard. Only after that others may take it."""
+        """Stop serving a shard. Only then may others take it."""
         await self._drop(shard_id)
         with suppress(OSError):  # then it expires
             await self._table.give_back(shard_id)

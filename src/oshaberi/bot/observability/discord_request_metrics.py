@@ -1,4 +1,4 @@
-"""Prometheus metrics of the requests to Discord: how long they take, wait, and are refused."""
+"""Prometheus metrics of the requests to Discord: how long they take and wait, and refusals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WAIT_BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 
 
 class DiscordRequestMetrics:
-    """The metrics. They stay empty until `watch` is given what makes the requests."""
+    """The metrics. They stay empty until `watch` connects them to the client's requests."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         counter = partial(Counter, registry=registry)
@@ -47,7 +47,7 @@ class DiscordRequestMetrics:
         )
 
     def watch(self, guard: BanGuard, budget: RequestBudget, meter: RequestMeter) -> None:
-        """Report what becomes of the requests."""
+        """Count the requests of these objects from now on."""
         budget.on_waited = self._wait.observe
         meter.on_answer = self._note_answer
         meter.on_webhook_refusal = lambda code: self._webhook_refusals.labels(str(code)).inc()

@@ -21,19 +21,19 @@ from oshaberi.http_server_log import SERVER_LOG
 
 MOST_BYTES = 16 * 1024
 Check = Callable[[], str | None]
-"""What is wrong now, in a few words; None if nothing is."""
+"""Returns what is wrong now, in a few words; None if nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
 class HealthChecks:
-    """The checks of a process. `parts` are looked at too, but do not change the status."""
+    """The checks of a process. Problems of `parts` are reported, but do not change the status."""
 
     gateway: Check
     ready: Check
     parts: Mapping[str, Check]
 
     def report(self) -> dict[str, Any]:
-        """Return which parts have a problem. It is `ok` while the gateway is."""
+        """Return which parts have a problem. The status is `ok` while the gateway is connected."""
         problems = {"gateway": self.gateway()}
         problems |= {name: check() for name, check in self.parts.items()}
         ailing = [f"{name}: {problem}" for name, problem in problems.items() if problem]
@@ -44,7 +44,7 @@ class HealthChecks:
         }
 
     def unready(self) -> str | None:
-        """Return why no new question is taken, or None."""
+        """Return why the bot takes no new questions, or None."""
         return self.gateway() or self.ready()
 
     def health(self) -> web.Response:
@@ -68,7 +68,7 @@ async def health_endpoint(
     *,
     more: Callable[[web.UrlDispatcher], None] = lambda _router: None,
 ) -> AsyncIterator[str]:
-    """Serve until the end of the block. Yields the URL. `more` adds other addresses."""
+    """Serve until the end of the block. Yields the URL. `more` adds other routes."""
 
     async def health(_request: web.Request) -> web.Response:
         return checks.health()

@@ -75,7 +75,7 @@ class BotMetrics:
         self.process_gauges = ProcessGauges(self.registry)
 
     def note_unanswered(self, reason: str) -> None:
-        """Count a message that is not answered, unless nobody asked the bot here."""
+        """Count a message that is not answered, except where nobody addressed the bot."""
         if reason not in NO_QUESTION:
             self.unanswered.labels(reason).inc()
 

@@ -1,4 +1,4 @@
-"""Which models fail now: those whose last answer was an error. Observes every stream."""
+"""Knows which models fail now: those whose last answer was an error. Observes every stream."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 
 KEPT_SECONDS = 600.0
-"""How long a failure counts. An older one says nothing about now."""
+"""How long a failure counts. An older one says nothing about the present."""
 MOST_MODELS = 200
 NOT_THE_MODELS_FAULT: frozenset[ErrorType] = frozenset({"content_blocked", "context_length"})
 

@@ -1,8 +1,8 @@
 """Sends the spans of turns to an OpenTelemetry collector. Off unless `otel_endpoint` is set.
 
-Model requests and tools have the names of OpenTelemetry's conventions for generative AI. Nothing
-that people or models wrote is sent: only ids, names of models and tools, counts and kinds of
-errors.
+Spans of model requests and tools are named by OpenTelemetry's conventions for generative AI. They
+contain nothing that people or models wrote: only ids, names of models and tools, counts and kinds
+of errors.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _RecordedSpan:
 
 @asynccontextmanager
 async def open_telemetry(endpoint: str | None, instance: str) -> AsyncIterator[TurnTracer | None]:
-    """Send traces to this collector until the end of the block. None: nothing is traced."""
+    """Send traces to this collector until the end of the block. With None, trace nothing."""
     if endpoint is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""What a process does at the moment: turns, shards, requests that wait, the lag of the loop."""
+"""Gauges of a process: running turns, shards, waiting requests, the lag of the event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells systemd when the bot is ready, alive and ending (sd_notify). Silent elsewhere.
+"""Tells systemd when the bot is ready, alive and ending (sd_notify). Elsewhere it does nothing.
 
 The protocol is one datagram of `NAME=value` lines to the socket in NOTIFY_SOCKET.
 """
@@ -19,7 +19,7 @@ WATCHDOG_PID = "WATCHDOG_PID"
 
 
 class SystemdNotifier:
-    """Notifies systemd. `environ` has its socket, and how often it wants a keep-alive."""
+    """Notifies systemd. `environ` names the socket and how often systemd wants a keep-alive."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._address = _address(environ.get(ADDRESS, ""))

@@ -1,4 +1,4 @@
-"""What is done after a restart for what an ended process left behind.
+"""Recovers after a restart what an ended process left behind.
 
 - `crash_recovery`: finishes or reports the messages in this process's journal;
   `unsent_post_recovery` finds each of them in its channel, or sends it.

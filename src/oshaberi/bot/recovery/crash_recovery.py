@@ -1,7 +1,7 @@
 """After a crash, finds or sends the messages of an earlier process, and reports the rest.
 
-A message in the journal may or may not have been sent. It is looked for in the channel, and sent
-under its old nonce only if it is not there.
+A message in the journal may or may not have been sent. Recovery looks for it in the channel, and
+sends it with its old nonce only if it is not there.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 8
 EARLIER_TURNS = 10
-"""How many turns are read, so that their messages are not taken for those of the interrupted
+"""How many turns are read, so that their messages are not mistaken for those of the interrupted
 one."""
 INTERRUPTED = "interrupted"
 TITLE = translatable("I was interrupted")
@@ -60,7 +60,7 @@ class _Settled:
 
 
 async def servers_language(_path: ChannelPath, locale: str) -> str:
-    """Return the language that the server has in Discord."""
+    """Return the language that is set for the server in Discord."""
     return reader_language(locale)
 
 
@@ -85,7 +85,8 @@ class CrashRecovery:
     async def run(self, keys: Collection[str] | None = None) -> int:
         """Finish these streams, or all, and return their number.
 
-        A channel that cannot be reached does not delay the others. StorageAwayError: some are left.
+        A channel that cannot be reached does not delay the others. Raises StorageAwayError if some
+        streams are left.
         """
         channels = {stream.channel_id for stream in await self._left(keys)}
         return sum(await all_of(self._channel(one, keys) for one in channels))
@@ -123,7 +124,7 @@ class CrashRecovery:
         await self._db.journal.finish(stream.key)
 
     async def _settle_question(self, stream: JournalledStream, turns: Sequence[TurnRecord]) -> None:
-        """Mark the question as settled: the user was told, so it is not answered (decision 5)."""
+        """Settle the question of a stream, so that no process answers it again (decision 5)."""
         earlier = _continued(stream, turns)
         asked_id = stream.answering_id or (earlier and earlier.asked_id)
         if asked_id:
@@ -168,8 +169,10 @@ class CrashRecovery:
         turn_channel: DiscordTurnChannel,
         turns: Sequence[TurnRecord],
     ) -> None:
-        """A process that was told to end has stored that the answer goes on. Its last message may
-        have been on the wire; nothing is told."""
+        """Complete the record of an answer that a shutdown cut off and that will be continued.
+
+        Its last message may have been under way to Discord. The user gets no notice.
+        """
         if all(post.state != "intended" for post in stream.posts):
             return
         settled = await self._settle_posts(stream, await _sink_of(stream, turn_channel, turns))
@@ -215,13 +218,16 @@ class CrashRecovery:
         newest = max((one.newest_id for one in stream.posts), default=stream.answering_id or 0)
         sent = await told_once(notice, sink, newest)
         if sent is None or sent.id is None:
-            log.warning("channel %s: an interrupted answer could not be told", stream.channel_id)
+            log.warning(
+                "channel %s: the notice about an interrupted answer could not be sent",
+                stream.channel_id,
+            )
         else:
             settled.message_ids.append(sent.id)
 
 
 async def all_of(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """All results. If works fail, the others end first; then the first failure is raised."""
+    """Return all results. If one fails, wait for the others, then raise the first failure."""
     tasks = [asyncio.ensure_future(work) for work in works]
     await asyncio.gather(*tasks, return_exceptions=True)
     return [task.result() for task in tasks]
@@ -230,7 +236,7 @@ async def all_of(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 async def _sink_of(
     stream: JournalledStream, turn_channel: DiscordTurnChannel, turns: Sequence[TurnRecord]
 ) -> DiscordSink:
-    """Messages of other turns are not taken for those of the stream."""
+    """Return a sink that does not mistake messages of other turns for those of the stream."""
     asked_id = stream.answering_id
     asked = None if asked_id is None else await turn_channel.incoming(asked_id)
     sink = turn_channel.sink(asked)
@@ -247,7 +253,7 @@ def _continued(stream: JournalledStream, turns: Sequence[TurnRecord]) -> TurnRec
     """Return the last turn if the stream continued it, else None.
 
     A stream without a question continues the last answer of the same persona. A persona that
-    another one called follows that one's answer and continues nothing.
+    another persona called does not continue anything.
     """
     last = turns[0] if turns else None
     if last is None or stream.answering_id is not None or last.persona != stream.persona:
@@ -256,7 +262,7 @@ def _continued(stream: JournalledStream, turns: Sequence[TurnRecord]) -> TurnRec
 
 
 def _was_recorded(stream: JournalledStream, turn: TurnRecord) -> bool:
-    """Tell whether the stream's turn was recorded. Then only its journal entry is left."""
+    """Tell whether the stream's turn was stored. Then only its journal entry is left to delete."""
     if turn.at is None or stream.began is None or turn.at < stream.began:
         return False
     return turn.persona == stream.persona and stream.answering_id in (None, turn.asked_id)

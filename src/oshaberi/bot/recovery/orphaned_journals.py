@@ -1,8 +1,9 @@
 """Takes over the journals and questions of ended processes that do not come back.
 
 Every process holds leases (Redis, PostgreSQL) that end with it, so the others notice its end within
-seconds. Without a lease, a heartbeat in the database counts: a process without one for long has
-ended. The first process that notices takes over, and settles the rest as its own.
+seconds. Without leases, each process writes a heartbeat into the database; a process without a
+recent heartbeat counts as ended. The first process that notices takes over and finishes the work as
+its own.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ log = logging.getLogger(__name__)
 
 BEAT_SECONDS = 20.0
 SILENT_FOR = timedelta(minutes=2)
-"""How long a process may be silent: longer than a restart, and than the clocks of two machines
-differ."""
+"""How long a process may be silent: longer than a restart takes, and than the clocks of two
+machines differ."""
 LOOKS_SILENT = 3
 """How many looks in a row must find a process silent. If only the clock was set forward, a running
 process has reported again by then."""
@@ -69,7 +70,7 @@ class OrphanedJournals:
             await asyncio.sleep(LEASE_SECONDS if self._leases else BEAT_SECONDS)
 
     async def look(self) -> int:
-        """Take over processes that were silent for long. Return the number of items settled."""
+        """Take over processes that were silent for long. Return the number of recovered items."""
         await self._db.instances.beat(self._instance, self._leases)
         if not self._is_ready():
             return 0
@@ -79,7 +80,7 @@ class OrphanedJournals:
         return sum([await self._take_over(name) for name in gone])
 
     async def look_at_leases(self) -> int:
-        """Take over processes that no longer hold a lease. Return the number of items."""
+        """Take over processes that no longer hold a lease. Return the number of recovered items."""
         if not self._leases or not self._is_ready():
             return 0
         others = await self._db.instances.others(self._instance)
@@ -89,13 +90,13 @@ class OrphanedJournals:
         return sum([await self._take_over(name) for name in gone])
 
     async def _is_missing(self, name: str, held: frozenset[str]) -> bool:
-        """Tell whether a process is gone: a lease has ended, and no other is still held."""
+        """Tell whether a process is gone: one of its leases has ended, and it holds no other."""
         asked = [lease for kind, lease in self._leases.items() if kind in held]
         verdicts = [await lease.is_gone(name) for lease in asked]
         return True in verdicts and False not in verdicts
 
     async def _take_over(self, name: str) -> int:
-        """Take over what a process left. Of several that try, one succeeds."""
+        """Take over what a process left. If several processes try, one succeeds."""
         keys = await self._db.journal.adopt(name, self._instance)
         questions = await self._db.questions.adopt(name, self._instance)
         if keys:

@@ -1,7 +1,7 @@
-"""After a restart, answers the questions that were admitted and not answered, or sends a notice.
+"""After a restart, answers the questions that were admitted but not answered, or sends a notice.
 
-Each is found by its channel and its id, so it does not matter how many there are or what was
-written since. In a channel they keep the order in which they were asked.
+Each question is found by its channel and id, whatever was written since. In a channel the bot
+answers them in the order in which they were asked.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from oshaberi.turns.channel_turns import ChannelTurns
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
-"""How many channels are dealt with at the same time."""
+"""How many channels are recovered at the same time."""
 TITLE = translatable("I was away")
 ASK_AGAIN = translatable(
     "I was restarted before I could answer this, a while ago. Ask again if you still need it."
@@ -45,7 +45,7 @@ GO_ON = translatable(
     "I was away for too long to go on by myself: `/continue` goes on with the answer above."
 )
 IN_HAND = frozenset({*ADMITTED, CLAIMED, "seen", "closing"})
-"""Reasons to leave a question alone: this process answers it or has answered it, another process
+"""Reasons not to settle a question: this process answers it or has answered it, another process
 does, or this one is ending and the next will."""
 
 
@@ -74,9 +74,9 @@ class QuestionRecovery:
         self._running = asyncio.Lock()
 
     async def run(self) -> int:
-        """Resume all and return their number. An unreachable channel does not delay the others.
+        """Resume all questions and return their number. Unreachable channels do not delay others.
 
-        StorageAwayError: some are left. Run it again to resume them.
+        Raises StorageAwayError if some are left. Run it again to resume them.
         """
         async with self._running:
             return await self._run()
@@ -148,7 +148,7 @@ class QuestionRecovery:
         turns: Sequence[TurnRecord],
         waiting: frozenset[int],
     ) -> None:
-        """Continue an answer, if it is the channel's last one and was interrupted."""
+        """Continue an answer if it is the channel's last one and was interrupted."""
         last = turns[0] if turns else None
         if last is None or last.status != INTERRUPTED or not _is_about(last, question):
             await self._end(question)
@@ -161,7 +161,7 @@ class QuestionRecovery:
             await self._end(question)
 
     async def _end(self, question: StoredQuestion) -> None:
-        """Leave the answer as it is, and let nobody find the question and answer it again."""
+        """Leave the answer as it is, and settle its question, so that nothing answers it again."""
         await self._db.seen.note(question.channel_id, question.message_id)
         await self._settle(question)
 
@@ -177,7 +177,9 @@ class QuestionRecovery:
             embed = Embed(translated(TITLE), translated(words))
         notice = Post(f"q{question.message_id}-late", embed=embed, reply=True)
         if not await told_once(notice, sink, question.message_id):
-            log.warning("channel %s: a question could not be told", question.channel_id)
+            log.warning(
+                "channel %s: the notice about a question could not be sent", question.channel_id
+            )
         await self._db.seen.note(question.channel_id, question.message_id)
         await self._settle(question)
 
@@ -195,12 +197,12 @@ def _by_channel(questions: Iterable[StoredQuestion]) -> list[list[StoredQuestion
 
 
 def _answers(turn: TurnRecord, question: StoredQuestion) -> bool:
-    """Tell whether the turn answered the question. Then only its database row is left."""
+    """Tell whether the turn answered the question. Then only its database row is left to delete."""
     if turn.at is None or question.at is None or turn.at < question.at:
         return False
     return turn.asked_id == question.message_id
 
 
 def _is_about(turn: TurnRecord, question: StoredQuestion) -> bool:
-    """Tell whether the turn belongs to the question, or to none (called by another persona)."""
+    """Tell whether the turn belongs to the question, or to no question (a called persona)."""
     return turn.asked_id in (None, question.message_id)

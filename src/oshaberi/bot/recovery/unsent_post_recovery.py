@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
+from oshaberi.delivery.posting.send_attempts import RETRY_SECONDS
 from oshaberi.delivery.posting.send_outcome import Delivered, Failed, NoWebhook
-from oshaberi.delivery.posting.send_retries import RETRY_SECONDS
 from oshaberi.delivery.posting.webhook_identity import bold_name, introduced
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import (
@@ -30,7 +30,7 @@ LONGEST_MESSAGE = 2000
 
 
 async def told_once(notice: Post, sink: DiscordSink, newest_id: int) -> Sent | None:
-    """Send a notice, unless it is already in the channel after the message with this id."""
+    """Send a notice, unless the channel already has it after the message with this id."""
     sink.recall(notice.nonce, newest_id)
     # If the check fails, a second notice is better than none.
     return await found_or_sent(notice, sink, ResponseState(key=notice.nonce), in_any_case=True)

@@ -2,6 +2,5 @@
 
 - `operator_defaults`: what the operator configured for all servers.
 - `current_settings`: what is in force now.
-- `channel_settings`: what applies in one channel, and where each value comes from.
-- `cache_invalidation`: forgets what was changed, here or in another process.
+- `cache_invalidation`: drops cached values that this or another process changed.
 """

@@ -1,7 +1,7 @@
 """Tells other processes about changes in the database, and receives theirs.
 
-Uses Redis if there is one, else the database itself if it can (PostgreSQL). Without either, or
-while that connection is down, cached values are valid for two seconds only.
+It uses Redis if there is one, else PostgreSQL's notifications. With neither, or while that
+connection is down, cached values are valid for only two seconds.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class RedisInvalidation:
         self._untold.put_nowait(change)
 
     async def _tell(self, redis: Redis) -> None:
-        """Publish each change, repeatedly until it succeeds: others need it."""
+        """Publish each change, and repeat until that succeeds: the others need it."""
         from redis.exceptions import RedisError
 
         while True:
@@ -94,7 +94,7 @@ class RedisInvalidation:
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _attend(self, subscription: PubSub) -> None:
-        """Receive changes until the connection is lost. A silent one is checked."""
+        """Receive changes until the connection is lost. Checks a connection that stays silent."""
         await subscription.subscribe(TOPIC)
         if await subscription.get_message(timeout=ANSWER_SECONDS) is None:
             raise TimeoutError("Redis does not answer")

@@ -26,7 +26,7 @@ MOST_PLACES = 4000
 
 @dataclass(frozen=True, slots=True)
 class _Effective:
-    """Effective settings, and the values they were made from."""
+    """Effective settings, and the values from which they were computed."""
 
     operators: LoadedSettings
     stored: StoredSettings
@@ -69,8 +69,7 @@ class CurrentSettings:
     async def of(self, path: ChannelPath) -> EffectiveSettings:
         """Return a channel's settings; the last known ones while the database is down.
 
-        Raises StorageError if none are known: its lists of blocked users are unknown then
-        too.
+        Raises StorageError if none are known: then the lists of blocked users are unknown too.
         """
         db, operators, server_id = self._db, self.operators(), path.server_id
         load = db.servers.settings
@@ -84,7 +83,7 @@ class CurrentSettings:
         return known.settings
 
     def _take_up(self, new: LoadedSettings) -> None:
-        """Apply settings that may change at runtime. Only changed ones are replaced."""
+        """Apply settings that may change at runtime. Replaces only those that changed."""
         old, self._held, services = self._held, new, self._services()
         set_level(new.log_level)
         if new.stream != old.stream:
@@ -97,6 +96,6 @@ class CurrentSettings:
 
 
 def _remark(settings: LoadedSettings) -> None:
-    """Log a warning if two settings are valid alone but do not work together."""
+    """Log a warning if two settings are each valid but do not work together."""
     if remark := live_remark(settings.stream):
         log.warning("%s", remark)

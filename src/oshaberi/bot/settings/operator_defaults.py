@@ -13,7 +13,7 @@ from oshaberi.turns.services.turn_services import NOBODY_YET
 
 
 def links(settings: LoadedSettings, environ: Mapping[str, str]) -> tuple[OperatorModel, ...]:
-    """Return the operator's chain of models, with their keys."""
+    """Return the operator's model chain, with the keys."""
     return tuple(
         OperatorModel(
             ModelRecord(
@@ -49,7 +49,7 @@ def persona_of(settings: LoadedSettings) -> PersonaRecord:
 
 
 def plug_ins_of(settings: LoadedSettings) -> DeliveryPlugIns:
-    """Return the installed plug-ins. Raises ConfigError if the operator's display mode is none."""
+    """Return the installed plug-ins. Raises ConfigError if the display mode is not among them."""
     plug_ins = DeliveryPlugIns.installed()
     missing = plug_ins.missing(settings.stream.display_mode)
     if missing is not None:

@@ -1,7 +1,7 @@
 """The login of the status page: the token starts a session of twelve hours, kept in a cookie.
 
-The token is sent once, in the body of a form, so no URL, log or browser history contains it.
-Scripts cannot read the cookie.
+The browser sends the token once, in the body of a form, so no URL, log or browser history contains
+it. Scripts cannot read the cookie.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 class PageLogin:
-    """The token of a process, and the sessions of those who gave it."""
+    """The token of a process, and the sessions of those who entered it."""
 
     def __init__(self, token: str, now_s: Callable[[], float] = time.monotonic) -> None:
         self._token = _digest(token)
@@ -38,7 +38,7 @@ class PageLogin:
         self._wrong = 0
 
     def is_known(self, request: web.Request) -> bool:
-        """Tell whether the request comes from somebody who gave the token."""
+        """Tell whether a request belongs to a session."""
         cookie = request.cookies.get(COOKIE, "")
         end_s = self._ends_s.get(_digest(cookie))
         return end_s is not None and self._now_s() < end_s
@@ -65,7 +65,7 @@ class PageLogin:
         return True
 
     def let_out(self, request: web.Request, response: web.StreamResponse) -> None:
-        """End the session of a request. Without one the browser keeps its cookie, too."""
+        """End the session of a request, and delete the browser's cookie if there was one."""
         if _is_our_form(request) and COOKIE in request.cookies:
             self._ends_s.pop(_digest(request.cookies[COOKIE]), None)
             response.del_cookie(COOKIE, httponly=True, samesite="Strict")
@@ -85,12 +85,12 @@ class PageLogin:
 
 
 def _digest(text: str) -> bytes:
-    """Return a digest. All have one length, so comparing two does not reveal the token's length."""
+    """Return a digest. All have the same length, so comparing two does not reveal the token's."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 async def _given_token(request: web.Request) -> str | None:
-    """Return the token in a form, or None: whoever knocks may send anything."""
+    """Return the token in a form; None if there is none: a stranger may send anything."""
     if request.content_type != FORM:
         return None
     try:
@@ -101,10 +101,10 @@ async def _given_token(request: web.Request) -> str | None:
 
 
 def _is_our_form(request: web.Request) -> bool:
-    """Tell whether a form was sent from our own page. Browsers say from which site it comes.
+    """Tell whether a form was sent from our own page. Browsers say which site a form comes from.
 
-    Of our own page they say `Origin: null`, because it asks them to send no referrer. They say so
-    of a sandbox in another page too: there the newer header tells.
+    For our own page they say `Origin: null`, because it asks them to send no referrer. They also
+    say that for a sandbox inside another page; there a newer header tells the difference.
     """
     if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
         return False
@@ -113,5 +113,5 @@ def _is_our_form(request: web.Request) -> bool:
 
 
 def _is_https(request: web.Request) -> bool:
-    """Tell whether the browser speaks HTTPS, with us or with a proxy before us."""
+    """Tell whether the browser uses HTTPS, with this server or with a proxy in front of it."""
     return request.secure or request.headers.get("X-Forwarded-Proto") == "https"

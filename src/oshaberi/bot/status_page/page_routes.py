@@ -1,7 +1,8 @@
-"""The addresses of the status page: the page, its files, login and logout, and its data.
+"""The URLs of the status page: the page, its files, login and logout, and its data.
 
-Without a token there is only a page that says how to switch it on. The files hold nothing secret;
-the data wants a session. The policy lets nothing run that is not a file of ours.
+Without a configured token there is only a page that says how to switch it on. The files hold
+nothing secret; the data needs a session. The content security policy allows only our own files to
+run.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ _PRIVATE = {**SAFE_HEADERS, "Cache-Control": "no-store"}
 
 
 def _page(name: str, status: int = 200, put: tuple[bytes, bytes] = (b"", b"")) -> web.Response:
-    """Return a page that no browser stores. `put` is a text to replace, and what replaces it."""
+    """Return a page that no browser stores. `put` is a text to replace, and its replacement."""
     response = file_response(FOLDER / name, POLICY, status)
     response.headers["Cache-Control"] = "no-store"
     if put[0] and isinstance(response.body, bytes):

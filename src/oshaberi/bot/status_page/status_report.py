@@ -1,5 +1,7 @@
-"""Everything that the status page shows, as JSON. The figures are those of `/health`, `/metrics`,
-`/status`, `/usage` and `oshaberi config show`."""
+"""Everything that the status page shows, as JSON.
+
+The figures are those of `/health`, `/metrics`, `/status`, `/usage` and `oshaberi config show`.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ class StatusSources:
 
 
 async def status_report(sources: StatusSources) -> Json:
-    """Return the report. Without the database it lacks what was used."""
+    """Return the report. While the database is down, it lacks the usage."""
     problem, used = None, None
     try:
         used = await sources.usage.read(usage_day(sources.context.services.clock()))
@@ -89,7 +91,7 @@ def _process(sources: StatusSources) -> Json:
 
 
 def _peak_memory_mb() -> float:
-    """Return the most memory that the process has had. Linux counts kibibytes, macOS bytes."""
+    """Return the peak memory of the process. Linux counts in kibibytes, macOS in bytes."""
     if sys.platform == "win32":
         return 0.0
     import resource
@@ -165,7 +167,7 @@ def _models(sources: StatusSources, used: UsageOverview | None) -> list[Json]:
 
 
 def _keys(context: BotContext, link: OperatorModel | None) -> list[Json]:
-    """Describe the operator's keys of a model. Keys of servers are their own business."""
+    """Describe the operator's keys for a model. The keys of servers are not shown."""
     if link is None:
         return []
     keys = [KeyRecord(0, link.model.provider, secret) for secret in link.keys]

@@ -1,4 +1,7 @@
-"""What models and servers used: today, in the last 30 days, and in all. Kept for 30 seconds."""
+"""Reads what models and servers used: today, in the last 30 days, and in total.
+
+The result is kept for 30 seconds.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +16,22 @@ from oshaberi.storage.usage_accounts import UsageTotals
 
 LATELY_DAYS = 30
 FRESH_SECONDS = 30.0
-"""How long a result is shown again, so that many visitors do not ask the database each time."""
+"""How long a result is reused, so that many visitors cause only one query."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsageOverview:
     by_model: tuple[UsageRecord, ...]
-    """Since the beginning, in all servers together."""
+    """Usage by model since the beginning, in all servers together."""
     today: Mapping[int, UsageTotals]
-    """Of each server, with any key; 0 is direct messages."""
+    """Usage by server, with any key; 0 is direct messages."""
     lately: Mapping[int, UsageTotals]
     paid_today: UsageTotals
-    """With the operator's keys."""
+    """Usage with the operator's keys."""
     paid_lately: UsageTotals
 
     def servers(self) -> list[int]:
-        """Return the servers, the most used in the last 30 days first."""
+        """Return the servers, those with most usage in the last 30 days first."""
         return sorted(self.lately, key=lambda one: (-self.lately[one].tokens, one))
 
 

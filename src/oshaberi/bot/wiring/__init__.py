@@ -1,6 +1,6 @@
-"""Puts the bot together, and takes it apart again.
+"""Opens the parts of the bot in order, and closes them again.
 
-`bot_wiring` opens and closes the parts in order: `process_stores` (database, Redis),
-`service_wiring` (what turns share), `client_wiring` (the client and what it takes up).
-`shutdown_signals` catches the signals that end it.
+`bot_wiring` does that: `process_stores` (database, Redis), `service_wiring` (what turns share),
+`client_wiring` (the client and the recovery). `shutdown_signals` catches the signals that end the
+bot.
 """

@@ -1,7 +1,7 @@
 """Wires the bot together. The parts are closed in reverse order.
 
-`run` is the whole life of one process: it takes up what an earlier one left, answers until it is
-told to end, lets running answers finish, and closes everything.
+`run` is the whole life of one process: it recovers what an earlier process left, answers until it
+is told to end, lets running answers finish, and closes everything.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from oshaberi.bot.client.channel_places import is_gone
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
-from oshaberi.bot.data_retention import DataRetention
-from oshaberi.bot.database_pruning import prune_regularly
+from oshaberi.bot.data_retention import DataRetention, prune_regularly
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
@@ -49,7 +48,7 @@ GUILDS_READY_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    """All open parts of a bot. It does nothing until its client serves."""
+    """All open parts of a bot. Nothing happens until its client serves."""
 
     client: OshaberiClient
     channel_turns: ChannelTurns
@@ -63,7 +62,7 @@ class Bot:
     shard_keeper: ShardKeeper | None = None
 
     async def serve(self, token: str) -> None:
-        """Serve until closed. The keeper of the shards ends with the client, and the reverse."""
+        """Serve until closed. If the client or the shard keeper ends, the other ends too."""
         tasks = {asyncio.create_task(self.client.serve(token))}
         if self.shard_keeper is not None:
             tasks.add(asyncio.create_task(self.shard_keeper.run()))
@@ -117,7 +116,7 @@ async def run(
 
 @asynccontextmanager
 async def _serving(bot: Bot, token: str) -> AsyncIterator[asyncio.Task[None]]:
-    """Serve for the block, then close the client. Raises what ended the serving early."""
+    """Serve during the block, then close the client. Raises what ended the serving early."""
     task = asyncio.create_task(bot.serve(token))
     try:
         yield task
@@ -132,7 +131,7 @@ async def _serving(bot: Bot, token: str) -> AsyncIterator[asyncio.Task[None]]:
 
 @asynccontextmanager
 async def _beside(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Do the work beside the block, and end it with the block."""
+    """Run the work while the block runs, and cancel it at the end of the block."""
     tasks = [asyncio.create_task(one) for one in work]
     try:
         yield
@@ -142,7 +141,7 @@ async def _beside(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 def _upkeep(bot: Bot) -> tuple[Coroutine[Any, Any, None], ...]:
-    """Return what a bot does all the time besides answering."""
+    """Return the tasks that a bot always runs besides answering."""
     return (
         bot.reloader.watch(),
         _take_over(bot),
@@ -160,13 +159,13 @@ async def _finish(bot: Bot, grace_s: float) -> None:
 
 
 async def _take_over(bot: Bot) -> None:
-    """Take up messages that an ended process had claimed and not answered."""
+    """Answer messages that an ended process had claimed but not answered."""
     while True:
         await bot.shared.departure()
         try:
             await bot.client.look_back()
         except (OshaberiError, OSError) as error:
-            log.error("what an ended process left could not be looked for: %s", error)
+            log.error("messages that an ended process left could not be looked for: %s", error)
 
 
 async def _end(task: asyncio.Task[None]) -> None:

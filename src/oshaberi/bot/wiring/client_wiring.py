@@ -1,4 +1,4 @@
-"""Makes the client of a process, and what it does between its connection and its first question."""
+"""Makes the client of a process, and what runs between its connection and its first question."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ConnectedBot:
         )
 
     def problem(self) -> str | None:
-        """Tell why no new question is taken."""
+        """Tell why the bot takes no new questions."""
         if self._context.channel_turns.is_closing:
             return "the bot is ending"
         if not self._is_ready.is_set():
@@ -93,7 +93,7 @@ class ConnectedBot:
 
     @asynccontextmanager
     async def watched(self, bot_metrics: BotMetrics) -> AsyncIterator[None]:
-        """Measure the client, and share its requests with other processes; close it at the end."""
+        """Measure the client and share its limits with other processes; close it at the end."""
         self._watch(bot_metrics)
         client, shared = self.client, self._stores.shared
         async with (

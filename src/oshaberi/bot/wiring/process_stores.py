@@ -30,7 +30,7 @@ class ProcessStores:
 
 @asynccontextmanager
 async def open_stores(settings: LoadedSettings) -> AsyncIterator[ProcessStores]:
-    """Open them for the block."""
+    """Open the stores for the block."""
     vault = SecretVault.from_environment_or_file(settings.secret_key_file)
     with _owned(settings):
         async with (
@@ -61,7 +61,7 @@ async def shared_state(
 
 
 def _owned(settings: LoadedSettings) -> AbstractContextManager[object]:
-    """Keep a second process off an SQLite file. With Redis each turn holds a lock."""
+    """Keep a second process off a SQLite file. With Redis that is not needed: turns hold locks."""
     if settings.redis_url is not None:
         return nullcontext()
     return sole_owner(settings.database_url, settings.instance)

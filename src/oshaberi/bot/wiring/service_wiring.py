@@ -1,4 +1,4 @@
-"""Makes what all turns of a process share: settings, tools, models and who watches them."""
+"""Makes what all turns of a process share: settings, tools, models and their observers."""
 
 from __future__ import annotations
 

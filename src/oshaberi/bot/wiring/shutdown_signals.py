@@ -37,14 +37,14 @@ class ShutdownSignals:
             loop.remove_signal_handler(number)
 
     def ask(self) -> None:
-        """Request shutdown, as a signal does."""
+        """Request a shutdown, as a signal does."""
         self._asked.put_nowait(None)
 
     async def or_done(self, work: asyncio.Task[None] | Coroutine[Any, Any, None]) -> None:
         """Wait until the work is done or the next signal comes.
 
-        Then a task continues and a coroutine is cancelled. A signal that came earlier
-        counts too.
+        After a signal, a task continues and a coroutine is cancelled. A signal that came before the
+        call counts too.
         """
         task = work if isinstance(work, asyncio.Task) else asyncio.create_task(work)
         asked = asyncio.create_task(self._asked.get())

@@ -1,4 +1,4 @@
-"""`oshaberi bench`: runs the project's benchmarks, where its sources are."""
+"""`oshaberi bench`: runs the project's benchmarks. Needs the project's sources."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def _show_all(events: Iterable[Event], show: Callable[[Event], None]) -> None:
 
 
 def as_record(event: Event) -> dict[str, Any]:
-    """An event as a line of `--json`."""
+    """Return an event as a line of `--json`."""
     return {"kind": KINDS[type(event)], **asdict(event)}
 
 
@@ -68,7 +68,7 @@ def _show_json(event: Event) -> None:
 
 
 class _Plain:
-    """Messages and tables for a reader; what was taken out only stands in the JSON."""
+    """Prints messages and tables for a reader. What was taken out is only in the JSON."""
 
     def __init__(self, terminal: bool) -> None:
         self._terminal = terminal

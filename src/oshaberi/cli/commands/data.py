@@ -38,7 +38,7 @@ class DiscordId(click.ParamType[int]):
 DISCORD_ID = DiscordId()
 OWNER_ONLY = 0o600
 CACHED = frozenset({"server_settings", "personas", "sprites", "models", "api_keys"})
-"""Tables that a running bot reads once."""
+"""Tables that a running bot reads only once."""
 
 user_option = click.option(
     "--user", "user_id", type=DISCORD_ID, metavar="ID", help="What is stored about this user."
@@ -153,7 +153,7 @@ def _subject(user_id: int | None, server_id: int | None) -> DataSubject:
 
 
 def _with_database(settings: LoadedSettings, work: Callable[[Database], Awaitable[T]]) -> T:
-    """Do the work on the database, which must exist and be up to date: it is not migrated here."""
+    """Run the work on the database, which must exist and be up to date: it is not migrated here."""
     from oshaberi.storage import Database, SecretVault, current_revision, head_revision
 
     async def main() -> T:
@@ -187,7 +187,7 @@ def _write(path: Path, content: str) -> None:
 
 
 def _tell_what_is_left(settings: LoadedSettings, deleted: Mapping[str, int]) -> None:
-    """Name the backups that still have the data, and say if a running bot must be restarted."""
+    """Name the backups that still contain the data, and say if a running bot must be restarted."""
     from oshaberi.storage.database_urls import address_of
     from oshaberi.storage.schema.migration_backup import backups_of
 

@@ -71,7 +71,7 @@ def _sum(fails: int) -> str:
 
 
 async def _findings(config_file: Path | None, offline: bool) -> AsyncIterator[Finding]:
-    """A file that cannot be used is a finding, too; then only the machine is looked at."""
+    """Yield the findings. With unusable settings, only this machine is checked."""
     from oshaberi.cli.doctor_checks import examine
     from oshaberi.cli.doctor_checks.finding import good
 
@@ -89,7 +89,7 @@ async def _findings(config_file: Path | None, offline: bool) -> AsyncIterator[Fi
 
 
 def _mistakes(error: ConfigError) -> list[Finding]:
-    """Each is a finding; the advice is the same for all, and stands below the last."""
+    """Return a finding for each mistake. The last one has the advice, which is for all."""
     from oshaberi.cli.doctor_checks.finding import bad
     from oshaberi.config.setting_errors import SettingMistakesError
 

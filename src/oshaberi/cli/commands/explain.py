@@ -40,7 +40,7 @@ def command(scene: str) -> None:
 
 
 def explained(scene: Scene, palette: TerminalPalette) -> Iterator[str]:
-    """The explanation, line by line."""
+    """Yield the explanation, line by line."""
     observers: list[EngineRecorder] = []
 
     def observed(config: TextConfig, carried: Any) -> EngineRecorder:
@@ -92,7 +92,7 @@ def _ending(result: StreamResult) -> Iterator[str]:
 
 
 def _books(sums: Mapping[str, int]) -> str:
-    """Every character has a place."""
+    """Say what happened to every character."""
     if not sums:
         return "There was no visible text to account for."
     kept = [f"{count} ({fate_told(fate)})" for fate, count in sums.items() if fate != DELIVERED]

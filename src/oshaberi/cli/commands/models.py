@@ -1,4 +1,4 @@
-"""`oshaberi models`: what an endpoint offers, one name per line."""
+"""`oshaberi models`: lists the models of an endpoint, one name per line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelAddress:
-    """Whom to ask, and as whom."""
+    """Which endpoint to ask, and with which key."""
 
     provider: str
     base_url: str

@@ -1,4 +1,4 @@
-"""`oshaberi record`: ask a model once, and keep its stream as a scene."""
+"""`oshaberi record`: asks a model once, and saves its stream as a scene."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def command(
 
 
 def _writable(out: str) -> Path:
-    """Better to know before the model is asked."""
+    """Check that the file can be written, before the model is asked."""
     path = Path(out)
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise click.ClickException(
@@ -136,7 +136,7 @@ def _write(
     heard: Sequence[HeardStream],
     secrets: Sequence[str],
 ) -> bool:
-    """A stream that is nothing but an error is told, not kept."""
+    """Write the scene. A stream that is only an error is reported, not saved."""
     from oshaberi.delivery.stream_config import StreamConfig
     from oshaberi.recording import SceneFrame, SecretMasker, scene_of, secrets_in, write_scene
 

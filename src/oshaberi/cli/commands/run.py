@@ -1,4 +1,4 @@
-"""`oshaberi run`: the bot, on Discord with a token, else on the local stage in the browser."""
+"""`oshaberi run`: runs the bot, on Discord with a token, else on the local stage."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _on_discord() -> None:
 
 
 def _on_stage(address: str, browser_folder: Path | None) -> None:
-    """Print the stage's address. Open it in a browser if there is a folder for that."""
+    """Print the stage's address. With a `browser_folder`, open it in a browser."""
     palette = TerminalPalette.of(sys.stdout)
     click.echo(f"\n  {palette.paint('Oshaberi', 'bold')} runs on the local stage:\n")
     click.echo(f"  {palette.paint(address, 'bold')}\n")
@@ -142,7 +142,7 @@ def _on_stage(address: str, browser_folder: Path | None) -> None:
 
 
 def _open_browser(address: str, folder: Path) -> None:
-    """Open the address in a browser, if one can be started. The address has been printed too."""
+    """Open the address in a browser, if one can be started. The address was printed before."""
     from oshaberi.local_run.page_opening import opening_page
 
     try:
@@ -152,9 +152,9 @@ def _open_browser(address: str, folder: Path) -> None:
 
 
 def _spare_what_is_loaded() -> None:
-    """Keep the garbage collector from what is loaded: scanning it again would halt every stream.
+    """Exclude loaded objects from garbage collection: scanning them would halt every stream.
 
-    Turns hold their objects for seconds, so the collector runs less often too. That saves a tenth
+    Turns hold their objects for seconds, so the collector also runs less often. That saves a tenth
     of the processor time of many turns.
     """
     gc.collect()

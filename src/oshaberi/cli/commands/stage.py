@@ -1,4 +1,4 @@
-"""`oshaberi stage`: runs anybody's unmodified discord.py bot on a local Discord."""
+"""`oshaberi stage`: runs any unmodified discord.py bot on a local Discord."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SCRIPT = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOUNDED = datetime(2026, 1, 1, tzinfo=UTC)
-"""When the world begins: so its ids are the same at every start."""
+"""When the world begins. It is fixed, so that ids are the same at every start."""
 PATIENCE_S = 5.0
 KILLED = 128
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -106,7 +106,7 @@ def execute(
 
 
 def _world(file: Path | None, permissions: str | None, token: str | None) -> World:
-    """The described one, or a small one; the same description has the same ids every time."""
+    """Return the described world, or a small one. The same description always has the same ids."""
     from oshaberi.stage import World
 
     description = dict(World.default_description()) if file is None else _description(file)
@@ -154,7 +154,7 @@ async def _execute(stage: Stage, arguments: list[str]) -> int:
 
 
 def _tell_problems(stage: Stage) -> None:
-    """Print which routes the stage does not have: they would look like bugs of the bot."""
+    """Print the stage's problems, such as missing routes: they would look like bugs of the bot."""
     from oshaberi.stage import StageProblemsError
 
     try:
@@ -165,7 +165,7 @@ def _tell_problems(stage: Stage) -> None:
 
 
 def _pass_on(number: int, process: asyncio.subprocess.Process, asked: asyncio.Event) -> None:
-    """A terminal tells the bot itself about Ctrl-C; twice would be once too often."""
+    """Pass a signal on to the bot. Ctrl-C in a terminal already reaches the bot itself."""
     if not (number == signal.SIGINT and _is_in_front()):
         with suppress(ProcessLookupError):
             process.send_signal(number)
@@ -180,7 +180,7 @@ def _is_in_front() -> bool:
 
 
 async def _ended(process: asyncio.subprocess.Process, asked: asyncio.Event) -> None:
-    """Until the bot is over. Once it was asked to end, it gets a moment to say good-bye."""
+    """Wait until the bot has ended. After a request to end, it gets a moment to do so."""
     waiting = asyncio.create_task(process.wait())
     told = asyncio.create_task(asked.wait())
     await asyncio.wait({waiting, told}, return_when=asyncio.FIRST_COMPLETED)
@@ -201,6 +201,6 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _status(process: asyncio.subprocess.Process) -> int:
-    """Return the bot's exit status; if a signal ended it, 128 plus the signal, as shells do."""
+    """Return the bot's exit status; after a signal, 128 plus its number, as shells do."""
     status = process.returncode or 0
     return status if status >= 0 else KILLED - status

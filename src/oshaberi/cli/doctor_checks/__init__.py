@@ -1,8 +1,8 @@
-"""What `oshaberi doctor` looks at. Each check asks for real and gives findings, never raises.
+"""The checks of `oshaberi doctor`. Each makes real requests and yields findings; none raises.
 
 `finding` is one result. `machine_checks`, `storage_checks`, `discord_checks` (with
-`discord_permissions` and `channel_checks`), `model_checks` (with `model_call`) and `tool_checks`
-are run in this order; `http_probe` asks for some of them.
+`discord_permissions` and `channel_checks`), `model_checks` (with `model_probe`) and `tool_checks`
+run in this order; `http_probe` makes requests for some of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ async def examine(
 ) -> AsyncIterator[Finding]:
     """Yield the findings of all checks; without settings, of those that need none.
 
-    With `offline`, neither Discord nor a model is asked.
+    With `offline`, it asks neither Discord nor a model.
     """
     for finding in machine_checks.machine():
         yield finding

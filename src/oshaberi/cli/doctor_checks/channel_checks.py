@@ -1,4 +1,4 @@
-"""What the bot may do in each channel: overwrites of channels, and channels full of webhooks.
+"""Checks what the bot may do in each channel: overwrites, and channels with too many webhooks.
 
 Channels that the bot cannot see are left out: most of them are hidden on purpose.
 """
@@ -45,7 +45,7 @@ class _ServerChannels:
     lacking: tuple[tuple[str, tuple[str, ...]], ...]
     """Channels by name, with the permissions that their overwrites take from the bot."""
     crowded: tuple[str, ...]
-    """Channels that have no room for a webhook of ours."""
+    """Channels that have no room for a webhook of the bot."""
 
     @property
     def is_silent(self) -> bool:
@@ -149,7 +149,7 @@ def _permissions(found: Sequence[_ServerChannels], servers: int) -> Finding:
 
 
 def _lines(one: _ServerChannels) -> list[str]:
-    """Describe a server: channels that lack the same are named together."""
+    """Describe a server. Channels that lack the same permissions are named together."""
     together: dict[tuple[str, ...], list[str]] = {}
     for name, missing in one.lacking:
         together.setdefault(missing, []).append(f"#{name}")

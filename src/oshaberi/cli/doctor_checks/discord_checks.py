@@ -1,4 +1,4 @@
-"""The token, the intents and the bot's permissions in its servers: Discord itself is asked."""
+"""Checks the token, the intents and the bot's permissions in its servers, by asking Discord."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ State = Literal["good", "note", "bad"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding. `bad` keeps the bot from working; a `note` is worth knowing."""
+    """One finding. `bad` means that the bot cannot work; a `note` is only worth knowing."""
 
     name: str
     state: State

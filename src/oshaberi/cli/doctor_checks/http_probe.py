@@ -1,4 +1,4 @@
-"""Makes one HTTP request: the answer, or why there is none. Shows nothing of the request."""
+"""Makes one HTTP request: returns the answer, or why there is none. Shows no secrets."""
 
 from __future__ import annotations
 

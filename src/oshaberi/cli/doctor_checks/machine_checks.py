@@ -75,7 +75,7 @@ def data_folder(settings: LoadedSettings) -> Finding:
 
 
 def effects(settings: LoadedSettings) -> Iterator[Finding]:
-    """Tell of settings that would do nothing here."""
+    """Report settings that would have no effect here."""
     from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 
     missing = DeliveryPlugIns.installed().missing(settings.stream.display_mode)
@@ -113,7 +113,7 @@ def _existing(folder: Path) -> Path:
 
 
 def unwritable(folder: Path) -> str | None:
-    """Return why nothing can be written there (or into its nearest existing parent), or None."""
+    """Return why nothing can be written there (or in its nearest existing parent), or None."""
     there = _existing(folder)
     try:
         with TemporaryFile(dir=there):

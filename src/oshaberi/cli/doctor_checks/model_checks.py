@@ -1,7 +1,7 @@
-"""The models of the settings: their SDK, their keys, and whether they answer.
+"""Checks the models in the settings: their SDK, their keys, and whether they answer.
 
-Families that list their models are asked for the list with every key; then each model gets one
-tiny call.
+If a family can list its models, the list is requested with every key; then each model gets one tiny
+call.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
-from oshaberi.cli.doctor_checks.model_call import call
+from oshaberi.cli.doctor_checks.model_probe import call
 
 if TYPE_CHECKING:
     from oshaberi.config import LoadedSettings, ModelEntry

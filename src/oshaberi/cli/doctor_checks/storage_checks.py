@@ -1,4 +1,4 @@
-"""The database and Redis: whether they answer, and whether the schema is this program's."""
+"""Checks the database and Redis: whether they answer, and whether the schema is up to date."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEY_VARIABLE = "OSHABERI_SECRET_KEY"
 
 
 def database_file(settings: LoadedSettings) -> Path | None:
-    """Return the file of a SQLite database; None for another, or if the URL cannot be read."""
+    """Return the file of a SQLite database; None for other databases and unreadable URLs."""
     try:
         from oshaberi.storage import StorageError
         from oshaberi.storage.database_urls import address_of
@@ -92,7 +92,7 @@ async def secret_key(settings: LoadedSettings, environ: Mapping[str, str]) -> Fi
 
 
 async def _check_secrets(url: str, vault: SecretVault) -> None:
-    """Check the secrets. A database that does not answer has its own finding."""
+    """Check the secrets. If the database does not answer, another finding says so."""
     from oshaberi.storage import StorageError, current_revision, head_revision
     from oshaberi.storage.database import check_secrets
 

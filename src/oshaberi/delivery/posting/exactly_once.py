@@ -18,6 +18,12 @@ from oshaberi.delivery.posting.error_code_recovery import (
     RefusalRecovery,
     recovery_of,
 )
+from oshaberi.delivery.posting.send_attempts import (
+    DOUBTS,
+    PATIENCE_SECONDS,
+    RETRY_SECONDS,
+    SendAttempts,
+)
 from oshaberi.delivery.posting.send_outcome import (
     Delivered,
     Failed,
@@ -27,12 +33,6 @@ from oshaberi.delivery.posting.send_outcome import (
     Unavailable,
     Uncertain,
     Withdrawn,
-)
-from oshaberi.delivery.posting.send_retries import (
-    DOUBTS,
-    PATIENCE_SECONDS,
-    RETRY_SECONDS,
-    SendAttempts,
 )
 from oshaberi.delivery.posting.sink_requests import SinkRequests
 from oshaberi.delivery.posting.slow_mode_wait import wait_out

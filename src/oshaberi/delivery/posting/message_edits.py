@@ -9,6 +9,7 @@ from typing import Any
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.pacing.request_deadline import WithdrawnError
 from oshaberi.delivery.posting.error_code_recovery import RefusalRecovery, recovery_of
+from oshaberi.delivery.posting.send_attempts import DOUBTS, PATIENCE_SECONDS, SendAttempts
 from oshaberi.delivery.posting.send_outcome import (
     Delivered,
     EditOutcome,
@@ -19,7 +20,6 @@ from oshaberi.delivery.posting.send_outcome import (
     Uncertain,
     Withdrawn,
 )
-from oshaberi.delivery.posting.send_retries import DOUBTS, PATIENCE_SECONDS, SendAttempts
 from oshaberi.delivery.posting.sink_requests import SinkRequests
 from oshaberi.delivery.posting.slow_mode_wait import wait_out
 from oshaberi.delivery.response_state import ResponseState

@@ -1,4 +1,7 @@
-"""Makes single requests to the sink, and notes how long Discord's limits held them up."""
+"""Makes single requests to the sink, and notes how long Discord's limits held them up.
+
+How long a stop waits for a request on the wire is decided in `pacing.request_deadline`.
+"""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.posting.send_attempts import PATIENCE_SECONDS, SendAttempts
 from oshaberi.delivery.posting.send_outcome import Unavailable, Uncertain, Withdrawn
-from oshaberi.delivery.posting.send_retries import PATIENCE_SECONDS, SendAttempts
 from oshaberi.delivery.sink import DiscordRefusalError
 
 SLOW_MODE_SECONDS = 60.0

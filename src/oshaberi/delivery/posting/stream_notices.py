@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 DESCRIPTION_LIMIT = 4096
 
 HEADLINES: dict[ErrorType, str] = {
-    "rate_limit": translatable("The model is asked too often right now"),
+    "rate_limit": translatable("The model's rate limit is reached"),
     "provider_overloaded": translatable("The model is overloaded right now"),
     "timeout": translatable("The model took too long to answer"),
     "content_blocked": translatable("The model's provider blocked this answer"),

@@ -1,6 +1,6 @@
 """Classifies Discord's answer to a request, or its absence (facts: outcome classes).
 
-A 4xx with a JSON code is a refusal; everything that is neither that nor a success is ambiguous.
+A 4xx with a JSON code is a refusal; an answer that is neither that nor a success is ambiguous.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RATE_LIMITED = 429
 HELD_BACK_MS = 10_000
 BAD_WEBHOOK_TOKEN = 50027
 TOLD_BY_CODE = frozenset({20016, 20022, 20028, 20029, 30046})
-"""429s whose code says more than that it was too early."""
+"""429s whose code means more than "too many requests"."""
 
 
 class TokenRevokedError(DiscordRefusalError):
@@ -68,7 +68,7 @@ def translated(error: Exception) -> Exception:
 
 
 def parsed(body: bytes) -> Any:
-    """Parse the JSON of a success. Anything else came from a proxy: raises AmbiguousError."""
+    """Parse the JSON of a success. Raises AmbiguousError for anything else: a proxy sent it."""
     try:
         return json.loads(body) if body else None
     except ValueError as error:
@@ -84,7 +84,7 @@ def json_object(body: bytes) -> dict[str, Any] | None:
 
 
 def _body_of(error: discord.HTTPException) -> bytes:
-    """Rebuild the body from the code and text that discord.py kept of it."""
+    """Rebuild the body of an answer from the code and text that discord.py kept."""
     if error.response.headers.get("Content-Type") != "application/json":
         return b""
     return json.dumps({"code": error.code, "message": error.text}).encode()

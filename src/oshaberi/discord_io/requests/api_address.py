@@ -12,9 +12,9 @@ API_PATH = "/api/v10"
 
 @contextmanager
 def requests_through(url: str | None) -> Iterator[None]:
-    """All clients of this process ask there until the end of the block; None changes nothing.
+    """Send the requests of all clients of this process to `url` until the end of the block.
 
-    The gateway is not concerned: its address comes from Discord.
+    None changes nothing. The gateway is not affected: its address comes from Discord.
     """
     before = discord.http.Route.BASE
     if url is not None:

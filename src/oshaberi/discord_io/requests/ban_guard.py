@@ -1,8 +1,8 @@
 """Keeps the bot away from the ban for invalid requests.
 
-Discord bans an address for 10 000 answers of 401, 403 or 429 within ten minutes (facts). Each of
-them is counted here. Long before the limit typing and reactions are left out, then all requests
-are spaced out, so that the limit is not reached even if every one of them is refused.
+Discord bans an address for 10 000 answers of 401, 403 or 429 within ten minutes (facts). The guard
+counts them. Long before the limit, typing and reactions are left out; later all requests are spaced
+out, so that the limit is not reached even if every request is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ INVALID = frozenset({401, 403, 429})
 LIMIT = 10_000
 WINDOW_SECONDS = 600.0
 SLOTS = 600
-"""Answers are counted in so many slots of the window, not one by one."""
+"""How many slots the window has: answers are counted by slot, not one by one."""
 NO_COURTESIES_SHARE = 0.3
 SPACED_SHARE = 0.5
 CEILING_SHARE = 0.9
@@ -34,7 +34,7 @@ class Slowdown(IntEnum):
     NO_COURTESIES = 1
     """Typing and reactions are left out."""
     SPACED = 2
-    """Besides, every request waits its turn."""
+    """In addition, requests are spaced out."""
 
 
 _THRESHOLDS = {
@@ -57,7 +57,7 @@ class BanGuard:
         self._slot_s = window_seconds / SLOTS
         self._slots: deque[tuple[int, int]] = deque()
         self.total = 0
-        """Invalid answers since it was made."""
+        """Invalid answers since the start."""
         self._count = 0
         self._elsewhere = 0
         self._slowdown = Slowdown.NONE
@@ -67,7 +67,7 @@ class BanGuard:
 
     @property
     def count(self) -> int:
-        """Invalid answers within the window, of all processes as far as they are known."""
+        """Return the invalid answers within the window, of all processes if they are known."""
         return self.count_here + self._elsewhere
 
     @property
@@ -110,7 +110,7 @@ class BanGuard:
         self._slow_down()
 
     async def turn(self) -> None:
-        """Wait until a request may be sent: at once, unless requests are spaced out."""
+        """Wait until a request may be sent. There is no wait unless requests are spaced out."""
         if not self.is_spaced:
             return
         async with self._turns:

@@ -1,4 +1,4 @@
-"""Remembers what Discord's answers said about the buckets of channels and webhooks."""
+"""Remembers from Discord's headers how many requests the buckets of channels and webhooks allow."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ KEPT_ROOMS = 4000
 
 
 class KnownRooms:
-    """By kind of request, and channel or webhook."""
+    """What is left in each bucket, by kind of request and channel or webhook."""
 
     def __init__(self) -> None:
         self._rooms: OrderedDict[tuple[RequestKind, int], RequestRoom] = OrderedDict()
 
     def note(self, kind: RequestKind, place_id: int, headers: Mapping[str, str]) -> None:
-        """An answer. What says nothing about a bucket changes nothing."""
+        """Note the headers of an answer. Headers without a bucket change nothing."""
         room = RequestRoom.of_headers(headers, asyncio.get_running_loop().time())
         if room is None:
             return

@@ -1,4 +1,4 @@
-"""Removes discord.py's unused rate-limit buckets, in time that does not grow with their square.
+"""Removes discord.py's unused rate-limit buckets, without the quadratic cost of discord.py's way.
 
 From 256 buckets on, discord.py looks at all of them whenever it makes a new one. A bot that speaks
 in a thousand channels has three thousand.
@@ -12,7 +12,7 @@ FEWEST_BUCKETS = 256
 
 
 class BucketSweep:
-    """Looks at the buckets of a client when their number has doubled since the last look."""
+    """Checks the buckets of a client when their number has doubled since the last check."""
 
     def __init__(self, http: HTTPClient) -> None:
         self._http = http

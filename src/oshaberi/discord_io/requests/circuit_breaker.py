@@ -1,4 +1,4 @@
-"""Stops requests to a channel that keeps answering 403: these count towards a ban (facts)."""
+"""Stops requests to a channel that keeps answering 403: 403s count towards a ban (facts)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class _ChannelFailures:
 class CircuitBreaker:
     """Blocks a channel for a while after several 403s in a row.
 
-    Then requests are tried again: one more 403 blocks the channel again, a success resets the
-    count.
+    After that, requests are tried again: one more 403 blocks the channel again, a success resets
+    the count.
     """
 
     def __init__(self, most: int = MOST_REFUSALS, open_seconds: float = OPEN_SECONDS) -> None:

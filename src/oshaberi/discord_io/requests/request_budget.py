@@ -1,8 +1,8 @@
 """Shares out the requests that Discord allows a bot in a second, over all routes and channels.
 
-discord.py knows the buckets of single routes; of the global limit it learns only by being refused.
-Here whatever a person waits for leaves first, then reactions; typing leaves only while there is
-plenty. With several processes a `SharedAllowance` makes it one budget for all of them.
+discord.py knows the buckets of single routes; it learns of the global limit only by being refused.
+The budget sends requests that a person waits for first, then reactions; typing is sent only while
+there are plenty left. With several processes a `SharedAllowance` makes it one budget for all.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ log = logging.getLogger(__name__)
 PER_SECOND = 50
 WINDOW_SECONDS = 1.0
 LONGEST_FLIGHT_SECONDS = 10.0
-"""How long a request without an answer counts."""
+"""How long a request without an answer is counted."""
 POLL_SECONDS = 0.02
 TYPING_SHARE = 0.5
-"""Typing is left out when so much of the last second's budget is used."""
+"""Typing is left out when this share of the last second's budget is used."""
 MOST_WAITING_FOR_REACTIONS = PER_SECOND
-"""Reactions are left out when more than a second's budget waits."""
+"""Reactions are left out when more requests than this wait: a second's budget."""
 RETRY_SECONDS = 5.0
-"""How long an allowance that failed is not asked again."""
+"""How long a failed shared allowance is not asked again."""
 
 
 class RequestRank(IntEnum):
-    """Who leaves first when requests have to wait."""
+    """The priority of a request when requests have to wait."""
 
     NEEDED = 0
     REACTION = 1
@@ -41,26 +41,27 @@ class SharedAllowance(Protocol):
     """A budget that several processes draw from."""
 
     async def take(self, wanted: int) -> tuple[int, float]:
-        """How many of the wanted requests may leave now, and after how many seconds to ask again.
+        """Return how many of the wanted requests may be sent now, and the seconds until the next
+        call.
 
-        Raises OSError if nobody can say.
+        Raises OSError if the store of the budget cannot be reached.
         """
 
 
 class RequestBudget:
-    """One per client. `per_second` 0 is no limit: a proxy keeps it.
+    """The budget of one client. `per_second` 0 means no limit: a proxy keeps the limit.
 
-    Nobody knows when Discord counts a request: some time between its leaving and its answer. So it
-    counts here from its leaving until a second after its answer.
+    Discord counts a request some time between its sending and its answer. So the budget counts it
+    from its sending until one second after its answer.
     """
 
     def __init__(self, per_second: int = PER_SECOND) -> None:
         self.shared: SharedAllowance | None = None
         self.on_waited: Callable[[float], None] = lambda _seconds: None
-        """Called with the seconds that a request had to wait; not if it could leave at once."""
+        """Called with the seconds that a request had to wait; not called if it did not wait."""
         self._per_second = per_second
         self._left_at: deque[float] = deque()
-        """When the requests left that have no answer yet."""
+        """When the requests that have no answer yet were sent."""
         self._answered_at: deque[float] = deque()
         self._waiting: dict[RequestRank, deque[asyncio.Future[None]]] = {
             rank: deque() for rank in RequestRank
@@ -73,7 +74,7 @@ class RequestBudget:
         return sum(map(len, self._waiting.values()))
 
     def allows(self, rank: RequestRank) -> bool:
-        """Whether such a request may be made at all now. What is needed always may."""
+        """Tell whether such a request may be made at all now. Needed requests always may."""
         if self._per_second == 0 or rank is RequestRank.NEEDED:
             return True
         if rank is RequestRank.REACTION:
@@ -81,7 +82,7 @@ class RequestBudget:
         return not self.waiting and self._used() < self._per_second * TYPING_SHARE
 
     async def turn(self, rank: RequestRank = RequestRank.NEEDED) -> None:
-        """Return when a request may leave."""
+        """Wait until a request may be sent."""
         if self._per_second == 0:
             return
         if self.shared is None and not self.waiting and self._used() < self._per_second:
@@ -100,7 +101,7 @@ class RequestBudget:
                 self._forget(rank, waiter)
 
     def answered(self) -> None:
-        """One of the requests that had their turn has its answer, or will have none."""
+        """Note that one of the sent requests has its answer, or will never get one."""
         if self._left_at:
             self._left_at.popleft()
             self._answered_at.append(_now())
@@ -120,7 +121,7 @@ class RequestBudget:
                 await asyncio.sleep(max(again_s, POLL_SECONDS / 2))
 
     async def _allowed(self) -> tuple[int, float]:
-        """How many may leave now, and when to ask again."""
+        """Return how many requests may be sent now, and when to ask again."""
         if self.shared is not None and _now() >= self._shared_from:
             try:
                 return await self.shared.take(min(self.waiting, self._per_second))
@@ -147,7 +148,7 @@ class RequestBudget:
             self._waiting[rank].remove(waiter)
 
     def _used(self) -> int:
-        """Requests that Discord may count to this second."""
+        """Return how many requests Discord may count in this second."""
         _forget(self._answered_at, WINDOW_SECONDS)
         _forget(self._left_at, LONGEST_FLIGHT_SECONDS)
         return len(self._left_at) + len(self._answered_at)
@@ -167,7 +168,7 @@ def rank_of(path: str) -> RequestRank:
 
 
 def is_exempt(path: str) -> bool:
-    """Tell whether it is outside the global limit: interactions and webhooks (facts)."""
+    """Tell whether a request is outside the global limit: interactions and webhooks (facts)."""
     parts = path.split("/")
     if "interactions" in parts:
         return True

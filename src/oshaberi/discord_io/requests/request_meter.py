@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 OnAnswer = Callable[[str, int, float], None]
-"""Called with the kind of a request, the answer's status (0: none came) and the seconds."""
+"""Called with the kind of a request, the status of its answer (0 without one) and the seconds."""
 OTHER = "other"
 _ROUTES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
     (method, re.compile(path), kind)
@@ -25,7 +25,7 @@ _ROUTES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
 
 
 def kind_of(method: str, path: str) -> str:
-    """Return the kind of a request, for a label: never an id."""
+    """Return the kind of a request, for the label of a metric: never an id."""
     for wanted, pattern, kind in _ROUTES:
         if method == wanted and pattern.search(path):
             return kind

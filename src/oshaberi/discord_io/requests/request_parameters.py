@@ -47,7 +47,7 @@ def webhook_form(
 
 
 def edit_form(post: Post, allowed: discord.AllowedMentions) -> MultipartParameters:
-    """Build an edit. It has the allowed mentions, or Discord would use its defaults (facts)."""
+    """Build an edit. It sets the allowed mentions, because Discord's defaults differ (facts)."""
     fields: dict[str, Any] = {"content": legible(post.content), "allowed_mentions": allowed}
     if post.embed is not None:
         fields["embed"] = notice_embed(post.embed)

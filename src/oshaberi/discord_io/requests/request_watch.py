@@ -1,7 +1,8 @@
 """Watches discord.py's network activity for one call, and returns as soon as its answer is known.
 
-By itself discord.py returns late when a bucket is empty, repeats a 5xx, and does not tell whether a
-request was sent or waits. Its rate limiter is still used; the outcome is decided here.
+discord.py itself returns late when a bucket is empty, repeats a request after a 5xx, and does not
+say whether a request was sent or still waits. Its rate limiter is still used; the outcome is
+decided here.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ T = TypeVar("T")
 OnHeaders = Callable[[Mapping[str, str]], None]
 
 LONGEST_WAIT_MS = 60_000
-"""The longest rate limit that is waited for here. The sender is told of a longer one."""
+"""The longest rate limit that is waited for here. A longer one is reported to the sender."""
 LONGEST_TURN_SECONDS = 60.0
 """How long the ban guard may delay a request: aiohttp's own timeout already runs."""
 
@@ -47,15 +48,16 @@ class _RequestWithdrawnError(Exception):
 
 
 class WatchedRequest:
-    """One call. `answer` is the body of the success, or the error that ended it."""
+    """One call. `answer` is the body of the success, or the error that ended the call."""
 
     def __init__(self, wire: WireState, on_headers: OnHeaders | None = None) -> None:
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self.withdrawn = False
         self.has_turn = False
-        """The ban guard has let it pass, for one request."""
+        """Whether the ban guard has let it pass, for one request."""
         self.pauses_all = False
-        """discord.py sleeps for a global limit, with all other requests waiting for this task."""
+        """Whether discord.py sleeps because of a global limit, while all other requests wait for
+        this task."""
         self._wire = wire
         self._on_headers = on_headers
         self._status = 0
@@ -227,7 +229,7 @@ class RequestSender:
         wire: WireState | None = None,
         on_headers: OnHeaders | None = None,
     ) -> T:
-        """Return the parsed answer. If it is cancelled before it was sent, it is never sent."""
+        """Return the parsed answer. If cancelled before the request was sent, nothing is sent."""
         wire = wire or WireState(asyncio.get_running_loop().time())
         exchange = WatchedRequest(wire, on_headers)
         if self._watched:

@@ -1,7 +1,7 @@
 """Reads Discord's answer to a request that succeeded.
 
-An answer without what it must have (`{}`, `[]`, null, an empty body) does not tell the outcome of
-the request: that is ambiguous, as with a 5xx.
+An answer without what it must have (`{}`, `[]`, null, an empty body) does not tell whether the
+request took effect: it is ambiguous, like a 5xx.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Shows the typing indicator, where it is allowed, needed and affordable.
+"""Shows the typing indicator, if it is allowed, needed and there are requests to spare.
 
-One request serves ten seconds (facts). It is the first thing to be left out.
+One request lasts ten seconds (facts). When requests are scarce, these are left out first.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from oshaberi.discord_io.requests.request_budget import RequestBudget, RequestRa
 from oshaberi.discord_io.requests.request_watch import RequestSender
 
 SERVES_SECONDS = 9.5
-"""How long one request serves: ten seconds, less the time that a request may take."""
+"""How long one request lasts: ten seconds, less the time that a request may take."""
 OFF_SECONDS = 3600.0
-"""How long it is not shown in a channel where Discord refused it."""
+"""How long the indicator is not shown in a channel where Discord refused it."""
 
 
 class TypingRequests:
@@ -35,7 +35,7 @@ class TypingRequests:
         self._shown_until: dict[int, float] = {}
 
     async def show(self, channel_id: int, seconds: float) -> None:
-        """Show it for so long, at most ten seconds. No request if it is shown that long anyway."""
+        """Show the indicator for so long, at most ten seconds. No request if it is shown anyway."""
         if not self._may_show(channel_id, seconds):
             return
         self._circuit.check(channel_id)

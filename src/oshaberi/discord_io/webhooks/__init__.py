@@ -1,4 +1,4 @@
-"""Messages under another name and picture.
+"""Messages under another name and avatar.
 
 - `managed_webhooks`: finds or creates one webhook per channel.
 - `webhook_http`: sends webhook requests, each exactly once.

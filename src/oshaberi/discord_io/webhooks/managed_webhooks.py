@@ -1,4 +1,4 @@
-"""Finds or creates one webhook per channel, and remembers it until it is gone."""
+"""Finds or creates one webhook per channel, and remembers it until it is deleted."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ log = logging.getLogger(__name__)
 REASON = "to speak under the names of personas"
 REFUSED_SECONDS = 300.0
 LASTING_REFUSALS = frozenset({30007, 50001, 50013, 50024})
-"""Asking again soon would only count towards the ban of our address (facts)."""
+"""After these refusals, asking again soon would only count towards a ban (facts)."""
 
 
 Alone = Callable[[str], AbstractAsyncContextManager[object]]
-"""Keeps other processes out of a block of that name. Gives None if there are none."""
+"""Locks a name against other processes, for a block. Yields None if there are no others."""
 
 
 def alone_anyway(_what: str) -> AbstractAsyncContextManager[object]:
@@ -69,7 +69,7 @@ class ManagedWebhooks:
         self._hooks.pop(channel_id, None)
 
     def ids(self, channel_id: int) -> frozenset[int]:
-        """Return the ids of all webhooks used in the channel, also of deleted ones."""
+        """Return the ids of all webhooks used in the channel, deleted ones included."""
         return frozenset(self._known_ids[channel_id])
 
     async def _found_or_made(self, channel_id: int) -> Hook:

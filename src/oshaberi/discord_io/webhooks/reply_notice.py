@@ -1,4 +1,4 @@
-"""The line before a webhook's first message: who and what is answered, with a link (spec 07)."""
+"""The line before a webhook's first message: whom and what it answers, with a link (spec 07)."""
 
 from __future__ import annotations
 

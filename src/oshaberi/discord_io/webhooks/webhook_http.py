@@ -1,7 +1,8 @@
 """Sends webhook requests over a session of our own, which never repeats a request.
 
-discord.py repeats a 5xx, and webhooks have no nonce: the message would be sent twice (facts). For
-the same reason a request that was sent is never cancelled: a second call waits for the first.
+discord.py repeats a request after a 5xx, and webhooks have no nonce: the message would be sent
+twice (facts). For the same reason a request that was sent is never cancelled: a second call waits
+for the first.
 """
 
 from __future__ import annotations
@@ -27,8 +28,7 @@ _KINDS: Mapping[Method, RequestKind] = {"POST": "webhook_send", "PATCH": "webhoo
 _TIMED: Mapping[Method, str] = {**_KINDS, "DELETE": "webhook_delete"}
 
 TOTAL_SECONDS = 60.0
-"""Less than the sender's patience: after a request that is never answered there is time for one
-more."""
+"""Shorter than the sender's timeout: if a request is never answered, there is time for another."""
 
 
 @dataclass(frozen=True, slots=True)

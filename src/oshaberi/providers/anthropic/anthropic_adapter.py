@@ -62,7 +62,7 @@ class AnthropicAdapter(EndpointAdapter):
         return provider_error(read_failure(error), self.name, self._redact, is_known=known)
 
     async def events(self, request: Request) -> AsyncGenerator[Event, None]:
-        """Yield the events. A refused request is changed and repeated, a stream never."""
+        """Yield the events. Changes and repeats a refused request, never a begun stream."""
         negotiation = RequestNegotiation(self.endpoint, FAMILY, MANDATORY)
         while True:
             ready = await prepared(request, self.endpoint, negotiation.capabilities)

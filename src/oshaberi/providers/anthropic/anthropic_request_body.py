@@ -35,7 +35,7 @@ _PDF = "application/pdf"
 def body(
     request: Request, endpoint: Endpoint, capabilities: ModelCapabilities | None = None
 ) -> Fields:
-    """Return the JSON of the request. `max_tokens` is mandatory here."""
+    """Return the JSON of the request. The API requires `max_tokens`."""
     known = capabilities or known_capabilities(endpoint, FAMILY)
     if known.thinking == "budget" and _is_in_foreign_loop(request, endpoint):
         # Such a model wants to see its own thoughts before the calls, and they are another's.
@@ -86,12 +86,12 @@ def messages(request: Request, endpoint: Endpoint, capabilities: ModelCapabiliti
 
 
 def takes_prefill(request: Request, capabilities: ModelCapabilities) -> bool:
-    """Tell whether the model takes a prefill. A model that thinks does not."""
+    """Tell whether the model takes a prefill. A model that is thinking takes none."""
     return capabilities.prefill and request.thinking in (None, "off")
 
 
 def _say(made: list[Fields], role: str, blocks: list[Fields]) -> None:
-    """Add blocks. Roles alternate, so two turns of one role are joined."""
+    """Add blocks. Roles must alternate, so two turns of one role are joined."""
     shown = [block for block in blocks if block.get("text", "x").strip()]
     if made and made[-1]["role"] == role:
         made[-1]["content"] += shown
@@ -112,7 +112,7 @@ def _source(mime: str, data: bytes) -> Fields:
 
 
 def _asked(turn: ToolRound, ids: list[str], endpoint: Endpoint) -> list[Fields]:
-    """Return the model's blocks: signed thoughts unchanged in their places, and the text."""
+    """Return the model's blocks: signed thoughts unchanged in their positions, and the text."""
     text = {"type": "text", "text": turn.text}
     blocks = [
         text if block.get("type") == "text" else block

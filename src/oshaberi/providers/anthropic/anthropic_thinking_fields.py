@@ -12,7 +12,7 @@ Fields = dict[str, Any]
 
 
 def thinking_fields(wanted: Thinking, capabilities: ModelCapabilities, longest: int) -> Fields:
-    """Return the fields. `longest` is the limit of the whole output."""
+    """Return the fields. `longest` limits the whole output, thoughts included."""
     if wanted is None or capabilities.thinking == "none":
         return {}
     if is_off(wanted) and capabilities.off is not None:
@@ -26,7 +26,7 @@ def thinking_fields(wanted: Thinking, capabilities: ModelCapabilities, longest: 
 
 
 def _by_budget(wanted: int, capabilities: ModelCapabilities, longest: int) -> Fields:
-    """Return a budget below the limit of the whole output, as the API demands."""
+    """Return a budget below the limit of the whole output, as the API requires."""
     tokens = max(min(wanted, longest - 1), capabilities.smallest_budget)
     if tokens >= longest:
         return {}

@@ -31,9 +31,9 @@ _REASONS = {
 
 
 def read(event: Event) -> Sequence[Step]:
-    """Read one event. Unknown kinds are ignored: the API may add some.
+    """Read one event. Unknown kinds are ignored, because the API may add some.
 
-    Tools that run at the API (`server_tool_use`, `mcp_tool_use`) and their results are ignored
+    Tools that the API runs itself (`server_tool_use`, `mcp_tool_use`) and their results are ignored
     too.
     """
     kind = event.get("type")
@@ -73,14 +73,14 @@ def _of_another_kind(event: Event) -> Sequence[Step]:
 
 
 def _begun(message: Event) -> Sequence[Step]:
-    """Return the token count. Calls from the API's code execution are in the first event."""
+    """Read the first event: the token count, and calls that the API's code execution made."""
     if message.get("content"):
         return _whole(message)
     return _tokens(message.get("usage"))
 
 
 def _whole(message: Event) -> Sequence[Step]:
-    """Read an answer in one piece, as from a server that does not stream."""
+    """Read a whole answer, from a server that does not stream."""
     steps: list[Step] = []
     for index, block in enumerate(message.get("content") or ()):
         steps += _start(f"whole {index}", block)
@@ -134,12 +134,12 @@ def _citations(citations: Any) -> Sequence[CitedPage]:
 
 
 def _thought(text: str) -> Chunk:
-    """Return a thought. Current models show a summary."""
+    """Return a thought. Current models send a summary of their thoughts."""
     return Chunk("text", thoughts=(ThoughtPart(text, "summary"),))
 
 
 def _tokens(usage: Event | None) -> Sequence[TokenCount]:
-    """Return the token count. Tokens read from or written to the cache are input too."""
+    """Return the token count. Tokens read from or written to the cache count as input."""
     if not usage:
         return ()
     read_in = usage.get("input_tokens")

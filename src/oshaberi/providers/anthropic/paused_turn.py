@@ -1,8 +1,8 @@
-"""Continues an answer that the API paused in the middle of its own tools (`pause_turn`).
+"""Continues an answer that the API paused while it ran its own tools (`pause_turn`).
 
-The API wants everything back that it said so far, and continues. The continuation has its own
-indexes and token counts; here they become those of one answer. Nothing is done per token before a
-pause: the body that paused is read once more.
+To continue, the API wants back everything that it has sent so far. The continuation starts its
+indexes and token counts again; here they become those of one answer. Nothing is done per token
+before a pause: the body that ended with the pause is parsed once more.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Fields = dict[str, Any]
 
 MOST_PAUSES = 5
 MOST_KEPT_BYTES = 4 * 1024 * 1024
-"""The longest body that is kept whole. A longer one cannot go on after a pause."""
+"""The longest body that is kept whole. After a longer one, a paused answer cannot be continued."""
 _KEPT_END_BYTES = 4096
 STOPPED: Event = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
-"""Ends an answer that paused too often."""
+"""The event that ends an answer that paused too often."""
 
 _COUNTED = (
     "input_tokens",
@@ -33,7 +33,7 @@ _COUNTED = (
 
 
 class KeptBody:
-    """The bytes of one answer until it ends, or only the last of them if there are too many."""
+    """The bytes of one answer until its end; only the last of them if there are too many."""
 
     def __init__(self, most_bytes: int = MOST_KEPT_BYTES) -> None:
         self.is_whole = True
@@ -54,7 +54,7 @@ class KeptBody:
 
 
 class PausedTurn:
-    """One answer over all its pauses. Each body is handed in at its end."""
+    """One answer over all its pauses. The adapter passes in each body when it has ended."""
 
     def __init__(self) -> None:
         self.pauses = 0
@@ -64,7 +64,7 @@ class PausedTurn:
 
     @property
     def can_go_on(self) -> bool:
-        """Tell whether the answer so far is known, and it has not paused too often."""
+        """Tell whether the answer so far is known and has not paused too often."""
         return not self._is_lost and self.pauses <= MOST_PAUSES
 
     def is_paused_by(self, kept: KeptBody) -> bool:
@@ -89,7 +89,7 @@ class PausedTurn:
         return True
 
     def continued(self, body: Fields) -> Fields:
-        """Return the first request with the answer so far, so that it continues."""
+        """Return the first request with the answer so far appended, for the model to continue."""
         said = [made for block in self._blocks if (made := block.whole())]
         *before, last = body["messages"]
         if last["role"] == "assistant":
@@ -99,7 +99,7 @@ class PausedTurn:
         return {**body, "messages": [*before, {"role": "assistant", "content": said}]}
 
     def read_event(self, data: str) -> Fields:
-        """Read an event after a pause, with indexes and tokens of the whole answer."""
+        """Read an event after a pause, with the indexes and token counts of the whole answer."""
         event = read_object(data)
         if "index" in event:
             return {**event, "index": event["index"] + len(self._blocks)}

@@ -1,8 +1,8 @@
 """What a model can do, as data.
 
 `capability_table` finds the `model_capabilities` by family and name: `openai_models`,
-`anthropic_models`, `google_models`. `learned_limits` remembers what an endpoint's refusals taught
-(`providers.refusals`), `token_calibration` how it counts tokens.
+`anthropic_models`, `google_models`. `learned_limits` remembers what the refusals of an endpoint
+taught (`providers.refusals`), `token_calibration` how it counts tokens.
 """
 
 from oshaberi.providers.capabilities.capability_table import capabilities_of

@@ -1,7 +1,7 @@
 """Models behind Anthropic's Messages API. Rows as in `openai_models`.
 
-`off` is the `type` that switches thinking off; without one the model thinks always, and a low
-effort is the nearest thing.
+`off` is the `type` that switches thinking off. A model without one always thinks, and gets a low
+effort instead.
 """
 
 from __future__ import annotations
@@ -69,4 +69,4 @@ ROWS: tuple[Row, ...] = (
         },
     ),
 )
-"""A Claude that is not known is newer than these; anything else speaks the oldest form."""
+"""An unknown Claude is newer than these; any other unknown model gets the oldest form."""

@@ -1,4 +1,4 @@
-"""Finds what a model can do: by family and name, in one table."""
+"""Finds what a model can do, by family and name, in one table."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ TABLE: Mapping[str, tuple[Row, ...]] = {
     "anthropic": anthropic_models.ROWS,
     "google": google_models.ROWS,
 }
-"""Family → rows of a pattern and what differs from the safe form; the first that fits counts."""
+"""Family → rows of a pattern and what differs from the safe defaults; the first match counts."""
 
 _OF_THE_MODEL = frozenset({"images", "window", "thinks_unasked"})
-"""What no gateway can change."""
+"""Fields that no gateway can change."""
 
 
 @cache
 def capabilities_of(family: str, model: str, *, is_gateway: bool = False) -> ModelCapabilities:
-    """Return the capabilities of a model by its name; an unknown one gets the safe form.
+    """Return the capabilities of a model by its name; an unknown model gets the safe defaults.
 
-    A vendor before a slash is ignored. Behind a gateway, which translates, only what the model
-    itself can do counts, not its maker's API.
+    A vendor before a slash is ignored. A gateway translates requests, so behind one only the limits
+    of the model itself count, not those of its maker's API.
     """
     name = model.lower().rpartition("/")[2]
     for pattern, changes in TABLE.get(family, ()):

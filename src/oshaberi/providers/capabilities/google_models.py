@@ -1,6 +1,7 @@
 """Models behind Gemini's API. Rows as in `openai_models`.
 
-Until Gemini 2.5 thinking is a budget (`smallest_budget` 0: it may be off), after it a level.
+Up to Gemini 2.5 a request sets a thinking budget (`smallest_budget` 0: thinking can be switched
+off); newer models take a level.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Remembers what endpoints refused, by address and model, while the process runs.
 
-There is one object for all adapters of a process: the code that makes the adapters owns it and
-passes it in.
+All adapters of a process share one object: the code that makes the adapters owns it and passes it
+in.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class ModelPlace(NamedTuple):
-    """Where a lesson applies: a provider, its address, a model."""
+    """Where a lesson applies: a provider, its address and a model."""
 
     provider: str
     base_url: str | None
@@ -44,7 +44,7 @@ class Lesson:
 
 
 class LearnedLimits:
-    """Lessons by place, each logged once at WARNING; and how places count tokens."""
+    """The lessons by place, each logged once at WARNING; and how each place counts tokens."""
 
     def __init__(self) -> None:
         self.tokens: TokenCalibration[ModelPlace] = TokenCalibration()
@@ -57,7 +57,7 @@ class LearnedLimits:
         return capabilities
 
     def learn(self, place: ModelPlace, lesson: Lesson) -> None:
-        """Add a lesson; the latest counts most. A known one is not logged again."""
+        """Add a lesson; the latest has priority. A known lesson is not logged again."""
         known = self._lessons.setdefault(place, [])
         if lesson in known:
             known.remove(lesson)

@@ -1,4 +1,4 @@
-"""What one model of one API accepts. A body is built from this, so that nothing is refused."""
+"""What one model of one API accepts. Request bodies are built from this."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 ThinkingStyle = Literal["none", "effort", "budget", "adaptive", "always"]
-"""How a model is told to think.
-
-`none`: it does not, or cannot be told. `effort`: by a level. `budget`: by a number of tokens.
-`adaptive`: by a level, and the model decides when. `always`: as `adaptive`, and never off.
-"""
+"""How a model is told to think. `none`: it does not think, or cannot be told. `effort`: by a level.
+`budget`: by a number of tokens. `adaptive`: by a level, and the model decides when. `always`: like
+`adaptive`, but never off."""
 
 Sampling = Literal["allowed", "one", "unless_thinking", "never"]
 """Whether `temperature` and `top_p` may be sent; `one`: only one of them."""
@@ -27,11 +25,11 @@ EVERY_LEVEL = ("none", "low", "medium", "high")
 
 @dataclass(frozen=True, slots=True)
 class ModelCapabilities:
-    """The defaults are the safe form for unknown models. Numbers are tokens; None is unknown.
+    """The defaults are safe for unknown models. Numbers are tokens; None means unknown.
 
-    `levels` are the words for a level that the model takes, from little to much; the first one
-    stands for `off` if it is `none`, `minimal` or the only one. `left_out` are fields of the
-    body that the endpoint refused.
+    `levels` are the model's words for thinking levels, from little to much. The first one stands
+    for `off` if it is `none`, `minimal` or the only one. `left_out` are fields of the body that the
+    endpoint refused.
     """
 
     images: bool = True
@@ -42,17 +40,17 @@ class ModelCapabilities:
     thinking: ThinkingStyle = "effort"
     levels: tuple[str, ...] = EVERY_LEVEL
     off: str | None = None
-    """How thinking is switched off: a word of the API, or None for the lowest level."""
+    """How thinking is switched off: a word of the API; None means the lowest level."""
     smallest_budget: int = 0
     largest_budget: int | None = None
     thinks_unasked: bool = False
     sampling: Sampling = "allowed"
     stop_strings: int | None = None
-    """How many are allowed; None: as many as the provider's preset says."""
+    """How many are allowed; None means the number in the provider's preset."""
     window: int | None = None
     output_limit: int | None = None
     limit_field: str | None = None
-    """What the limit of the output is called, if not as the provider's preset says."""
+    """The name of the output limit, if it differs from that in the provider's preset."""
     system_role: SystemRole = "system"
     prefill: bool = True
     call_ids: CallIdShape = "any"

@@ -1,7 +1,7 @@
 """Models behind chat completions and OpenAI's Responses API.
 
 A row is a pattern for the model's name (without the vendor before a slash), and what differs from
-the safe form. The first row that fits counts.
+the safe defaults. The first row that matches counts.
 """
 
 from __future__ import annotations
@@ -125,4 +125,5 @@ RESPONSES: tuple[Row, ...] = (
     (r"gpt-5\.[5-9](?!-pro)", _GPT_6),
     (r"gpt-[7-9]", _GPT_6),
 )
-"""Where the Responses API differs: tools and effort go together. The others are as above."""
+"""Where the Responses API differs: tools and effort can be combined. Everything else is as
+above."""

@@ -1,4 +1,4 @@
-"""Corrects estimated token counts by what an API counted: per model, for this process."""
+"""Corrects estimated token counts by what an API reported: per model, in this process."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Generic, TypeVar
 PlaceT = TypeVar("PlaceT")
 
 SMALLEST_REQUEST = 200
-"""Tokens below which what the API adds around a request says more than its text."""
+"""Smaller requests are not compared: what the API adds around them outweighs their text."""
 LEAST, MOST = 0.3, 3.0
 MARGIN = 1.05
 
 
 class TokenCalibration(Generic[PlaceT]):
-    """How many tokens a place counts for one of our estimate. It is 1 until known."""
+    """How many tokens a place counts for one token of our estimate. It is 1 until known."""
 
     def __init__(self) -> None:
         self._ratios: dict[PlaceT, float] = {}
 
     def note(self, place: PlaceT, estimated_tokens: int, counted_tokens: int) -> None:
-        """Note a request's estimate, and the count in its usage."""
+        """Compare a request's estimate with the count that the API reported."""
         if estimated_tokens < SMALLEST_REQUEST or counted_tokens <= 0:
             return
         ratio = min(max(counted_tokens / estimated_tokens, LEAST), MOST)

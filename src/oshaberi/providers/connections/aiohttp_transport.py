@@ -1,6 +1,6 @@
 """Sends an SDK's HTTP requests with aiohttp, and reads a streamed body without the SDK's layers.
 
-Errors become those of httpx2, which the SDKs know; redirects are never followed.
+It raises the errors of httpx2, which the SDKs know, and never follows redirects.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
 
 
 class _AiohttpBody(httpx2.AsyncByteStream):
-    """A body as httpx2 reads it. Closed before its end, it closes the connection at once."""
+    """A body as httpx2 reads it. If it is closed early, it closes the connection at once."""
 
     def __init__(self, response: aiohttp.ClientResponse, silence_s: float | None) -> None:
         self._response = response

@@ -16,7 +16,7 @@ import aiohttp
 from aiohttp import ClientHandlerType, ClientMiddlewareType, ClientRequest, ClientResponse
 
 KEPT_S = 30.0
-"""How long an idle connection is kept. Long enough for the tools between two requests of a turn."""
+"""How long an idle connection is kept: long enough for the tools between two requests of a turn."""
 LONGEST_HEADER = 65_536
 
 
@@ -31,9 +31,9 @@ _was_kept: ContextVar[bool] = ContextVar("was_kept", default=False)
 
 
 class ModelSession:
-    """An adapter's session on the shared connections. Its first request opens it.
+    """An adapter's session on the shared connections. The first request opens it.
 
-    `aclose` by the last user closes the connections.
+    When the last adapter calls `aclose`, the connections are closed.
     """
 
     def __init__(self, *middlewares: ClientMiddlewareType, trust_env: bool = False) -> None:
@@ -43,7 +43,7 @@ class ModelSession:
         self._used: _SharedConnector | None = None
 
     def get(self) -> aiohttp.ClientSession:
-        """Return the open session. Call it on the loop that uses it."""
+        """Return the open session. Call this on the event loop that uses it."""
         if self._session is None:
             self._used = _connector()
             self._used.users += 1
@@ -73,9 +73,9 @@ class ModelSession:
 
 
 async def repeated_if_stale(request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
-    """Send a request again if the server closed the kept connection as it was sent.
+    """Repeat a request if the server closed the kept connection just as it was sent.
 
-    A new connection that breaks is the server's fault, and is reported.
+    If a new connection breaks, the error is raised.
     """
     _was_kept.set(False)
     try:
@@ -87,7 +87,7 @@ async def repeated_if_stale(request: ClientRequest, handler: ClientHandlerType) 
 
 
 def _connector() -> _SharedConnector:
-    """Return the running loop's connector. It has no limit: `turn_slots` limits the turns."""
+    """Return the running loop's connector. It has no limit, because `turn_slots` limits turns."""
     loop = asyncio.get_running_loop()
     found = _shared.get(loop)
     if found is None:

@@ -18,9 +18,9 @@ _PROXIED = frozenset({"http", "https", "all"})
 
 
 def http_client(sdk: Any, endpoint: Endpoint) -> Any:
-    """Return the SDK's HTTP client with our timeouts. Certificates are read once: 45 ms, 1 MB.
+    """Return the SDK's HTTP client with our timeouts. Loads certificates once (45 ms, 1 MB).
 
-    It uses aiohttp, unless that is missing or the environment names a proxy.
+    It uses aiohttp, unless that is not installed or the environment names a proxy.
     """
     timeout = sdk.Timeout(endpoint.silence_seconds, connect=endpoint.connect_seconds)
     way = {"verify": _certificates()} if _needs_httpx() else {"transport": _transport()}
@@ -28,7 +28,7 @@ def http_client(sdk: Any, endpoint: Endpoint) -> Any:
 
 
 def pieces_of(response: Any) -> AsyncIterator[bytes]:
-    """Return the body of an SDK's streamed response; what arrived together is one piece."""
+    """Return the body of an SDK's streamed response, in pieces as they arrive."""
     body = response.http_response.extensions.get(BODY)
     if body is None or "content-encoding" in response.headers:
         pieces: AsyncIterator[bytes] = response.iter_bytes()

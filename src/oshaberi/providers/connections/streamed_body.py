@@ -1,7 +1,7 @@
-"""Reads the body of a streamed answer: what arrived together is one piece, and silence ends it.
+"""Reads the body of a streamed answer in pieces as they arrive, with a timeout for silence.
 
-aiohttp would set a timer anew for every piece. Here one timer looks, when it is due, whether the
-silence has really lasted so long.
+aiohttp would set a new timer for every piece. Here one timer checks, when it is due, whether the
+silence has really lasted that long.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 class StreamedBody:
     """Yields the pieces of one body; raises TimeoutError after `silence_s` without a byte.
 
-    Close it when nobody reads on.
+    Close it if you stop reading early.
     """
 
     def __init__(self, content: Any, silence_s: float | None) -> None:
@@ -48,7 +48,7 @@ class StreamedBody:
             self._timer = self._loop.call_later(seconds, self._look)
 
     def _look(self) -> None:
-        """End the silence, or look again. The reader's own pauses are no silence."""
+        """Raise TimeoutError in the reader, or set the timer again. Only reading time counts."""
         silence_s = self._silence_s or 0.0
         now = self._loop.time()
         left = silence_s if self._waits_since is None else self._waits_since + silence_s - now

@@ -1,7 +1,7 @@
 """Adapter for Google Gemini: `google-genai` sends the request, we decode the stream.
 
 The SDK's own events cost a hundred times their JSON, lose the reason of a malformed call, and end
-at a comment line. So it makes the request, authenticates, and tells what a refusal means.
+at a comment line. So the SDK only makes the request, authenticates, and explains refusals.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MANDATORY = frozenset({"system_instruction", "automatic_function_calling"})
 
 
 class _AnsweredError(Exception):
-    """Carries a streamed answer past the SDK, which would read it itself."""
+    """Carries a streamed answer past the SDK, which would otherwise read it."""
 
     def __init__(self, response: Any) -> None:
         super().__init__("the provider answered")
@@ -65,7 +65,7 @@ class GoogleAdapter(EndpointAdapter):
         return self.capabilities().prefill
 
     async def events(self, request: Request) -> AsyncGenerator[GeminiEvent, None]:
-        """Yield the events. A refused request is changed and repeated, a stream never."""
+        """Yield the events. Changes and repeats a refused request, never a begun stream."""
         negotiation = RequestNegotiation(self.endpoint, FAMILY, MANDATORY)
         silence_s = self.endpoint.silence_seconds
         while True:
@@ -105,7 +105,7 @@ class GoogleAdapter(EndpointAdapter):
 
     @asynccontextmanager
     async def _answer(self, asked: dict[str, Any]) -> AsyncIterator[Any]:
-        """Yield the open response. Closed before its end, it closes the connection."""
+        """Yield the open response. Leaving the block early closes the connection."""
         client = await self._connected()
         stream = await client.aio.models.generate_content_stream(**asked)
         try:
@@ -161,7 +161,7 @@ class GoogleAdapter(EndpointAdapter):
 
 
 async def _take(request: Any, handler: Any) -> Any:
-    """Leave refusals to the SDK, and take streams from it."""
+    """Let the SDK handle refusals, and take streams away from it."""
     response = await handler(request)
     if response.status == 200:
         raise _AnsweredError(response)

@@ -9,21 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.google.google_thinking_fields import thinking_config
 from oshaberi.providers.request.attachments_as_text import as_text
 from oshaberi.providers.request.chat_dialogue import GAP, DialogueTurn, system_text, turns
 from oshaberi.providers.request.context_items import FilePart, ImagePart, Part, ToolRound
 from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.known_capabilities import known_capabilities
-from oshaberi.providers.request.model_request import Request, Thinking
+from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.request_preparation import prepared
 from oshaberi.providers.request.sampling import sampling
 from oshaberi.providers.request.stop_strings import most_stop_strings, stop_strings
-from oshaberi.providers.request.thinking_levels import (
-    budget,
-    is_off,
-    nearest_level,
-    output_tokens,
-)
+from oshaberi.providers.request.thinking_levels import output_tokens
 from oshaberi.providers.wire.signed_blocks import unpacked
 
 CALL, TEXT, THOUGHT = "call", "text", "thought"
@@ -32,7 +28,7 @@ CALL, TEXT, THOUGHT = "call", "text", "thought"
 FAMILY = "google"
 MOST_STOP_STRINGS = 5
 NO_SIGNATURE = b"skip_thought_signature_validator"
-"""Stands for the signature of a call that another model made; Gemini 3 refuses calls without."""
+"""Replaces the signature of a call that another model made; Gemini 3 refuses calls without one."""
 
 _READABLE = ("application/pdf", "audio/", "video/", "image/")
 
@@ -59,33 +55,12 @@ def _config(
         "system_instruction": system_text(request.items) or None,
         "max_output_tokens": output_tokens(request, capabilities),
         "stop_sequences": list(stops) or None,
-        "thinking_config": _thinking(request.thinking, endpoint, capabilities),
+        "thinking_config": thinking_config(request.thinking, endpoint, capabilities),
         "tools": _tools(request) or None,
         "automatic_function_calling": {"disable": True},
         **sampling(request, capabilities),
     }
     return {key: value for key, value in config.items() if value is not None}
-
-
-def _thinking(
-    thinking: Thinking, endpoint: Endpoint, capabilities: ModelCapabilities
-) -> dict[str, Any] | None:
-    """Return the thinking settings: a budget up to Gemini 2.5, a level after it."""
-    style = endpoint.quirks.get("thinking", capabilities.thinking)
-    if thinking is None or style == "none":
-        return None
-    shown = {"include_thoughts": not is_off(thinking)}
-    if style == "budget":
-        return shown | {"thinking_budget": _budget(thinking, capabilities)}
-    return shown | {"thinking_level": str(nearest_level(thinking, capabilities.levels)).upper()}
-
-
-def _budget(thinking: Thinking, capabilities: ModelCapabilities) -> int:
-    if is_off(thinking) and capabilities.off is not None:
-        return 0
-    wanted = max(budget(thinking) or 0, capabilities.smallest_budget)
-    most = capabilities.largest_budget
-    return wanted if most is None else min(wanted, most)
 
 
 def _tools(request: Request) -> list[dict[str, Any]]:
@@ -123,7 +98,8 @@ def _contents(
 def _say(made: list[Content], role: str, parts: list[Content]) -> None:
     """Add parts. Parts of the model are joined, since a call must follow a user's turn.
 
-    Results stay apart from what a user says after them: they are counted against the calls.
+    Tool results stay apart from what a user says after them: Gemini compares their number with that
+    of the calls.
     """
     if role == "model" and made and made[-1]["role"] == role:
         made[-1]["parts"] += parts
@@ -132,7 +108,7 @@ def _say(made: list[Content], role: str, parts: list[Content]) -> None:
 
 
 def _part(part: Part) -> Content:
-    """Return bytes of a readable kind as data, everything else as text."""
+    """Return bytes of a type that Gemini can read as data, everything else as text."""
     if isinstance(part, ImagePart | FilePart) and part.data and part.mime.startswith(_READABLE):
         return {"inline_data": {"data": part.data, "mime_type": part.mime}}
     return {"text": as_text(part)}
@@ -147,7 +123,7 @@ def _without_ids(turn: ToolRound) -> ToolRound:
 
 
 def _asked(item: ToolRound, endpoint: Endpoint, capabilities: ModelCapabilities) -> list[Content]:
-    """Return what the model did, with its own signatures in their places."""
+    """Return the model's thoughts, text and calls, each with its own signature."""
     blocks = unpacked(item.signature_for(endpoint.name, endpoint.model))
     parts = [_signed({"text": b["text"], "thought": True}, b) for b in _of(blocks, THOUGHT)]
     if item.text:

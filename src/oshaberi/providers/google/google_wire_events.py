@@ -38,12 +38,12 @@ _MALFORMED = "MALFORMED_FUNCTION_CALL"
 _BROKEN = frozenset({"UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"})
 _WRITTEN = re.compile(r"default_api[.:](?P<name>\w+)\s*(?P<rest>[({].*)", re.DOTALL)
 _KINDS: dict[str, ErrorType] = {"RESOURCE_EXHAUSTED": "rate_limit", "NOT_FOUND": "model_error"}
-"""Codes that are clearer than the prose: every limit speaks of a quota and of billing."""
+"""Codes that are clearer than their messages: every limit mentions a quota and billing."""
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 class GeminiEvent(NamedTuple):
-    """An event, and how many parts and calls came before it: calls have no numbers."""
+    """An event, and how many parts and calls came before it: Gemini does not number calls."""
 
     document: Mapping[str, Any]
     parts_before: int = 0
@@ -51,14 +51,14 @@ class GeminiEvent(NamedTuple):
 
 
 def follow(last: GeminiEvent, document: Mapping[str, Any]) -> GeminiEvent:
-    """Return the event after another."""
+    """Return the event that comes after another one."""
     parts = _parts(last.document)
     calls = sum("functionCall" in part for part in parts)
     return GeminiEvent(document, last.parts_before + len(parts), last.calls_before + calls)
 
 
 def read(event: GeminiEvent) -> Sequence[Step]:
-    """Return the parts, the end and the token count, in order. Every event counts the tokens."""
+    """Return the parts, the end and the token count, in order. Every event has a token count."""
     candidates = event.document.get("candidates")
     if not candidates:
         return _without_candidates(event.document)
@@ -76,7 +76,7 @@ def read(event: GeminiEvent) -> Sequence[Step]:
 
 
 def error_failure(code: Any, status: Any, message: Any, details: Any) -> ProviderFailure:
-    """Return the failure of a refusal or of an error in an open stream: both look the same."""
+    """Return the failure of a refusal, or of an error in an open stream: they look the same."""
     number = code if isinstance(code, int) else None
     said = str(message or "").strip()
     if not said or said.startswith("<"):
@@ -178,7 +178,7 @@ def _without_candidates(document: Mapping[str, Any]) -> Sequence[Step]:
 
 
 def _retry_after(details: Any) -> float | None:
-    """Return the delay in the details: `{"@type": "…RetryInfo", "retryDelay": "34s"}`."""
+    """Return the delay in the error's details: `{"@type": "…RetryInfo", "retryDelay": "34s"}`."""
     inner = details.get("error", details) if isinstance(details, Mapping) else {}
     listed = inner.get("details") if isinstance(inner, Mapping) else None
     for detail in listed if isinstance(listed, list) else ():

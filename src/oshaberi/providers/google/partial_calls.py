@@ -1,7 +1,7 @@
 """Assembles function calls whose arguments Gemini sends in pieces, each with its JSON path.
 
-`whole` returns every event as if the calls came in one piece: one part per call, in the event that
-ends it. One per stream.
+`whole` returns every event as if calls came in one piece: a call is one part, in the event that
+ends it. Make one object per stream.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class PartialCalls:
         self._part: dict[str, Any] | None = None
 
     def whole(self, document: Document) -> Document:
-        """Return the event with whole calls only. Most have none and stay unchanged."""
+        """Return the event with whole calls only. Most events have none and stay unchanged."""
         candidates: list[dict[str, Any]] = document.get("candidates") or [{}]
         first, *others = candidates
         content = first.get("content") or {}
@@ -61,7 +61,7 @@ class PartialCalls:
 
 
 def _put(args: dict[str, Any], piece: Mapping[str, Any]) -> None:
-    """Set a value, or append to a text, at its path. Missing containers are created."""
+    """Set a value at its path, or append to a text there. Creates missing containers."""
     keys = [name or quoted or int(number or 0) for name, number, quoted in _steps(piece)]
     if not keys or not isinstance(keys[0], str):
         return

@@ -1,4 +1,4 @@
-"""Keeps prepared pictures, so that a history is not fetched and decoded each turn."""
+"""Keeps prepared pictures, so that a turn need not fetch and decode those of the history again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from oshaberi.providers.request.context_items import ImagePart, TextPart
 MOST_IMAGES = 64
 MOST_BYTES = 16 * 1024 * 1024
 _SIGNATURE = frozenset({"ex", "is", "hm"})
-"""Discord signs the address of an attachment anew every day; the file stays the same."""
+"""Discord changes the signature in an attachment's URL every day; the file stays the same."""
 
 
 def image_key(url: str) -> str:
@@ -25,7 +25,7 @@ def image_key(url: str) -> str:
 
 
 class ImageCache:
-    """The pictures used last, and the notes for those that can never be shown."""
+    """The pictures used last, and notes for pictures that can never be shown."""
 
     def __init__(self, most_images: int = MOST_IMAGES, most_bytes: int = MOST_BYTES) -> None:
         self._most_images = most_images

@@ -39,7 +39,7 @@ FETCHED_AT_ONCE = 2
 
 
 class ImageFetcher:
-    """Fetches images. `allowed` and `resolve` are there for tests and for closed networks."""
+    """Fetches images. `allowed` and `resolve` are for tests and for closed networks."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class ImageFetcher:
         )
 
     async def fetch(self, url: str) -> ImagePart | TextPart:
-        """Return the image at a URL, made small enough, or a note that says why not."""
+        """Return the image at a URL, made small enough, or a note why it cannot be shown."""
         known = self._cache.get(url)
         if known is not None:
             return known

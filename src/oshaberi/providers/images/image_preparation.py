@@ -1,6 +1,6 @@
-"""Makes a still image of a picture file, within limits that are checked before it is decoded.
+"""Makes a still image of a picture file, within limits that are checked before decoding.
 
-Pictures are decoded one at a time in one thread, so that many at once need no more memory than one.
+One thread decodes one picture at a time, so that many at once need no more memory than one.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ class ImageLimits:
 
     max_bytes: int = 10 * 1024 * 1024
     max_pixels: int = 8_400_000
-    """To decode: a screen of 3840x2160 fits. A JPEG is decoded at a fraction of its size."""
+    """How many pixels are decoded at most: a screen of 3840x2160 fits. A JPEG is decoded at a
+    fraction of its size."""
     max_webp_pixels: int = 4_200_000
     """The decoder of WebP needs four times as much memory as the others."""
     max_jpeg_pixels: int = 64_000_000
-    """Of the whole file, for the time that it takes."""
+    """Applies to the whole file, because of the time that decoding takes."""
     max_side_px: int = 1536
     max_sent_bytes: int = 1_500_000
     timeout_s: float = 10.0
@@ -62,7 +63,7 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def prepare_image(raw: bytes, limits: ImageLimits) -> ImagePart:
-    """Return a still image within the limits. Bytes that already are one stay unchanged."""
+    """Return a still image within the limits. A file that is already one stays unchanged."""
     from PIL import Image
 
     mime_type = image_type(raw[:MAGIC_LENGTH])
@@ -83,7 +84,7 @@ def prepare_image(raw: bytes, limits: ImageLimits) -> ImagePart:
 
 
 def _check_header(raw: bytes, mime_type: str, limits: ImageLimits) -> None:
-    """Check what Pillow does not tell, or tells only after it has taken memory."""
+    """Check what Pillow does not report, or reports only after it has allocated memory."""
     if mime_type == "image/webp":
         size = webp_size(raw)
         if size is None:
@@ -117,7 +118,7 @@ def _is_animated(image: Image.Image, raw: bytes, mime_type: str) -> bool:
 
 
 def _reduce_jpeg(image: Image.Image, raw: bytes, limits: ImageLimits) -> None:
-    """Decode a JPEG at a half, a quarter or an eighth, which costs much less."""
+    """Decode a JPEG at half, quarter or eighth size, which is much cheaper."""
     width, height = image.size
     _check_pixels(image.size, limits.max_jpeg_pixels)
     if jpeg_is_buffered(raw):
@@ -143,7 +144,7 @@ def _redrawn(image: Image.Image, limits: ImageLimits) -> ImagePart:
 
 
 def _shrunk(image: Image.Image, max_side_px: int) -> Image.Image:
-    """Shrink channel by channel, because Pillow copies a whole picture with transparency."""
+    """Shrink one channel at a time, because Pillow copies a whole picture with transparency."""
     from PIL import Image
 
     longest = max(image.size)
@@ -158,7 +159,7 @@ def _shrunk(image: Image.Image, max_side_px: int) -> Image.Image:
 
 
 def _turned(image: Image.Image, orientation: int) -> Image.Image:
-    """Rotate the picture as the camera was held."""
+    """Rotate the picture to how the camera was held."""
     from PIL.Image import Transpose
 
     turns = {

@@ -21,7 +21,7 @@ _JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
 
 
 def image_type(start: bytes) -> str | None:
-    """Return the type by the first bytes. The server's content type is ignored."""
+    """Return the type by the first bytes. The server's content type is not trusted."""
     for magic, mime_type in _MAGIC:
         if start.startswith(magic):
             return mime_type
@@ -68,7 +68,7 @@ def webp_size(raw: bytes) -> tuple[int, int] | None:
 def jpeg_is_buffered(raw: bytes) -> bool:
     """Tell whether a decoder keeps the whole picture in memory, even to reduce it.
 
-    It does for progressive files and for those whose colours come one after the other.
+    It does so for progressive files, and for files that store the colours one after the other.
     """
     components = 0
     for marker, body in _jpeg_segments(raw):
@@ -82,7 +82,7 @@ def jpeg_is_buffered(raw: bytes) -> bool:
 
 
 def jpeg_scans(raw: bytes) -> int:
-    """Return how often the decoder reads the picture, at most (a thumbnail counts too)."""
+    """Return how often the decoder reads the picture at most (scans of a thumbnail count too)."""
     return raw.count(bytes((0xFF, _JPEG_SCAN)))
 
 

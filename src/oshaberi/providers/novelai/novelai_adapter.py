@@ -1,7 +1,7 @@
 """Adapter for NovelAI over plain HTTP: the model continues a text, token by token.
 
-The API has no roles, no stop strings and no finish reason: all three are made here. An answer that
-ran out of tokens says in `continuation_prefill` where the next request can continue.
+The API has no roles, no stop strings and no finish reason: the adapter adds all three. An answer
+that ran out of tokens says in `continuation_prefill` where the next request can continue.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Event = Mapping[str, Any]
 class NovelAIAdapter(EndpointAdapter):
     """One model behind `POST {base_url}/ai/generate-stream`.
 
-    The quirks `user` and `assistant` are the labels of the two sides.
+    The quirks `user` and `assistant` are the labels of the two sides of the conversation.
     """
 
     endpoint: Endpoint
@@ -132,7 +132,7 @@ def body(request: Request, endpoint: Endpoint) -> dict[str, Any]:
 
 
 def prompt(request: Request, endpoint: Endpoint) -> str:
-    """Return the conversation as a text that ends where the model is to continue."""
+    """Return the conversation as a text that ends where the model should continue."""
     lines = [text for text in (system_text(request.items), SCENE_BREAK) if text]
     for turn in turns(request.items):
         if isinstance(turn, DialogueTurn):
@@ -149,7 +149,7 @@ def _label(endpoint: Endpoint, role: str) -> str:
 
 
 def _round(turn: ToolRound, label: str) -> list[str]:
-    """Return a tool round of another model as text. There are no tools here."""
+    """Return a tool round of another model as text: this API has no tools."""
     found = [
         f"[{call.name}: {result.content}]"
         for call, result in zip(turn.calls, turn.results, strict=False)
@@ -161,7 +161,7 @@ def _round(turn: ToolRound, label: str) -> list[str]:
 
 
 class _NovelAIStream:
-    """The text so far, and whether and why it ended."""
+    """The text so far, and why it ended if it has."""
 
     def __init__(self, request: Request, endpoint: Endpoint, most_tokens: int) -> None:
         own = (f"\n{_label(endpoint, 'user')}:", f"\n{SCENE_BREAK}")
@@ -193,7 +193,7 @@ class _NovelAIStream:
 
 
 class _StopWatch:
-    """Passes text until a stop string comes. Holds back what may become one."""
+    """Passes text until a stop string appears. Holds back what may become a stop string."""
 
     def __init__(self, strings: Iterable[str]) -> None:
         stops = sorted(strings, key=len, reverse=True)

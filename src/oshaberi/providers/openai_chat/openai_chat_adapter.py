@@ -1,7 +1,7 @@
 """Adapter for OpenAI-compatible chat completions: most hosts, and local servers by base URL.
 
-The SDK brings transport, authentication and typed HTTP errors; the lines are decoded here, which
-is many times cheaper than the SDK's typed events.
+The SDK does transport, authentication and typed HTTP errors; the adapter decodes the lines itself,
+which is many times cheaper than the SDK's typed events.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ class OpenAIChatAdapter(EndpointAdapter):
         return provider_error(read_failure(error), self.name, self._redact, is_known=known)
 
     async def events(self, request: Request) -> AsyncGenerator[Event, None]:
-        """Yield the events. A refused request is changed and repeated.
+        """Yield the events. Changes and repeats a refused request.
 
-        Nothing is repeated once a meaningful event came.
+        Repeats nothing once a meaningful event has arrived.
         """
         negotiation = RequestNegotiation(self.endpoint, self.family, self.mandatory)
         mends: list[Mend] = []
@@ -120,7 +120,7 @@ class OpenAIChatAdapter(EndpointAdapter):
         return body(request, self.endpoint, capabilities)
 
     def _mend(self, _wanted: Body, _error: Exception) -> Mend | None:
-        """Return a change to the body for this refusal, if the family knows one."""
+        """Return a function that changes the refused body, if the family has one for this error."""
         return None
 
     def _event_reader(self) -> Callable[[str], Event]:
@@ -128,7 +128,7 @@ class OpenAIChatAdapter(EndpointAdapter):
         return read_object
 
     def _is_meaningful(self, event: Event) -> bool:
-        """Tell whether it has text, reasoning, a call or tokens.
+        """Tell whether an event has text, reasoning, a call or tokens.
 
         After such an event the request must not be repeated.
         """
@@ -151,5 +151,5 @@ class OpenAIChatAdapter(EndpointAdapter):
 
 
 def _failed_to_call(error: Exception) -> bool:
-    """Tell whether the server could not read a call of the model. A retry may work."""
+    """Tell whether the server could not parse the model's tool call. A retry may work."""
     return FAILED_CALL in read_failure(error).codes

@@ -1,4 +1,4 @@
-"""Builds a request body for an OpenAI-compatible API. Presets say what differs."""
+"""Builds a request body for an OpenAI-compatible API. Presets list the differences."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def messages(request: Request, endpoint: Endpoint, capabilities: ModelCapabiliti
 
 
 def _content(turn: DialogueTurn) -> str | list[Fields]:
-    """Return plain text if all of it is text: the oldest servers accept nothing else."""
+    """Return plain text if there is only text: the oldest servers accept nothing else."""
     if turn.role == "assistant" or not any(isinstance(part, ImagePart) for part in turn.parts):
         return "\n".join(map(as_text, turn.parts))
     return [_part(part) for part in turn.parts]
@@ -88,7 +88,7 @@ def _part(part: Part) -> Fields:
 
 
 def _round(turn: ToolRound, ids: list[str], reasoning: Fields) -> list[Fields]:
-    """Return a call and its results as messages."""
+    """Return tool calls and their results as messages."""
     asked: Fields = {
         "role": "assistant",
         "content": turn.text or None,
@@ -103,7 +103,7 @@ def _round(turn: ToolRound, ids: list[str], reasoning: Fields) -> list[Fields]:
 
 
 def _reasoning(turn: ToolRound, endpoint: Endpoint, capabilities: ModelCapabilities) -> Fields:
-    """Return the model's own reasoning, or a placeholder if the API demands some."""
+    """Return the model's own reasoning, or a placeholder if the API requires some."""
     own = _kept(turn.signature_for(endpoint.name, endpoint.model))
     if own or not (capabilities.reasoning_with_calls or endpoint.quirks.get("keeps_reasoning")):
         return own
@@ -118,7 +118,7 @@ def _call(call: ToolCall, id_: str) -> Fields:
 
 
 def _kept(signature: str | None) -> Fields:
-    """Return the reasoning that the API wants back: fields of its own, or a list of details."""
+    """Return the reasoning that the API wants back: special fields, or a list of details."""
     fields: Fields = {}
     details = []
     for block in unpacked(signature):

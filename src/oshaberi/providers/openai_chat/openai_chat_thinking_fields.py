@@ -14,7 +14,7 @@ Say = Callable[[Thinking, ModelCapabilities], Fields]
 
 
 def thinking_fields(request: Request, capabilities: ModelCapabilities, style: str) -> Fields:
-    """Return the fields; none if the model decides, or cannot be told."""
+    """Return the fields; none if the model decides itself, or takes no such setting."""
     if capabilities.thinking == "none":
         return {}
     wanted = request.thinking

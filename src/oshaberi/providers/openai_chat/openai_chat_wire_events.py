@@ -32,7 +32,7 @@ _FAILURES: Mapping[str, ErrorType] = {
     "error": "api_error",
     "insufficient_system_resource": "provider_overloaded",
 }
-"""Finish reasons that say that there is no answer, or not all of it."""
+"""Finish reasons that mean that there is no answer, or not all of it."""
 _PLAIN = frozenset({"content", "role"})
 _GROWING = ("text", "summary", "data", "signature")
 
@@ -65,7 +65,7 @@ def _without_choices(event: Event) -> Sequence[Step]:
 
 
 def _failed(event: Event, finish: str) -> StreamError:
-    """Return the error of a failed answer: the server's own words, or the reason alone."""
+    """Return the error of a failed answer: the server's own message, or only the reason."""
     error = event.get("error") or event["choices"][0].get("error")
     if error:
         return StreamError(body_failure({"error": error}))

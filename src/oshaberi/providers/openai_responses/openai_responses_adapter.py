@@ -1,7 +1,7 @@
 """Adapter for OpenAI's Responses API, which xAI, Azure and OpenRouter offer too.
 
-Transport, authentication, errors and fewer parameters after a refusal are those of the chat
-completions; the body and the reading of the stream are its own.
+It inherits transport, authentication, errors and the retries after a refusal from the chat
+completions adapter; the body and the reading of the stream are its own.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class OpenAIResponsesAdapter(OpenAIChatAdapter):
         return Repetitions().read_event
 
     def _mend(self, wanted: Body, error: Exception) -> Mend | None:
-        """Return the change that leaves out foreign encrypted reasoning, or the summary."""
+        """Return a function that removes foreign encrypted reasoning, or the summary."""
         failure = read_failure(error)
         said = " ".join((*failure.codes, failure.message, str(getattr(error, "param", ""))))
         known = ((_FOREIGN_REASONING, without_reasoning_items), (_NO_SUMMARY, without_summary))

@@ -1,16 +1,18 @@
-"""A request as the Responses API takes it. Nothing is stored there: what the model needs of its
-own reasoning goes back encrypted, with the results of its calls.
+"""Builds a request body for the Responses API.
+
+Nothing is stored at the API. The model's own reasoning goes back to it in encrypted form, with the
+results of its calls.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.openai_responses.openai_responses_thinking_fields import include, reasoning
 from oshaberi.providers.request.attachments_as_text import as_text, base64_of
 from oshaberi.providers.request.call_ids import CallIds
 from oshaberi.providers.request.chat_dialogue import DialogueTurn, system_text, turns
@@ -23,17 +25,15 @@ from oshaberi.providers.request.context_items import (
 )
 from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.known_capabilities import known_capabilities
-from oshaberi.providers.request.model_request import Request, Thinking
+from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.request.sampling import sampling
-from oshaberi.providers.request.thinking_levels import is_off, nearest_level, output_tokens
+from oshaberi.providers.request.thinking_levels import output_tokens
 from oshaberi.providers.wire.signed_blocks import unpacked
 
 Fields = dict[str, Any]
 
 FAMILY = "openai-responses"
-ENCRYPTED = "reasoning.encrypted_content"
 _PDF = "application/pdf"
-_REASONING = re.compile(r"(?:^|/|\.)(?:o[1-9]|gpt-(?:[5-9]|oss)|codex|computer-use)(?!.*-chat)")
 
 
 def body(
@@ -63,7 +63,7 @@ def body(
 def input_items(
     request: Request, endpoint: Endpoint, capabilities: ModelCapabilities
 ) -> list[Fields]:
-    """Return the conversation. A prefill is left out: the model would not continue it."""
+    """Return the conversation, without a prefill: the model would not continue it."""
     made: list[Fields] = []
     ids = CallIds(capabilities.call_ids)
     system = system_text(request.items)
@@ -75,25 +75,6 @@ def input_items(
         else:
             made += _round(turn, ids.of(turn), turn.signature_for(endpoint.name, endpoint.model))
     return made
-
-
-def reasons(model: str) -> bool:
-    """Tell by the name alone whether it is one of OpenAI's reasoning models."""
-    return _REASONING.search(model) is not None
-
-
-def include(endpoint: Endpoint) -> list[str] | None:
-    """Ask for encrypted reasoning. Models that do not reason refuse that."""
-    wanted = endpoint.quirks.get("encrypted_reasoning", reasons(endpoint.model))
-    return [ENCRYPTED] if wanted else None
-
-
-def reasoning(wanted: Thinking, capabilities: ModelCapabilities) -> Fields | None:
-    """Return a level with a summary to show; None if the model decides."""
-    level = nearest_level(wanted, capabilities.levels)
-    if level is None or capabilities.thinking == "none":
-        return None
-    return {"effort": level} if is_off(wanted) else {"effort": level, "summary": "auto"}
 
 
 # -- parts ---------------------------------------------------------------------------------------
@@ -122,7 +103,7 @@ def _data_url(mime: str, data: bytes) -> str:
 
 
 def _tool(tool: ToolDeclaration) -> Fields:
-    """Declare a tool. Not strict, which is the default here: that demands special schemas."""
+    """Declare a tool, not as strict: strict is the default here, and requires special schemas."""
     return {
         "type": "function",
         "name": tool.name,

@@ -1,8 +1,8 @@
 """Reads one event of a Responses stream. Pure.
 
-Everything comes in pieces (`…delta`) and then whole, three times (`…done`, `output_item.done`,
-`response.completed`). Both are read here as if each came alone; `Repetitions` removes what came
-before.
+The API sends everything in pieces (`…delta`) and then whole, three times (`…done`,
+`output_item.done`, `response.completed`). This module reads each form as if it came alone;
+`Repetitions` removes what came before.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ENDS = frozenset(
 
 
 def read(event: Event) -> Sequence[Step]:
-    """Read one event. Unknown kinds and tools that run at the API are ignored."""
+    """Read one event. Unknown kinds, and tools that the API runs itself, are ignored."""
     match event.get("type"):
         case "response.output_text.delta" | "response.refusal.delta":
             # Fast path for nearly every token. A refusal is the model's own text.
@@ -97,7 +97,7 @@ def _of_another_kind(event: Event) -> Sequence[Step]:
 
 
 def _key(event: Event) -> int | str | None:
-    """Return which item an event is about. Some servers do not number them, some rename them."""
+    """Return the key of an event's item. Some servers do not number items, some rename them."""
     index: int | None = event.get("output_index")
     if index is not None:
         return index
@@ -115,7 +115,7 @@ def _begun(item: Event, key: int | str | None) -> Sequence[Step]:
 
 
 def _said(item: Event) -> Iterator[Step]:
-    """Yield the text of an item, for a stream that has not sent it in pieces."""
+    """Yield the text of an item, if the stream has not sent it in pieces."""
     match item.get("type"):
         case "message":
             for part in item.get("content") or ():
@@ -128,7 +128,7 @@ def _said(item: Event) -> Iterator[Step]:
 
 
 def _done(item: Event, key: int | str | None) -> Iterator[Step]:
-    """Yield a whole call, and the block that goes back to the API with the next round."""
+    """Yield a whole call, and the block to send back to the API with the next round."""
     place = f"item {key}"
     match item.get("type"):
         case "function_call":

@@ -1,7 +1,7 @@
-"""Leaves out what a Responses stream repeats. One per stream.
+"""Drops text that a Responses stream repeats. Make one object per stream.
 
 A server that sends pieces sends the same text whole as well: per part, per item and per answer.
-Only new text is read from there. An item is known by its number and by its name, because some
+Only new text is read from those. An item is recognised by its number and by its name, because some
 servers number every item 0 or not at all, and some rename it with every event.
 """
 
@@ -15,7 +15,7 @@ from oshaberi.providers.wire.sse_decoder import read_object
 Event = Mapping[str, Any]
 
 SAID = "is_said"
-"""The key of an item's event whose words came before."""
+"""The key that marks an item's event whose text came before."""
 
 _PIECES = {
     "response.output_text.delta": "message",
@@ -34,7 +34,7 @@ _NOTHING: Event = {}
 
 
 class Repetitions:
-    """The text so far of each item, and the kinds of items there were."""
+    """Remembers which items arrived in pieces, which arrived whole, and of which kinds."""
 
     def __init__(self) -> None:
         self._kinds: set[str] = set()
@@ -90,7 +90,7 @@ class Repetitions:
         return {**event, SAID: True} if is_said else event
 
     def _news(self, item: Event) -> Event:
-        """Return an item of the whole answer, if the stream sent none of its kind."""
+        """Return an item of the whole answer, unless the stream has sent one of its kind."""
         return _NOTHING if item.get("type") in self._kinds else item
 
 

@@ -1,7 +1,7 @@
 """Finds the fields of a request that an error names. A word in a sentence is not enough.
 
-A field is named by a structured field (`param`, `loc`), in quotes, or after `parameter`,
-`argument`, `field` or the like. A name with an underscore is unambiguous anywhere.
+An error names a field in a structured field (`param`, `loc`), in quotes, or after `parameter`,
+`argument`, `field` or the like. A name with an underscore counts anywhere.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _BEFORE_A_WORD = re.compile(
 )
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WITH_AN_INSIDE = frozenset({"tools", "messages", "contents", "system", "input"})
-"""What is wrong inside of these is not wrong with the whole."""
+"""Fields with fields inside: a problem inside one is not a problem with the whole."""
 
 
 def named_parameters(message: str, body: Any, sent: Iterable[str]) -> tuple[str, ...]:
-    """Return the sent fields that the error names, by the surest method that finds any."""
+    """Return the sent fields that the error names, by the most reliable method that finds any."""
     fields = {_snake(name): name for name in sent}
     for names in (_structured(body), _in_words(message), _anywhere(message, fields)):
         found = dict.fromkeys(fields[name] for name in names if name in fields)

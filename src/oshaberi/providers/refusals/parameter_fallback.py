@@ -1,6 +1,6 @@
-"""Repeats a request that was refused for its parameters, with fewer of them (spec 02).
+"""Chooses what to leave out of a request that was refused for its parameters (spec 02).
 
-Fields that the error names are removed first. If it names none, all optional fields are removed,
+It removes the fields that the error names. If the error names none, it removes all optional fields,
 then all that are not mandatory. There are at most four retries.
 """
 
@@ -14,7 +14,7 @@ from oshaberi.providers.refusals.named_parameters import named_parameters
 Body = Mapping[str, Any]
 
 USEFUL = frozenset({"tools", "tool_choice"})
-"""What the answer needs, though a request can do without it."""
+"""Fields that the answer needs, although a request without them is valid."""
 RETRIES = 4
 
 
@@ -35,6 +35,6 @@ def fewer_parameters(
 def _choices(
     keys: frozenset[str], mandatory: frozenset[str], complaint: str, detail: Any
 ) -> tuple[frozenset[str], ...]:
-    """Return the sets of keys that may stay, in the order of trying."""
+    """Return the sets of keys that may stay, in the order in which they are tried."""
     named = frozenset(named_parameters(complaint, detail, keys - mandatory))
     return (keys - named, keys & (mandatory | USEFUL), keys & mandatory)

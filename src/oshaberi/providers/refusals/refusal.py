@@ -1,4 +1,4 @@
-"""A refused request: what the error says, and what was sent."""
+"""A refused request: the error, and what was sent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Refusal:
         return bool(self.sent.get("tools"))
 
     def names(self, *fields: str) -> bool:
-        """Tell whether the error names one of these fields, and it was sent."""
+        """Tell whether the error names one of these fields and the field was sent."""
         return bool(named_parameters(self.message, self.detail, set(fields) & self.sent.keys()))
 
 

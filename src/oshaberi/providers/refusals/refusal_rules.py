@@ -1,4 +1,4 @@
-"""The lessons of a refusal. The first rule that matches and changes something counts.
+"""The rules that turn a refusal into lessons. The first that matches and changes something counts.
 
 A rule is a pattern for the error's message, and a function from the match to a lesson.
 """
@@ -63,7 +63,7 @@ def _output_limit(_refusal: Refusal, found: Found) -> Lesson | None:
 
 
 def _other_limit_field(_refusal: Refusal, found: Found) -> Lesson:
-    """Learn the other name of the limit. Only reasoning models say this."""
+    """Learn the model's name for the output limit. Only reasoning models refuse the usual one."""
     changes = {"limit_field": found["field"], **REASONS}
     return Lesson(f"its limit is called {found['field']}", changes)
 
@@ -81,7 +81,7 @@ def _sampling(refusal: Refusal, _found: Found) -> Lesson | None:
 
 
 def _only_the_default(refusal: Refusal, _found: Found) -> Lesson | None:
-    """Learn that the model reasons, from OpenAI's message about any of the three."""
+    """Learn that the model reasons, if OpenAI refuses temperature, top_p or stop strings."""
     if not refusal.names("temperature", "top_p", "stop"):
         return None
     levels = tuple(word for word in refusal.capabilities.levels if word != "none")

@@ -19,13 +19,14 @@ from oshaberi.providers.request.endpoint import Endpoint, place_of
 from oshaberi.providers.request.known_capabilities import known_capabilities
 
 _SAYS_IT_ITSELF = frozenset({401, 402, 403, 408, 413, 429})
-"""Statuses that fewer parameters never help."""
+"""Statuses after which fewer parameters never help."""
 _ABOUT_PARAMETERS = frozenset({None, 400, 404, 405, 406, 409, 415, 422, 501})
-"""Statuses that they may help even if nothing is named; None is an error event of a stream."""
+"""Statuses after which fewer parameters may help even if no field is named; None is an error event
+of a stream."""
 
 
 class RequestNegotiation:
-    """The attempts of one request. `mandatory` are the fields it cannot be without."""
+    """The attempts of one request. `mandatory` are the fields that are never left out."""
 
     def __init__(self, endpoint: Endpoint, family: str, mandatory: frozenset[str]) -> None:
         self.capabilities = known_capabilities(endpoint, family)
@@ -63,9 +64,9 @@ class RequestNegotiation:
     def _fewer(
         self, failure: ProviderFailure, problem: ProviderError, refusal: Refusal
     ) -> Lesson | None:
-        """Leave out the fields that the error names, else the optional ones.
+        """Leave out the fields that the error names, or else the optional ones.
 
-        This is for errors that no rule knows.
+        This is for errors that no rule matches.
         """
         if failure.status not in _ABOUT_PARAMETERS or problem.retryable:
             return None

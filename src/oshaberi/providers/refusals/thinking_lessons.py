@@ -10,7 +10,8 @@ from oshaberi.providers.capabilities.learned_limits import Lesson
 from oshaberi.providers.refusals.refusal import Found, Refusal
 
 REASONS: Mapping[str, Any] = {"sampling": "never", "stop_strings": 0}
-"""What OpenAI's models that reason have in common; where one of it is refused, the rest is, too."""
+"""What all of OpenAI's reasoning models have in common: a model that refuses one of these refuses
+the others too."""
 NEW_CLAUDE: Mapping[str, Any] = {
     "thinking": "always",
     "off": None,

@@ -1,6 +1,6 @@
-"""A provider that plays recorded scenes of a file or a folder, one per stream.
+"""A provider that plays recorded scenes from a file or a folder, one per stream.
 
-`Endpoint.model` is the path. The quirk `timing` (on unless it is false) keeps the silences.
+`Endpoint.model` is the path. The quirk `timing` (on unless it is false) keeps the recorded pauses.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ReplayAdapter(Adapter):
 
 
 def _steps(chunk: Chunk, calls_before: int) -> Sequence[Step]:
-    """Return the steps of a chunk. Calls of one answer are numbered together again."""
+    """Return the steps of a chunk. Calls are numbered over the whole answer."""
     if chunk.type == "done":
         return (FinishStep(chunk.finish_reason),)
     if chunk.type != "function_call":

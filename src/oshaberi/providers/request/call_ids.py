@@ -1,6 +1,6 @@
-"""Makes tool call ids that the API accepts: unique and of its form. A fitting id stays.
+"""Makes tool call ids that the API accepts: unique and in its format. A valid id stays.
 
-The same call always gets the same id, and its result too; nothing has to be remembered.
+The same call and its result always get the same id, so nothing has to be remembered.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Literal
 from oshaberi.providers.request.context_items import ContextItem, Item, Part, TextPart, ToolRound
 
 GAP = "…"
-"""What a user says where an API demands that one has spoken, and nobody has."""
+"""The text of a user's turn that an API requires although no user has spoken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ def system_text(items: Iterable[Item]) -> str:
 
 
 def turns(items: Iterable[Item], *, user_first: bool = False) -> list[DialogueTurn | ToolRound]:
-    """Return the dialogue, with neighbours of one role joined.
+    """Return the dialogue, with neighbouring turns of one role joined.
 
     A tool round begins as the assistant's turn and ends as the user's. With `user_first` the
-    dialogue begins with a user.
+    dialogue begins with the user.
     """
     joined: list[DialogueTurn | ToolRound] = []
     for item in items:
@@ -56,7 +56,7 @@ def _join(joined: list[DialogueTurn | ToolRound], turn: DialogueTurn) -> None:
 
 
 def _merged(before: Sequence[Part], after: Sequence[Part]) -> tuple[Part, ...]:
-    """Join the parts. Texts that meet become one."""
+    """Join the parts. Neighbouring texts become one."""
     if before and after and isinstance(before[-1], TextPart) and isinstance(after[0], TextPart):
         seam = TextPart(f"{before[-1].text}\n{after[0].text}")
         return (*before[:-1], seam, *after[1:])

@@ -1,6 +1,6 @@
 """What a model is shown, independent of its API: messages, tools and tool results.
 
-Values only. The adapter decides what becomes system instruction and what dialogue (spec 01).
+Values only. The adapter decides which become the system text and which dialogue (spec 01).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """An image: at a URL that has yet to be fetched, or as data."""
+    """An image: a URL that has yet to be fetched, or data."""
 
     url: str | None = None
     data: bytes | None = field(default=None, repr=False)
@@ -31,7 +31,7 @@ class ImagePart:
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A file that came with a message: its text if it has one, else its bytes."""
+    """A file attached to a message: its text if it has one, else its bytes."""
 
     name: str
     text: str | None = None
@@ -44,9 +44,9 @@ Part = TextPart | ImagePart | FilePart
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """One piece of what the model is shown. `system` items are never trimmed.
+    """One piece of what the model is shown. `system` items are never dropped.
 
-    `message_id` is the message that it was made from, if any.
+    `message_id` is the message from which it was made, if there is one.
     """
 
     role: Role
@@ -94,7 +94,7 @@ class ToolRound:
     model: str | None = None
 
     def is_of(self, provider: str, model: str | None) -> bool:
-        """Tell whether this model made it. Without a model, the provider decides."""
+        """Tell whether this model made the round. Without a model, the provider decides."""
         return provider == self.provider and (None in (model, self.model) or model == self.model)
 
     def signature_for(self, provider: str, model: str | None = None) -> str | None:
@@ -109,5 +109,5 @@ Item = ContextItem | ToolRound
 
 
 def said(role: Role, text: str, tag: Tag = "history") -> ContextItem:
-    """Return a context item of one text."""
+    """Return a context item with one text."""
     return ContextItem(role, (TextPart(text),), tag)

@@ -10,7 +10,7 @@ from oshaberi.providers.capabilities.learned_limits import LearnedLimits, ModelP
 from oshaberi.providers.request.context_items import ImagePart, TextPart
 
 FetchImage = Callable[[str], Awaitable[ImagePart | TextPart]]
-"""Fetches an image within limits; what cannot be had becomes a note."""
+"""Fetches an image within limits; returns a note if that is not possible."""
 
 AskWindow = Callable[[], Awaitable[int | None]]
 
@@ -19,7 +19,7 @@ AskWindow = Callable[[], Awaitable[int | None]]
 class Endpoint:
     """One model of one provider. `name` is the provider's name in errors and logs.
 
-    `window` is the context in tokens as the settings say, `usual_window` that of its provider's
+    `window` is the window in tokens if the settings have one, `usual_window` that of the provider's
     models; `text` overrides text settings for this model (spec 01).
     """
 
@@ -31,7 +31,7 @@ class Endpoint:
     window: int | None = None
     usual_window: int | None = None
     ask_window: AskWindow | None = field(default=None, repr=False, compare=False)
-    """Asks a local server for it."""
+    """Asks a local server for its window."""
     max_output_tokens: int | None = None
     max_stop_strings: int | None = None
     connect_seconds: float = 10.0
@@ -44,7 +44,7 @@ class Endpoint:
     is_known_server: bool = False
     """Whether it is a provider's own public server, whose error messages may be shown."""
     capabilities: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of `ModelCapabilities` that are set by hand."""
+    """Fields of `ModelCapabilities` that the settings override."""
     learned: LearnedLimits = field(default_factory=LearnedLimits, repr=False, compare=False)
     """What the endpoint refused before; shared by all adapters of a process."""
 
@@ -55,5 +55,5 @@ class Endpoint:
 
 
 def place_of(endpoint: Endpoint) -> ModelPlace:
-    """Return the place to which lessons about this endpoint's model apply."""
+    """Return the place for lessons about this endpoint's model."""
     return ModelPlace(endpoint.name, endpoint.base_url, endpoint.model)

@@ -22,7 +22,7 @@ IMAGE_NOTE = TextPart("[image]")
 
 
 def for_model(request: Request, capabilities: ModelCapabilities) -> Request:
-    """Return the request in a form that a model with these capabilities can read."""
+    """Return the request in a form that a model with these capabilities accepts."""
     items: Sequence[Item] = request.items
     if not capabilities.images:
         items = [_without_images(item) for item in items]
@@ -56,7 +56,7 @@ def _noted(part: Part) -> Part:
 
 
 def _without_calls(item: Item) -> list[Item]:
-    """Return the results of tools as a user's text: the model cannot call tools."""
+    """Return tool results as a user's text, for a model that cannot call tools."""
     if not isinstance(item, ToolRound):
         return [item]
     pairs = zip(item.calls, item.results, strict=False)

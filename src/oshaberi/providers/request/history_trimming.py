@@ -21,17 +21,17 @@ Count = Callable[[str], int]
 PER_ITEM = 6
 PER_IMAGE = 1600
 REPLY = 4096
-"""How many tokens are left for the answer if nobody says how long it may get."""
+"""How many tokens are reserved for the answer if its length is not limited."""
 
 
 def estimate(text: str) -> int:
-    """Estimate the tokens of a text, rather too many: a third of its bytes."""
+    """Estimate the tokens of a text, rather too high than too low: a third of its bytes."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     return -(-size // 3)
 
 
 def trimmed(request: Request, window: int | None, count: Count = estimate) -> tuple[Item, ...]:
-    """Return the items that fit. The question stays, however long it is."""
+    """Return the items that fit. The question always stays, however long it is."""
     dropped = overflowing(request, window, count)
     if not dropped:
         return request.items
@@ -43,7 +43,7 @@ def overflowing(
 ) -> frozenset[int]:
     """Return the indexes of the items to drop.
 
-    If there are any, so many that the rest takes at most `share` of the room.
+    If some must be dropped, it drops so many that the rest takes at most `share` of the room.
     """
     if window is None:
         return frozenset()
@@ -68,7 +68,7 @@ def declared_cost(request: Request, count: Count = estimate) -> int:
 
 
 def text_cost(request: Request) -> int:
-    """Estimated tokens of a whole request; 0 if it has images or files, of which nobody knows."""
+    """Estimate the tokens of a request; 0 if it has images or files, whose cost is unknown."""
     parts = [p for item in request.items if isinstance(item, ContextItem) for p in item.parts]
     if any(not isinstance(part, TextPart) for part in parts):
         return 0
@@ -98,8 +98,8 @@ def _part(part: Part, count: Count) -> int:
 def _expendable(items: Sequence[Item]) -> list[int]:
     """Return the items that may be dropped, in order: history, samples, what was said later.
 
-    Messages after the question are the last to go: they may change what is asked. The calls of
-    this turn stay, since the model made them.
+    Messages after the question go last, because they may change what is asked. The tool calls of
+    this turn always stay.
     """
     before = range(_current(items))
     old = [i for i in before if isinstance(items[i], ToolRound) or _tag(items[i]) == "history"]
@@ -108,7 +108,7 @@ def _expendable(items: Sequence[Item]) -> list[int]:
 
 
 def _said_since(items: Sequence[Item]) -> list[int]:
-    """Return the messages after the question, oldest first, if it is tagged."""
+    """Return the messages after the question, oldest first, if an item is tagged as current."""
     tagged = [i for i, item in enumerate(items) if _tag(item) == "current"]
     after = range(tagged[0], len(items)) if tagged else range(0)
     return [i for i in after if _tag(items[i]) == "history"]

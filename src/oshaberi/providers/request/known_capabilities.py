@@ -1,4 +1,4 @@
-"""Finds what a model can do: the table, then the settings, then what its refusals taught."""
+"""Finds what a model can do: the table, overridden by the settings, then by learned lessons."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from oshaberi.text.text_config import not_allowed
 
 ThinkingLevel = Literal["off", "low", "medium", "high"]
 Thinking = ThinkingLevel | int | None
-"""A level, a budget in tokens, or None: whatever the model does by itself."""
+"""A level, a budget in tokens, or None: the model's default."""
 
 THINKING_LEVELS: tuple[ThinkingLevel, ...] = ("off", "low", "medium", "high")
 THINKING_ALLOWED = Sentence(
@@ -22,17 +22,17 @@ THINKING_ALLOWED = Sentence(
 
 @dataclass(slots=True)
 class RequestSize:
-    """The estimated tokens of a request as it was sent; 0 if that is of no use."""
+    """The estimated tokens of a request as it was sent; 0 if there is no useful estimate."""
 
     estimated_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Everything one answer depends on, apart from the model itself.
+    """Everything that one answer depends on, apart from the model itself.
 
-    `speakers` are the names of all others in the conversation; with `speaker_guard` the model
-    is stopped where it speaks for them. `extra` goes to the API unchanged.
+    `speakers` are the names of all others in the conversation; with `speaker_guard` the answer ends
+    where the model starts to speak for one of them. `extra` goes to the API unchanged.
     """
 
     items: tuple[Item, ...]
@@ -48,7 +48,7 @@ class Request:
     prefill: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     size: RequestSize | None = field(default=None, repr=False, compare=False)
-    """Filled in when the request is prepared, if somebody wants to know."""
+    """Filled in when the request is prepared, if it is set."""
 
     def __post_init__(self) -> None:
         if not is_thinking(self.thinking):

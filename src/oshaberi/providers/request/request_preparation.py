@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.request.context_items import ContextItem, ImagePart, Item, Part, TextPart
+from oshaberi.providers.request.context_window import known_window
 from oshaberi.providers.request.endpoint import Endpoint, FetchImage, place_of
 from oshaberi.providers.request.history_as_text import for_model
 from oshaberi.providers.request.history_trimming import (
@@ -18,7 +19,6 @@ from oshaberi.providers.request.history_trimming import (
     text_cost,
     trimmed,
 )
-from oshaberi.providers.request.known_window import known_window
 from oshaberi.providers.request.model_request import Request
 
 _UNKNOWN = ModelCapabilities()
@@ -57,7 +57,7 @@ async def left_out(
 async def _window(
     request: Request, endpoint: Endpoint, capabilities: ModelCapabilities, count: Count
 ) -> int | None:
-    """That of the model. A local server is not asked for it if the request is short."""
+    """Return the model's window. A local server is not asked if the request is short."""
     asks = endpoint.window is None and endpoint.ask_window is not None
     if asks and not overflowing(request, UNASKED_WINDOW, count):
         return UNASKED_WINDOW
@@ -65,14 +65,14 @@ async def _window(
 
 
 def counter_of(endpoint: Endpoint) -> Count:
-    """Counts tokens: with a tokenizer, else by an estimate that past usage has corrected."""
+    """Return the token counter: a tokenizer, else an estimate corrected by past usage."""
     if endpoint.count_tokens is not None:
         return endpoint.count_tokens
     return endpoint.learned.tokens.corrected(place_of(endpoint), estimate)
 
 
 async def _with_images(items: Sequence[Item], fetch: FetchImage | None) -> Sequence[Item]:
-    """Fetch all images at once. Most requests have none."""
+    """Fetch all images together. Most requests have none."""
     away = {part for item in items for part in _parts(item) if _is_away(part)}
     if not away:
         return items

@@ -10,7 +10,7 @@ from oshaberi.providers.request.thinking_levels import thinks
 
 
 def sampling(request: Request, capabilities: ModelCapabilities) -> dict[str, Any]:
-    """Return those that may be sent. Several thinking models refuse both."""
+    """Return the parameters that may be sent. Several thinking models refuse both."""
     both = {"temperature": request.temperature, "top_p": request.top_p}
     given = {key: value for key, value in both.items() if value is not None}
     match capabilities.sampling:

@@ -9,11 +9,11 @@ from oshaberi.providers.request.endpoint import Endpoint
 from oshaberi.providers.request.model_request import Request
 
 RESERVED = ("Assistant", "User", "Human", "System")
-"""Speakers that are always foreign."""
+"""Speakers for whom the model must never speak."""
 
 
 def most_stop_strings(endpoint: Endpoint, capabilities: ModelCapabilities) -> int | None:
-    """Return how many the model takes, or else its provider."""
+    """Return how many stop strings the model takes, or else its provider."""
     known = capabilities.stop_strings
     return endpoint.max_stop_strings if known is None else known
 
@@ -21,7 +21,7 @@ def most_stop_strings(endpoint: Endpoint, capabilities: ModelCapabilities) -> in
 def stop_strings(
     request: Request, own: Iterable[str] = (), most: int | None = None
 ) -> tuple[str, ...]:
-    """Return all in that order, each once, cut to the API's limit."""
+    """Return all stop strings in that order, without duplicates, up to the API's limit."""
     wanted = [*request.stop_strings, *_labels(request), *own]
     # Several APIs refuse a stop string that is only whitespace.
     unique = tuple(dict.fromkeys(text for text in wanted if text.strip()))
@@ -29,7 +29,7 @@ def stop_strings(
 
 
 def _labels(request: Request) -> list[str]:
-    """Return other speakers' labels: known names first, as the API may allow few."""
+    """Return other speakers' labels, known names first: the API may allow only a few."""
     if not request.speaker_guard:
         return []
     return [f"\n{name}:" for name in (*request.speakers, *RESERVED) if name.strip()]

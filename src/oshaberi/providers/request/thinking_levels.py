@@ -1,4 +1,7 @@
-"""Converts between thinking levels and token budgets."""
+"""Converts between thinking levels and token budgets.
+
+The fields that carry them are in the `*_thinking_fields` of each family.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _WORDS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def effort(thinking: Thinking) -> Effort | None:
-    """Return the level for a level or a budget; None if it is off or the model decides."""
+    """Return the level for a level or a budget; None if thinking is off or the model decides."""
     if isinstance(thinking, int):
         if thinking == 0:
             return None
@@ -23,7 +26,7 @@ def effort(thinking: Thinking) -> Effort | None:
 
 
 def budget(thinking: Thinking) -> int | None:
-    """Return the budget in tokens; 0 is off, None if the model decides."""
+    """Return the budget in tokens; 0 means off, None means that the model decides."""
     if isinstance(thinking, int) or thinking is None:
         return thinking
     return 0 if thinking == "off" else BUDGETS[thinking]
@@ -34,7 +37,7 @@ def is_off(thinking: Thinking) -> bool:
 
 
 def nearest_level(thinking: Thinking, levels: tuple[str, ...]) -> str | None:
-    """Return the model's nearest word; the lowest for `off`, the higher of two equally near."""
+    """Return the model's nearest word; the lowest for `off`; of two equally near, the higher."""
     if thinking is None or not levels:
         return None
     if is_off(thinking):
@@ -56,7 +59,7 @@ def thinks(thinking: Thinking, capabilities: ModelCapabilities) -> bool:
 
 
 def output_tokens(request: Request, capabilities: ModelCapabilities) -> int | None:
-    """Return the limit of the whole output: the answer, with room for thoughts before it."""
+    """Return the limit of the whole output: the answer, with room for the thoughts before it."""
     if request.max_output_tokens is None:
         return None
     whole = request.max_output_tokens + _room(request.thinking, capabilities)

@@ -22,14 +22,14 @@ _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 class ErrorHint(NamedTuple):
-    """A hint for an error: `told` for the log, `shown` for the channel."""
+    """A hint for an error: `told` is for the log, `shown` for the channel."""
 
     told: str = ""
     shown: str = ""
 
 
 async def explained(problem: ProviderError, endpoint: Endpoint, family: str) -> ProviderError:
-    """Return the error with a hint. Only a missing model costs a request."""
+    """Return the error with a hint. Only a missing model needs a request to the server."""
     if problem.type == "model_error":
         return _with(problem, await _models(endpoint, family))
     return _with(problem, _hint(problem, endpoint))
@@ -56,7 +56,7 @@ def _hint(problem: ProviderError, endpoint: Endpoint) -> ErrorHint:
 
 
 def _where(endpoint: Endpoint) -> ErrorHint:
-    """Return the address. The channel sees no path: some gateways have a secret in it."""
+    """Return the address. The channel does not see the path: some gateways put a secret there."""
     address = shown_address(endpoint.base_url)
     if not address:
         return ErrorHint()
@@ -83,7 +83,7 @@ def _key(endpoint: Endpoint) -> ErrorHint:
 
 
 async def _models(endpoint: Endpoint, family: str) -> ErrorHint:
-    """Return the models. The channel sees them only if the server is a known one."""
+    """Return the models of the server. The channel sees them only if the server is a known one."""
     if endpoint.base_url is None or not can_list(family):
         return ErrorHint()
     offered = await list_models(
@@ -91,9 +91,9 @@ async def _models(endpoint: Endpoint, family: str) -> ErrorHint:
     )
     if not offered.names or endpoint.model in offered.names:
         return ErrorHint()
-    missing = Sentence("{model!r} is not there", model=endpoint.model)
+    missing = Sentence("{model!r} does not exist", model=endpoint.model)
     told = Sentence(
-        "{model!r} is not there; there are {names}",
+        "{model!r} does not exist; available: {names}",
         model=endpoint.model,
         names=names_shown(endpoint.model, offered.names),
     )
@@ -101,7 +101,7 @@ async def _models(endpoint: Endpoint, family: str) -> ErrorHint:
 
 
 def names_shown(wanted: str, names: Sequence[str]) -> str:
-    """List names, the nearest first, and not too many."""
+    """List the names, most similar first, up to a limit."""
     near = get_close_matches(wanted, names, n=3, cutoff=0.4)
     ordered = list(dict.fromkeys([*near, *names]))
     shown = ", ".join(name[:_LONGEST_NAME] for name in ordered[:SHOWN_NAMES])

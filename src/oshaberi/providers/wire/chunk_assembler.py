@@ -1,4 +1,4 @@
-"""Makes chunks of a stream's steps. One per stream."""
+"""Makes chunks from a stream's steps. Make one object per stream."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ from oshaberi.providers.wire.wire_event_steps import (
 )
 
 CUT_OFF = "length"
-"""The finish reason of an answer that reached its limit in the middle of something."""
+"""The finish reason of an answer that reached its limit before it was complete."""
 _BLOCKED = frozenset({"content_filter", "safety"})
-"""Reasons that mean that something was withheld: an error, not silence (spec 03)."""
+"""Finish reasons that mean that something was withheld: an error, not an empty answer (spec 03)."""
 
 
 class ChunkAssembler:
     """Turns the steps of one stream into chunks.
 
-    Text leaves as it comes; calls, tokens and the finish reason leave together, at the end.
-    Once it `is_plain`, a chunk of text need not be handed in: it would not change.
+    Text is returned as it arrives; calls, tokens and the finish reason are returned together, at
+    the end. While `is_plain` is true, callers may skip `take` for text: it would return the same
+    chunk.
     """
 
     def __init__(self, provider: str, request: Request, stops: Sequence[str] = ()) -> None:
-        """Start a stream. `stops` are the stop strings that the API does not take."""
+        """Start a stream. `stops` are the stop strings that the API does not take itself."""
         self.is_over = False
         self._provider = provider
         self._outlet = TextOutlet(request, stops)
@@ -51,7 +52,7 @@ class ChunkAssembler:
         self._cited: dict[str, CitedPage] = {}
 
     def take(self, steps: Sequence[Step]) -> Sequence[Chunk]:
-        """Take steps. Return the chunks that can leave now."""
+        """Take steps. Return the chunks that are ready."""
         made: list[Chunk] = []
         for step in steps:
             made += self._take(step)
@@ -60,7 +61,7 @@ class ChunkAssembler:
         return made
 
     def finish(self) -> Sequence[Chunk]:
-        """End the stream. Return held text, then the calls or the end."""
+        """End the stream. Return held-back text, then the calls or the end."""
         held = self._release()
         if self._outlet.ended_by is not None:
             return [*held, self._cut_short()]
@@ -71,7 +72,7 @@ class ChunkAssembler:
         return [*held, self._last(self._finish.reason)]
 
     def fail(self, error: ProviderError) -> Sequence[Chunk]:
-        """End a broken stream. Return held text, then the error. Partial calls are dropped."""
+        """End a broken stream. Return held-back text, then the error. Drops partial calls."""
         return [*self._release(), self._error(error)]
 
     def _take(self, step: Step) -> Iterable[Chunk]:
@@ -118,7 +119,7 @@ class ChunkAssembler:
         return [*self._tail(tail), *self._outgoing(text)]
 
     def _tail(self, tail: str) -> Iterable[Chunk]:
-        """Return the part of the first visible text that is a thought."""
+        """Return the part of the first visible text that belongs to the thoughts."""
         self._reasoning_tail = None
         part = ThoughtPart(tail, self._thought or "raw")
         return (Chunk("text", thoughts=(part,)),) if tail else ()
@@ -138,7 +139,7 @@ class ChunkAssembler:
         return [*self._tail(tail), *_said(released + self._outlet.finish())]
 
     def _cut_short(self) -> Chunk:
-        """End the text here. Calls of the model are dropped."""
+        """End the text here, and drop the model's calls."""
         self._calls = ToolCallAssembly()
         return self._last(self._outlet.ended_by)
 
@@ -171,7 +172,7 @@ class ChunkAssembler:
         return Chunk("error", error=error, finish_reason=reason, usage=self._usage())
 
     def _signed(self) -> tuple[ThoughtPart, ...]:
-        """Return one signature with everything that goes back to the API."""
+        """Return one signature that contains everything that goes back to the API."""
         packed = self._signed_blocks.packed()
         return (ThoughtPart("", self._thought or "raw", packed),) if packed else ()
 

@@ -1,4 +1,4 @@
-"""The pages that an answer cites, as one line of links behind its text."""
+"""The pages that an answer cites, as one line of links after its text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IN_A_LINK = str.maketrans(dict.fromkeys("[]<>\r\n", " "))
 
 
 def links(pages: Iterable[CitedPage]) -> str:
-    """Return small text with a link per page, without previews; empty if there is none."""
+    """Return small text with a link per page, without previews; empty if there are no pages."""
     made = [_link(page) for page in pages if page.url.startswith(("https://", "http://"))]
     return f"\n\n-# {' · '.join(made)}" if made else ""
 

@@ -16,13 +16,13 @@ _NETWORK = frozenset({"APIConnectionError", "TransportError", "OSError", "Client
 _NO_SUCH_PLACE = frozenset({404, 405})
 _LONGEST = 2000
 _TLS_OBJECT = re.compile(r" ssl:<[^<>]*>")
-"""What aiohttp says of every connection, encrypted or not."""
+"""What aiohttp writes about every connection, encrypted or not."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """Redirects are not followed: a server could send requests into the operator's network."""
 
 
 class StreamError(Exception):
-    """An opened stream has an error event, or is no stream at all."""
+    """An open stream contains an error event, or the response is no stream at all."""
 
     def __init__(self, failure: ProviderFailure) -> None:
         super().__init__(failure.message)
@@ -56,7 +56,7 @@ def read_failure(error: Exception) -> ProviderFailure:
 
 
 def body_failure(body: Any, status: int | None = None) -> ProviderFailure:
-    """Read an error object of the wire: `{"error": {...}}`, its content, a text or anything."""
+    """Read an error object of an API: `{"error": {...}}`, its content, a text or anything."""
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     if not isinstance(inner, Mapping):
         return ProviderFailure(status, message=_short(inner), body=body)
@@ -71,14 +71,12 @@ def body_failure(body: Any, status: int | None = None) -> ProviderFailure:
 
 
 def redirected(status: int) -> ProviderFailure:
-    words = Sentence(
-        "HTTP {status}: the server sends us elsewhere; is the base URL right?", status=status
-    )
+    words = Sentence("HTTP {status}: the server redirects; is the base URL right?", status=status)
     return our_failure(words, status=status)
 
 
 def refused_by_page(status: int | None, **more: Any) -> ProviderFailure:
-    """Return the failure of a refusal without words, or with a web page, which no API sends."""
+    """Return the failure of a refusal without a message, or with a web page instead of one."""
     words: str = f"HTTP {status}"
     if status in _NO_SUCH_PLACE:
         words = Sentence("HTTP {status}; is the base URL right?", status=status)
@@ -102,7 +100,7 @@ def _is_page(body: Any) -> bool:
 
 
 def _upstream(inner: Mapping[str, Any]) -> str:
-    """Return what OpenRouter's provider said. It is hidden in `metadata.raw`."""
+    """Return the error of the provider behind OpenRouter, which is hidden in `metadata.raw`."""
     metadata = inner.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     return f": {_short(raw)}" if raw else ""

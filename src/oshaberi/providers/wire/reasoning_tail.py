@@ -1,7 +1,8 @@
-"""Removes a reasoning tail that a faulty backend glued to the answer: `must do.Hello!` (spec 03).
+"""Removes the end of a thought that a faulty server put before the answer: `must do.Hello!`.
 
-Moved to the thoughts only if reasoning came before, the answer starts in lower case, and its first
-sentence ends right before a capital. Decided on text positions alone, within a bounded look-ahead.
+The text is moved to the thoughts only if reasoning came before, the answer starts in lower case,
+and its first sentence ends right before a capital (spec 03). The decision uses text positions
+alone, within a bounded look-ahead.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ _END = re.compile(r"[.!?…][\"'”’)\]]*(?=(.))|\n", re.DOTALL)
 class ReasoningTail:
     """Checks the first visible text after reasoning.
 
-    `feed` and `finish` return the tail that belongs to the thoughts, and the text; None while
-    that is undecided.
+    `feed` and `finish` return the tail that belongs to the thoughts, and the text. `feed` returns
+    None while that is undecided.
     """
 
     def __init__(self) -> None:

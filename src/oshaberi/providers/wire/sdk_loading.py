@@ -1,4 +1,4 @@
-"""Imports an SDK when an adapter is made, and says how to install one that is missing."""
+"""Imports an SDK when an adapter is made, and says how to install a missing one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from oshaberi.errors import ConfigError, Sentence
 
 NO_KEY = "none"
-"""Sent where no key is needed. Never left out: an SDK would look for one in the environment."""
+"""Sent where no key is needed. It is never left out, because an SDK would then look for one in the
+environment."""
 
 
 def load_sdk(module: str, extra: str) -> Any:

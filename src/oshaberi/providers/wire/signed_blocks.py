@@ -1,6 +1,7 @@
 """Keeps blocks that an API signs and wants back unchanged, as one opaque text.
 
-Only the family that kept them can read them.
+Only the family that packed them can read them. Its `*_request_body` sends them back, and only to
+the model that made them (`ToolRound.signature_for`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class SignedBlocks:
             grown.setdefault(name, []).append(text)
 
     def packed(self) -> str | None:
-        """Return the blocks as text, or None if there is nothing to keep."""
+        """Return the blocks as one text; None if there are none to keep."""
         if not self._worth_keeping:
             return None
         blocks = [self._block(key) for key in self._fixed]
@@ -39,7 +40,7 @@ class SignedBlocks:
 
 
 def unpacked(signature: str | None) -> list[dict[str, Any]]:
-    """Return the blocks of a signature; none if it is not one of ours."""
+    """Return the blocks in a signature; none if it was not made by `packed`."""
     if not signature:
         return []
     try:

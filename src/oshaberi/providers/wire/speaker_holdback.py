@@ -1,7 +1,7 @@
 """Holds back the last characters of a stream, to catch another speaker's label in time.
 
-Spec 02, speaker hold-back. The text engine's guard knows more (spec 06 S7) and comes after this;
-here the stream is ended early, and only for known names.
+Spec 02, speaker hold-back. The text engine's guard comes later and knows more (spec 06 S7); the
+hold-back only ends the stream early, and only for known names.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from oshaberi.providers.request.stop_strings import RESERVED
 _FENCE = re.compile(r"\n[ \t>]*(?:```|~~~)")
 _BOLD = r"(?:\*{1,3}|__)?"
 _SEAM = 40
-"""So much of a line tells whether it is a fence."""
+"""How many characters of a line show whether it is a code fence."""
 
 
 class SpeakerHoldback:
-    """Takes text and returns what may leave; `found` is the label that ended it."""
+    """Takes text and returns what may be shown; `found` is the label that ended it."""
 
     def __init__(self, speakers: Sequence[str], chars: int) -> None:
         names = sorted({*map(str.strip, speakers), *RESERVED} - {""}, key=len, reverse=True)
@@ -34,7 +34,7 @@ class SpeakerHoldback:
         self._fences = 0
 
     def feed(self, text: str) -> str:
-        """Return the text that may leave now; nothing after a label was found."""
+        """Return the text that may be shown now; nothing after a label was found."""
         held = self._held + text
         label = self._foreign(self._label, held)
         if label is not None:
@@ -45,7 +45,7 @@ class SpeakerHoldback:
         return out
 
     def finish(self) -> str:
-        """Return the held text at the end, up to a label."""
+        """Return the held-back text at the end, up to a label."""
         tail, self._held = self._held, ""
         label = self._foreign(self._last_label, tail)
         return tail if label is None else self._cut(tail, label)
@@ -68,7 +68,7 @@ class SpeakerHoldback:
         return None
 
     def _leave(self, out: str) -> None:
-        """Count the fences that left. Keep the start of the unfinished line."""
+        """Count the code fences in returned text, and keep the start of the unfinished line."""
         if not out:
             return
         seen = self._line + out

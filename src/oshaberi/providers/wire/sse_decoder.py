@@ -1,8 +1,8 @@
 """Decodes server-sent events from bytes: `feed` returns the data of whole events.
 
-Only `data` is read, and the marks of an error: an `error` field, or an event of that name. Lines
+It reads only `data`, and the signs of an error: an `error` field, or an event of that name. Lines
 end with LF or CRLF only: a general line splitter would also cut at U+2028 and the like, which JSON
-may contain. A body that is one JSON answer instead is returned as its data.
+may contain. If the body is one JSON document instead of a stream, that document is returned.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KEPT = 8000
 _NEWLINE = 10
 _PLAIN = b"data: {"
 _NEVER = b"\0"
-"""How no event begins."""
+"""A beginning that no event has."""
 _BEGINNING = re.compile(rb"(?:event: (?!error\b)[\w.]+\n)?data: \{")
 
 DONE: dict[str, Any] = {"done": True}
@@ -106,7 +106,7 @@ class SseDecoder:
             self._keep_stray(line)
 
     def _end_of_event(self, events: list[str]) -> None:
-        """End an event. One without data is ignored; its name is forgotten."""
+        """End an event. Events without data are ignored."""
         data = b"\n".join(self._data).decode("utf-8", "replace")
         if data and not data.isspace():
             events.append(_as_error(data) if self._name == b"error" else data)
@@ -114,7 +114,7 @@ class SseDecoder:
         self._name = b""
 
     def _keep_stray(self, line: bytes) -> None:
-        """Keep a line outside events: all of a JSON document, else as much as is shown."""
+        """Keep a line outside events: a whole JSON document, else what an error will show."""
         is_json = (self._stray[0] if self._stray else line).lstrip()[:1] in (b"{", b"[")
         if self._stray_size < (LONGEST_LINE if is_json else _KEPT):
             self._stray.append(line)
@@ -124,17 +124,17 @@ class SseDecoder:
         self._parts.append(piece)
         self._size += len(piece)
         if self._size > LONGEST_LINE:
-            raise StreamError(our_failure(Sentence("the provider sent a line without end")))
+            raise StreamError(our_failure(Sentence("the provider sent an endless line")))
 
 
 def _beginning(piece: bytes) -> bytes:
-    """Return the text before the JSON object of the first event, if it is only its name."""
+    """Return the text before the first event's JSON object, if that is only the event's name."""
     found = _BEGINNING.match(piece)
     return found[0] if found else _PLAIN
 
 
 def read_object(data: str) -> dict[str, Any]:
-    """Parse the data of an event. The fast path is for data without white space around."""
+    """Parse the data of an event. The fast path is for data without surrounding white space."""
     try:
         event, end = _scan_once(data, 0)
     except (ValueError, StopIteration):
@@ -149,7 +149,7 @@ def read_object(data: str) -> dict[str, Any]:
 
 
 def _as_error(data: str) -> str:
-    """Return the data of an error in the form that every family knows."""
+    """Return the data of an error in the form that every family reads."""
     try:
         said = json.loads(data)
     except ValueError:
@@ -160,10 +160,10 @@ def _as_error(data: str) -> str:
 
 
 def _whole_answer(body: bytes) -> list[str]:
-    """Read an answer in one piece, from a server that does not stream; or raise.
+    """Read a whole answer, from a server that does not stream, or raise.
 
-    Gemini sends a list of what would be events. A server may report an error in plain JSON, or
-    be no API server at all.
+    Gemini sends a list of objects that would be events. A server may also report an error in plain
+    JSON, or be no API server at all.
     """
     text = body.decode("utf-8", "replace").strip()
     try:

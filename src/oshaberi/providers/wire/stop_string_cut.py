@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 class StopStringCut:
-    """Takes text and returns what may leave. Holds back a possible stop string."""
+    """Takes text and returns what may be shown. Holds back a possible stop string."""
 
     def __init__(self, stops: Sequence[str]) -> None:
         self.is_found = False
@@ -19,7 +19,7 @@ class StopStringCut:
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """Return the text that may leave now; nothing after a stop string."""
+        """Return the text that may be shown now; nothing after a stop string."""
         held = self._held + text
         found = self._stop.search(held)
         if found:
@@ -33,6 +33,6 @@ class StopStringCut:
         return held[:at]
 
     def finish(self) -> str:
-        """Return the held text, which was no stop string."""
+        """Return the held-back text, which was no stop string."""
         held, self._held = self._held, ""
         return held

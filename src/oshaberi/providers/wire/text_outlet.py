@@ -1,4 +1,4 @@
-"""Lets an answer's text pass, up to a stop string or another speaker's label."""
+"""Passes an answer's text on, up to a stop string or another speaker's label."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STOP = "stop"
 
 
 class TextOutlet:
-    """Takes text and returns what may leave; `ended_by` is the finish reason once it ended."""
+    """Takes text and returns what may be shown; `ended_by` is the finish reason once it ended."""
 
     def __init__(self, request: Request, stops: Sequence[str] = ()) -> None:
         self.ended_by: str | None = None
@@ -33,7 +33,7 @@ class TextOutlet:
         return out
 
     def finish(self) -> str:
-        """Return the held text at the end of the stream."""
+        """Return the held-back text at the end of the stream."""
         if self.ended_by is not None:
             return ""
         held = self._cut.finish() if self._cut is not None else ""

@@ -41,14 +41,14 @@ class ToolCallAssembly:
             call.arguments.append(piece.arguments)
 
     def whole(self, *, is_cut_off: bool = False) -> tuple[ToolCall, ...]:
-        """Return the calls; without an incomplete last one if the answer was cut off."""
+        """Return the calls; if the answer was cut off, without an incomplete last one."""
         begun = self._begun
         if is_cut_off and begun and not _is_complete(begun[-1]):
             begun = begun[:-1]
         return tuple(_whole(call) for call in begun)
 
     def _begun_by(self, piece: CallPiece) -> _PartialCall | None:
-        """Return the call that this piece belongs to, or None if it begins one."""
+        """Return the call that this piece continues, or None if it begins a new one."""
         if piece.key is None or (piece.is_whole and piece.id):
             known = self._with_id(piece.id)
             if known is not None:
@@ -81,7 +81,7 @@ def _is_another(call: _PartialCall, piece: CallPiece) -> bool:
 
 
 def _is_complete(call: _PartialCall) -> bool:
-    """Tell whether the arguments are complete. No text at all is not: some may follow."""
+    """Tell whether the arguments are complete. Empty arguments are not: more may follow."""
     text = "".join(call.arguments)
     return bool(text.strip()) and _arguments(text)[1] is None
 
@@ -94,7 +94,7 @@ def _whole(call: _PartialCall) -> ToolCall:
 
 
 def _arguments(text: str) -> tuple[dict[str, Any], str | None]:
-    """Parse the arguments, or return a message for the model (spec 03). `null` means none."""
+    """Parse the arguments, or return an error for the model (spec 03). `null` means none."""
     if not text.strip():
         return {}, None
     try:

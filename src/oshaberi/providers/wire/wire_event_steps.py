@@ -1,6 +1,6 @@
-"""The steps that one wire event can contain. `events.read` returns them for `ChunkAssembler`.
+"""The steps that one wire event can contain. `Adapter.read` returns them for `ChunkAssembler`.
 
-Text and thoughts are `Chunk("text", ...)` already; the other steps have to be assembled.
+Text and thoughts are already `Chunk("text", ...)`; the other steps have to be assembled.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from oshaberi.chunks import Chunk
 
 
 class CallPiece(NamedTuple):
-    """A part of a tool call. Pieces with one `key` belong together; `arguments` is JSON text.
+    """A piece of a tool call. Pieces with the same `key` belong together; `arguments` is JSON text.
 
-    A call that arrives whole is one piece. Without a key, name and id tell where it belongs.
-    `is_whole`: these are all its arguments, whatever came before. A piece that `only_continues`
-    is ignored if its call did not begin.
+    A call that arrives whole is one piece. Without a key, name and id decide where a piece belongs.
+    `is_whole`: these are all arguments, whatever came before. A piece that `only_continues` is
+    ignored if its call has not begun.
     """
 
     key: int | str | None
@@ -30,8 +30,8 @@ class CallPiece(NamedTuple):
 class SignedBlock(NamedTuple):
     """Part of an opaque block that the API wants back with the next round.
 
-    Parts with one `key` are one block: `fixed` fields are set, `grows` fields are appended to.
-    An `optional` block is kept only with others.
+    Parts with the same `key` are one block: `fixed` fields are set, `grows` fields are appended to.
+    An `optional` block is kept only together with others.
     """
 
     key: int | str
@@ -41,7 +41,7 @@ class SignedBlock(NamedTuple):
 
 
 class TokenCount(NamedTuple):
-    """The API's token count so far; None where this event does not tell."""
+    """The API's token count so far; None where this event has no count."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -68,4 +68,4 @@ class FinishStep(NamedTuple):
 Step = Chunk | CallPiece | SignedBlock | TokenCount | CitedPage | FinishStep
 
 PAUSED = "pause_turn"
-"""A reason that is no end: the answer goes on in another stream."""
+"""A finish reason that does not end the answer: it continues in another stream."""

@@ -1,6 +1,7 @@
-"""The Markdown of one table cell → styled spans. Pure and linear; malformed markup stays text.
+"""Parses the Markdown of one table cell into styled spans. Pure and linear.
 
-What Discord would show as something else (mentions, emoji, timestamps) is put into words.
+Malformed markup stays text. What Discord would draw in another way (mentions, emoji, timestamps) is
+put into words.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _code(source: str) -> StyledSpan:
-    r"""Return the content of a code span. Inside a table, `\|` is a pipe there too."""
+    r"""Return the content of a code span. In a table, `\|` is a pipe even inside code."""
     ticks = 2 if source.startswith("``") else 1
     inside = source[ticks:-ticks].replace("\\|", "|")
     if len(inside) > 2 and inside[0] == inside[-1] == " ":

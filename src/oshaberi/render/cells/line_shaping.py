@@ -1,4 +1,4 @@
-"""Styled spans → measured units between which a line may break.
+"""Turns styled spans into measured units between which a line may break.
 
 A unit is a word, one Chinese or Japanese character with its punctuation, an emoji, or a space.
 """

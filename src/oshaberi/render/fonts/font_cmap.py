@@ -1,4 +1,4 @@
-"""Which characters a font file has: its `cmap` table, read directly.
+"""Reads which characters a font file has, from its `cmap` table.
 
 Pillow draws an empty box for a missing glyph and cannot be asked beforehand.
 """

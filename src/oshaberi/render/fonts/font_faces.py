@@ -1,4 +1,4 @@
-"""Loads the fonts once and chooses, for each cluster, the first font that has it."""
+"""Loads the fonts once, and chooses for each cluster the first font that has it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FontFace:
     font: ImageFont.FreeTypeFont
     characters: frozenset[int]
     stroke: float = 0.0
-    """Width of the outline that stands in for a bold cut the font does not have."""
+    """Width of the outline that imitates bold, if the font has no bold weight."""
     features: list[str] | None = None
 
 

@@ -10,13 +10,13 @@ from PIL import Image, ImageDraw
 from oshaberi.render.cells.line_shaping import ShapedPiece
 from oshaberi.render.fonts.twemoji import SIZE, emoji_picture, is_ink
 from oshaberi.render.png.discord_colours import Colour, TablePalette
+from oshaberi.render.png.line_wrapping import LaidOutLine
 from oshaberi.render.png.page_layout import (
     BORDER,
     LINE,
     PAD_X,
     PAD_Y,
     SCALE,
-    LaidOutLine,
     TablePage,
     TableRow,
 )

@@ -1,16 +1,16 @@
-"""Lays a table out in pixels: column widths, wrapped lines, rows, pages. Draws nothing."""
+"""Lays a table out in pixels: column widths, rows, pages. Draws nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from math import ceil
 
 from oshaberi.events import Alignment
 from oshaberi.render.cells.cell_markdown import parse_cell
-from oshaberi.render.cells.line_shaping import ShapedPiece, ShapedUnit, shape, shatter
+from oshaberi.render.cells.line_shaping import ShapedUnit, shape
 from oshaberi.render.column_widths import share
+from oshaberi.render.png.line_wrapping import LaidOutLine, wrapped
 from oshaberi.render.styled_spans import CellMark
 from oshaberi.render.table_grid import Grid
 
@@ -23,19 +23,11 @@ MAX_HEIGHT = 2000
 LEAST_ROW_HEIGHT = LINE + 2 * PAD_Y
 MAX_WIDTH = 1200 * SCALE
 PREFERRED_WIDTH = 720 * SCALE
-"""Wider pictures are shrunk below reading size on a phone: beyond this, cells wrap."""
+"""Beyond this width cells wrap, because wider pictures are shrunk below reading size on a phone."""
 _NEARLY = 1.15
 _WHOLE_WORD = 150 * SCALE
 _NARROWEST = 70 * SCALE
 _MAX_HEADER = MAX_HEIGHT // 3
-
-
-@dataclass(frozen=True, slots=True)
-class LaidOutLine:
-    """One line of a cell."""
-
-    pieces: tuple[ShapedPiece, ...]
-    width: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +37,7 @@ class TableRow:
     cells: tuple[tuple[LaidOutLine, ...], ...]
     is_header: bool = False
     continues: bool = False
-    """It goes on from the picture before, so no line is drawn above it."""
+    """The row continues from the picture before, so no line is drawn above it."""
 
     @property
     def height(self) -> int:
@@ -139,7 +131,7 @@ def _text_widths(columns: list[_ColumnLayout]) -> list[int]:
 def _paginate(columns: list[_ColumnLayout], *, has_header: bool) -> list[TablePage]:
     widths = _text_widths(columns)
     rows = [
-        TableRow(tuple(_wrap(cell, width) for cell, width in zip(cells, widths, strict=True)))
+        TableRow(tuple(wrapped(cell, width) for cell, width in zip(cells, widths, strict=True)))
         for cells in zip(*(column.cells for column in columns), strict=True)
     ]
     outer = tuple(width + 2 * PAD_X for width in _tightened(widths, rows))
@@ -201,39 +193,3 @@ def _fill(rows: Sequence[TableRow], room: int) -> list[tuple[TableRow, ...]]:
         pages[-1].append(row)
         left -= height
     return [tuple(page) for page in pages]
-
-
-def _wrap(cell: list[list[ShapedUnit]], limit: float) -> tuple[LaidOutLine, ...]:
-    return tuple(line for paragraph in cell for line in _wrap_paragraph(paragraph, limit))
-
-
-def _wrap_paragraph(units: list[ShapedUnit], limit: float) -> list[LaidOutLine]:
-    lines: list[list[ShapedUnit]] = [[]]
-    left = limit
-    for unit in units:
-        for part in [unit] if unit.width <= limit or unit.is_space else shatter(unit, limit):
-            if part.width > left and lines[-1] and not part.is_space:
-                lines.append([])
-                left = limit
-            if lines[-1] or not part.is_space:
-                lines[-1].append(part)
-                left -= part.width
-    return [_line(line) for line in lines]
-
-
-def _line(units: list[ShapedUnit]) -> LaidOutLine:
-    end = len(units)
-    while end and units[end - 1].is_space:
-        end -= 1
-    pieces: list[ShapedPiece] = []
-    parts = (piece for unit in units[:end] for piece in unit.pieces)
-    for look, group in groupby(parts, key=lambda piece: (piece.face, piece.marks)):
-        alike = list(group)
-        pieces += [_joined(alike)] if look[0] else alike
-    return LaidOutLine(tuple(pieces), sum(piece.width for piece in pieces))
-
-
-def _joined(pieces: list[ShapedPiece]) -> ShapedPiece:
-    """Join pieces of one style into one piece."""
-    text = "".join(piece.text for piece in pieces)
-    return replace(pieces[0], text=text, width=sum(piece.width for piece in pieces))

@@ -1,6 +1,7 @@
 """Writes a table as aligned text in code blocks, where no picture can be made. Never fails.
 
-A grid where it fits, with wrapped cells where it nearly fits, else one record per row.
+It writes a grid if the table fits, with wrapped cells if it nearly fits, otherwise one record per
+row.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def _as_grid(grid: Grid, cells: Cells) -> _CodeText | None:
 
 
 def _ruled(rows: list[list[str]], rule: str) -> Iterator[list[str]]:
-    """Put a rule between two rows if one of them has several lines, to show where it ends."""
+    """Put a rule between two rows if one of them has several lines, to show where each ends."""
     for row, following in pairwise(rows):
         yield [*row, rule] if len(row) > 1 or len(following) > 1 else row
     yield from rows[-1:]

@@ -25,7 +25,7 @@ class AvatarMood:
 
 @dataclass(frozen=True, slots=True)
 class AvatarThing:
-    """An emoji of a thing: its words, its picture, and where its face is if it has one."""
+    """An emoji of a thing: its key words, its picture, and where its face is if it has one."""
 
     words: str
     picture: str
@@ -169,7 +169,7 @@ def person_of(name: str) -> str:
 
 
 def face(name: str, mood: str | None = None) -> str:
-    """Draw somebody's avatar."""
+    """Draw a person's avatar."""
     who = person_of(name)
     seed = hashlib.sha256(who.encode("utf-8", "replace")).digest()
     hue, skin, hair = seed[0] * 360 // 256, _SKINS[seed[1] % 5], _HAIRS[seed[2] % 8]
@@ -187,7 +187,7 @@ def face(name: str, mood: str | None = None) -> str:
 
 
 def _long(seed: int) -> str:
-    """Return the hair behind the head, for half of them."""
+    """Return the hair behind the head; half of the people have some."""
     return "M22 60q-6 46 8 52h68q14 -6 8 -52z" if seed & 8 else ""
 
 

@@ -1,7 +1,7 @@
-"""Serves attachments as they were sent, avatars and emoji.
+"""Serves attachments as they were sent, and avatars and emoji.
 
-Pictures cannot be uploaded here. A page asks for `.svg` and gets a drawing; other requests for an
-avatar or an emoji get a plain dot. `/cdn/faces/{name}.svg?mood=happy` is an avatar for any name.
+Avatars and emoji cannot be uploaded here. A request for `.svg` gets a drawing; other requests for
+an avatar or an emoji get a plain dot. `/cdn/faces/{name}.svg?mood=happy` is an avatar for any name.
 """
 
 from __future__ import annotations

@@ -30,12 +30,13 @@ from oshaberi.stage.world.name_limits import USERNAME_MOST
 from oshaberi.stage.world_changes import channel_changes
 
 Action = Callable[[Json], object]
-"""Takes what was said; what it returns, or what its awaitable returns, is the answer."""
+"""Takes the JSON object or query of a request; its result (or that of its awaitable) is the
+answer."""
 _GATEWAY = ("drop", "close", "reconnect", "invalidate", "mute", "unmute", "redeliver")
 
 
 class ControlActions:
-    """The actions. `reads` change nothing, `acts` do."""
+    """The actions. `reads` change nothing, `acts` change something."""
 
     def __init__(self, state: StageState, hub: SessionHub, people: PeopleActions) -> None:
         self._state = state
@@ -104,7 +105,7 @@ class ControlActions:
         }
 
     def _messages(self, asked: Json) -> list[Json]:
-        """Return a channel's messages, also ephemeral ones: of all users, or of `user`.
+        """Return a channel's messages, ephemeral ones included: those of all users, or of `user`.
 
         `limit` takes the newest, or the newest that are older than `before`.
         """
@@ -166,7 +167,7 @@ class ControlActions:
         return told(self._people.run(command, options, channel=channel, user=user_of(said)))
 
     def _choose(self, said: Json) -> Json:
-        """Use an entry in the menu of a message, or of a `person`."""
+        """Use an entry in the context menu of a message, or of a `person`."""
         entry = text_of(said, "entry")
         if said.get("person") is not None:
             person = key_of(said, "person")

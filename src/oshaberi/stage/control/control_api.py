@@ -1,7 +1,7 @@
 """The control API, for tests in another process and for the page: JSON over `/stage/`.
 
-Every request carries the control token. Users, channels and roles are said by name or id. A
-mistake answers 400 with its reason, a refusal of the API with Discord's own answer.
+Every request carries the control token. Users, channels and roles are given by name or id. A
+mistake of the caller is answered with 400 and its reason, a refusal with Discord's own answer.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from oshaberi.stage.world.snowflakes import number_in
 class ControlExtension:
     """An action from outside the stage, at `/stage/{name}`: GET reads, POST acts.
 
-    `read` gets the query (texts), `act` the JSON object; either may be a coroutine function.
-    Their return value is the `result`. A StageError reports a mistake of the caller.
+    `read` gets the query (texts), `act` the JSON object; either may be a coroutine function. Their
+    return value is the `result`. Raise StageError for a mistake of the caller.
     """
 
     read: Action | None = None
@@ -63,7 +63,7 @@ class ControlApi:
         return await self._serve(request, self._actions.reads | added, dict(request.query))
 
     async def act(self, request: web.Request) -> web.StreamResponse:
-        """Run an action. Without the token the body is not read."""
+        """Run an action. Without the token, the body is not even read."""
         if not may_control(request, self._token):
             return _refused(401, "the control token is missing or wrong")
         # A form a website could send without asking is never JSON by its type.

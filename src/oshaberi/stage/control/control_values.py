@@ -1,4 +1,4 @@
-"""Reads the values of a control request. A wrong one raises StageError with its key."""
+"""Reads the values of a control request. An invalid value raises StageError with its key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def number_of(said: Json, key: str) -> int:
 
 
 def close_code_of(said: Json) -> int:
-    """One that a server may send (RFC 6455, 7.4)."""
+    """Return the close code, if it is one that a server may send (RFC 6455, 7.4)."""
     code = number_of(said, "code")
     if not (1000 <= code <= 4999 and code not in (1004, 1005, 1006, 1015)):
         raise StageError("`code` must be a close code from 1000 to 4999")
@@ -35,7 +35,7 @@ def close_code_of(said: Json) -> int:
 
 
 def key_of(said: Json, key: str) -> Key:
-    """Ids arrive as text: JavaScript cannot hold them as numbers."""
+    """Return a name or an id. Ids arrive as text: JavaScript cannot hold them as numbers."""
     value = said.get(key)
     if isinstance(value, str) and value:
         number = number_in(value)
@@ -62,7 +62,7 @@ def fields_of(said: Json) -> Json:
 
 
 def _field(value: object) -> object:
-    """A text, a switch, a list of texts, or files `{"name": …, "content": base64}`."""
+    """Return a text, a switch, a list of texts, or files (`{"name": …, "content": base64}`)."""
     if isinstance(value, str | bool) or value is None:
         return value
     if isinstance(value, dict):
@@ -75,7 +75,7 @@ def _field(value: object) -> object:
 
 
 def options_of(said: Json) -> Json:
-    """A file is `{"name": …, "content": base64}`."""
+    """Return the options of a command. A file is `{"name": …, "content": base64}`."""
     options = said.get("options") or {}
     if not isinstance(options, dict):
         raise StageError("`options` must be an object")
@@ -83,7 +83,7 @@ def options_of(said: Json) -> Json:
 
 
 def files_of(said: Json) -> list[PostedFile]:
-    """`[{"name": …, "content": base64, "alt": …}]`."""
+    """Return the files in `[{"name": …, "content": base64, "alt": …}]`."""
     entries = said.get("files") or []
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise StageError("`files` must be a list of objects")

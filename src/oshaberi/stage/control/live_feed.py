@@ -1,7 +1,8 @@
 """The page's live feed: every event, numbered, over a WebSocket at `/stage/feed`.
 
-A client's first frame has `token`, `user`, and the `epoch` and number (`after`) it knows. It gets
-the events it missed, or `resumed: false`: then it must load everything again.
+A client's first frame has `token`, `user`, and the `epoch` and number (`after`) of the last event
+that it knows. It gets the events that it missed, or `resumed: false`: then it must load everything
+again.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _ITS_MESSAGE = ("MESSAGE_CREATE", "MESSAGE_UPDATE")
 
 
 def as_people_see(state: StageState, item: StageMessage) -> Json:
-    """Return a message with what a person's client knows: reactions, who can see it."""
+    """Return a message with what a person's client shows: reactions, and who can see it."""
     return message_posting.shown(state, item) | {
         "ephemeral_to": None if item.ephemeral_to is None else str(item.ephemeral_to),
         "notified": [str(user_id) for user_id in item.notified],
@@ -47,7 +48,7 @@ def as_people_see(state: StageState, item: StageMessage) -> Json:
 
 
 def _command(state: StageState, item: StageMessage) -> Json:
-    """Return the name of the command it answers, with subcommands; menu entries have no slash."""
+    """Return the command that a message answers, and whether it is an entry of a menu."""
     begun = state.world.interactions.get(item.interaction_id or 0)
     if begun is None or "name" not in begun.data:
         return {"command": None, "from_menu": False}
@@ -100,7 +101,7 @@ class _FeedClient:
 
 
 class LiveFeed:
-    """The feed of any number of pages. Other parts may `publish` too."""
+    """The feed of any number of pages. Other parts of the stage may `publish` too."""
 
     def __init__(self, state: StageState, hub: SessionHub, token: str) -> None:
         self._state = state
@@ -126,7 +127,7 @@ class LiveFeed:
         return {"connected": bool(self._hub.connected())}
 
     async def watch(self) -> None:
-        """Publish changes that have no event: the bot's state, its commands, faults."""
+        """Publish changes that have no gateway event: the bot's state, its commands, faults."""
         while True:
             commands = self._state.world.commands.values()
             self._tell_if_new("BOT_STATE", self.bot_state())

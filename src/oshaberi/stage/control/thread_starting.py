@@ -1,4 +1,4 @@
-"""A person starts a thread: on a message, in a channel, or as a post in a forum."""
+"""Lets a person start a thread: on a message, in a channel, or as a post in a forum."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ PARENTS = (ChannelType.TEXT, ChannelType.NEWS, ChannelType.FORUM)
 
 
 def start_thread_action(state: StageState, user_id: int, said: Json) -> Json:
-    """`channel` and `name`; `content` is the first message, `message` the one it hangs on."""
+    """Start a thread from a request with `channel` and `name`.
+
+    `content` is its first message; `message` is the message on which it is started.
+    """
     parent = state.world.channels.get(number_in(str(said.get("channel"))) or 0)
     if parent is None or parent.type not in PARENTS:
         raise StageError("`channel` must be the id of a channel that can have threads")
@@ -42,7 +45,7 @@ def start_thread(
     content: str,
     message: StageMessage | None = None,
 ) -> Channel:
-    """`content` is its first message; on a message of the channel it may be left out."""
+    """Start a thread. `content` is its first message; on an existing message it is optional."""
     name = " ".join(name.split())
     if not 0 < len(name) <= NAME_MOST:
         raise RefusedFieldError("name", f"a name has 1 to {NAME_MOST} characters")

@@ -1,6 +1,6 @@
 """The demo model's server: an OpenAI-compatible API that answers token by token.
 
-It answers only this machine, stores nothing, and stops when the client has gone.
+It answers only this machine, stores nothing, and stops when the client closes the connection.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _WIRE = OpenAIWire()
 
 
 class DemoModel:
-    """The demo model. `speed` 2 is twice as fast, infinity never waits; it may be changed."""
+    """The demo model. `speed` 2 is twice as fast, infinity never waits; it can be changed."""
 
     def __init__(self, speed: float = 1.0, *, port: int = 0) -> None:
         self.speed = speed
         self.running = 0
-        """How many answers are under way."""
+        """How many answers are running."""
         self._port = port
         self._quiet = asyncio.Event()
         self._runner: web.AppRunner
@@ -215,7 +215,7 @@ class _DemoAnswer:
         await self._wait(1 / TOKENS_PER_SECOND)
 
     async def _wait(self, seconds: float) -> None:
-        """Wait by a schedule, so that many small waits take as long as they should."""
+        """Wait by a schedule, so that many short waits add up to the right time."""
         now = asyncio.get_running_loop().time()
         self._due = max(self._due, now - 0.1) + seconds / self._model.speed
         await asyncio.sleep(max(0.0, self._due - now))

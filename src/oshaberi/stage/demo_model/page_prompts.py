@@ -16,14 +16,14 @@ TEXT, FACES, TOOLS, STOP, FAULTS = (
 
 @dataclass(frozen=True, slots=True)
 class PagePrompt:
-    """`title` is on the button, `text` is what is sent. `is_first`: offered at the first visit."""
+    """A prompt: `title` is on the button, `text` is sent. `is_first`: shown at the first visit."""
 
     title: str
     text: str
     group: str
     is_first: bool = False
     persona: str | None = None
-    """Whom it calls; without one it is for the bot."""
+    """The persona that it calls; without one it is for the bot."""
 
 
 ALL_PROMPTS = (
@@ -51,9 +51,9 @@ PROMPTS = tuple(prompt for prompt in ALL_PROMPTS if prompt.is_first)
 
 
 def page_prompts(personas: frozenset[str] = frozenset()) -> list[dict[str, Any]]:
-    """Return the prompts for the page (`/stage/prompts`). It replaces `{bot}` by a mention.
+    """Return the prompts for the page (`/stage/prompts`). The page replaces `{bot}` by a mention.
 
-    `personas` are those that are there besides the bot's own.
+    `personas` are the personas other than the bot's own.
     """
     return [
         {

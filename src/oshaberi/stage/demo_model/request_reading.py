@@ -1,6 +1,6 @@
 """Reads a request to the demo model: who asks what, which persona answers, which tools.
 
-The conversation is as our turns write it: the persona in the system text, `Name: words` from users.
+It expects the format of Oshaberi's turns: the persona in the system text, `Name: words` from users.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _YOU_ARE = re.compile(r"\bYou are ([^\n,.]{1,64}), and you take part|\bYou are (
 _UNSPOKEN_TO = re.compile(
     r"^The last message does not address .*\n.* write only (\S+?)\.?$", re.MULTILINE
 )
-"""The rules of a turn that nobody asked for: how to say nothing."""
+"""The rules of a turn that nobody asked for: they say how to say nothing."""
 _FACES = re.compile(r"\bFaces: ([^\n]+)")
 _INDENTED = re.compile(r"^  ", re.MULTILINE)
 _MENTION = re.compile(r"<@!?\d+>|(?<![\w.-])@[\w.]+")
@@ -37,7 +37,7 @@ _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 
 class DemoRequestError(Exception):
-    """The request cannot be answered; the text says why. Never leaves this package."""
+    """The request cannot be answered; the message says why. Not raised outside this package."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +45,19 @@ class DemoRequest:
     """One parsed request."""
 
     words: str
-    """The newest thing a user said."""
+    """What a user said last."""
     user: str = ""
     system: str = field(default="", repr=False)
     tools: Mapping[str, Fields] = field(default_factory=dict)
-    """The parameters of the tools that may be called, by name."""
+    """The parameters of the tools that may be called, by tool name."""
     result: str | None = None
-    """What a tool has answered, if it is the model's turn again after a call."""
+    """The result of a tool, if the model is asked again after a call."""
     has_files: bool = False
     """Whether the newest message came with pictures or files."""
     turns: int = 0
     most_tokens: int | None = None
     prompt: str = field(default="", repr=False)
-    """Everything that was sent, to be counted."""
+    """Everything that was sent, for counting tokens."""
 
     @property
     def is_japanese(self) -> bool:
@@ -69,18 +69,18 @@ class DemoRequest:
 
     @cached_property
     def named(self) -> RequestedTool | None:
-        """Return the tool that is asked for by its name, or None."""
+        """Return the tool that the message asks for by name, or None."""
         return named_in(self.words, self.tools)
 
     @cached_property
     def persona(self) -> str:
-        """Return the persona that is to speak; empty if none is given."""
+        """Return the persona that is to speak; empty if the request names none."""
         found = _YOU_ARE.search(self.system)
         return (found[1] or found[2]) if found else ""
 
     @cached_property
     def silence_marker(self) -> str:
-        """Return what to write to say nothing, where nobody spoke to the persona; else empty."""
+        """Return the text that means "say nothing", if nobody addressed the persona; else empty."""
         found = _UNSPOKEN_TO.search(self.system)
         return found[1] if found else ""
 
@@ -120,7 +120,7 @@ def read(body: Any) -> DemoRequest:
 
 
 def _newest(text: str) -> tuple[str, str]:
-    """Return the last speaker of a text with lines of several people, and what they said."""
+    """Return the last speaker in a text with lines of several people, and what they said."""
     if (named := _NAMED.search(text)) is not None:
         return named["name"], _plain(named["words"])
     text = _FILE.sub("", text)

@@ -1,4 +1,4 @@
-"""Chooses the scene for a message, by key words: whole words only, the longest first."""
+"""Chooses the scene for a message by key words: whole words only, the longest first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OWN_TOOL, FILES = "own-tool", "files"
 
 
 def scene_of(asked: DemoRequest) -> WrittenScene | None:
-    """Choose the scene. A named tool or a sent file counts more than all other words."""
+    """Choose the scene. A named tool or an attached file counts more than all other words."""
     if asked.named is not None:
         return _called(OWN_TOOL)
     return _called(FILES) if asked.has_files else scene_for(asked.words)
@@ -39,7 +39,7 @@ def scene_for(words: str) -> WrittenScene | None:
 
 
 def _score(scene: WrittenScene, plain: str, words: str) -> int:
-    """Return how much of the words is about this scene."""
+    """Return how much of the text is about this scene."""
     if plain in (scene.name, scene.title.lower(), *(key.lstrip("=") for key in scene.keys)):
         return _WHOLE
     inside = (key for key in scene.keys if not key.startswith("="))
@@ -48,7 +48,7 @@ def _score(scene: WrittenScene, plain: str, words: str) -> int:
 
 @cache
 def _pattern(key: str) -> re.Pattern[str]:
-    """Return a pattern for a whole word or its plural. Only ASCII words have such borders."""
+    """Return a pattern for a whole word or its plural. Only ASCII words have word boundaries."""
     if not key.isascii():
         return re.compile(re.escape(key))
     spaced = re.escape(key).replace(r"\ ", r"\W+")
@@ -56,7 +56,7 @@ def _pattern(key: str) -> re.Pattern[str]:
 
 
 def take_of(scene: WrittenScene, asked: DemoRequest, rng: Random) -> SceneTake:
-    """Return a random take of the first kind that fits the request."""
+    """Return a random one of the takes whose condition is the first that fits the request."""
     for take in scene.takes:
         if _fits(take.when, asked):
             return rng.choice(_same(scene.takes, take))

@@ -1,7 +1,7 @@
 """Small talk: what the demo model says when no scene fits. Its words are in `talk.json`.
 
-It greets and thanks. To every question it says that it only plays scenes, and names some. Where
-nobody spoke to it, it says nothing instead.
+It greets and thanks. To every question it answers that it only plays scenes, and names some. If
+nobody addressed it, it says nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REMEMBER = re.compile(
 _REMEMBER_JAPANESE = re.compile(r"(.+?)(?:って|と|を)?(?:覚えて|メモして)", re.DOTALL)
 SCENES_NAMED = 3
 NO_NAME = "you"
-"""The visitor's name on the local stage: to call somebody that sounds wrong."""
+"""The visitor's name on the local stage. The demo model does not address anybody by this name."""
 
 Language = Mapping[str, Any]
 

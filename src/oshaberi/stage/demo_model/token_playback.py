@@ -1,6 +1,6 @@
 """Turns a request into what the demo model plays: tokens, thoughts, calls, pauses, errors.
 
-The same words at the same place of a conversation always get the same answer.
+The same words at the same point of a conversation always get the same answer.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Pause:
 
 
 Beat = Say | Think | Call | Pause | ErrorEvent | Refuse | Stall | Cut
-"""What the server does next. Of `Say` and `Think` each is one token."""
+"""What the server does next. Each `Say` and each `Think` is one token."""
 
 
 def beats(asked: DemoRequest) -> Iterator[Beat]:
@@ -114,7 +114,7 @@ def tokens_of(texts: Iterable[str], rng: Random) -> Iterator[str]:
 
 
 def _gaps(asked: DemoRequest) -> dict[str, str]:
-    """Return the values for the placeholders of a scene."""
+    """Return the values for the placeholders in a scene."""
     faces = itertools.cycle(asked.faces or ("happy",))
     return {
         "user": asked.user or "you",
@@ -128,7 +128,7 @@ def _gaps(asked: DemoRequest) -> dict[str, str]:
 
 
 def _time_in(result: str) -> str:
-    """Return the time in a result of the tool `current_time`, without its notes for the model."""
+    """Return the time from a result of the tool `current_time`, without its notes for the model."""
     found = _TIMESTAMP.search(result)
     return found[0] if found else result.partition("\n")[0].rstrip(".")
 

@@ -24,7 +24,7 @@ _DEEPEST = 6
 def asked_arguments(schema: Schema, words: str, rest: str) -> dict[str, Any]:
     """Return the arguments from a message. `rest` is the text after the tool's name.
 
-    JSON is taken as it is, mistakes included.
+    JSON is passed on as it is, mistakes included.
     """
     given = _json_object(words)
     if given is not None:
@@ -34,7 +34,7 @@ def asked_arguments(schema: Schema, words: str, rest: str) -> dict[str, Any]:
 
 
 def made_arguments(schema: Schema, words: str) -> dict[str, Any]:
-    """Return only the required arguments. A text argument gets these words."""
+    """Make up the required arguments. A text argument gets these words."""
     return _object(schema, words, schema, _DEEPEST)
 
 
@@ -108,7 +108,7 @@ def _number(schema: Schema) -> Any:
 
 
 def _resolved(about: Any, root: Schema) -> Schema:
-    """Follow references. Of several types, take the first that is not null."""
+    """Follow references. If there are several types, take the first that is not null."""
     schema: Any = about
     for _ in range(_DEEPEST):
         if not isinstance(schema, dict):

@@ -31,7 +31,7 @@ class RequestedTool:
 
 
 def named_in(words: str, tools: Iterable[str]) -> RequestedTool | None:
-    """Return the tool that is named first. A common word needs more than to occur."""
+    """Return the tool that is named first. A one-word name needs "call", "tool" or the like."""
     tools = tuple(tools)
     found = [match for tool in tools for match in _mentions(words, tool)]
     if found:

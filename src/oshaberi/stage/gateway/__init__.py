@@ -1,3 +1,5 @@
-"""Discord's gateway: `gateway_socket` speaks the protocol, `gateway_sessions` keeps what
-each session was sent, `intents` decides who gets which event.
+"""Discord's gateway.
+
+`gateway_socket` speaks the protocol, `gateway_sessions` keeps the events of each session, `intents`
+decides which session gets which event.
 """

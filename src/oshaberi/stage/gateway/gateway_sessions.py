@@ -1,4 +1,4 @@
-"""Gateway sessions: the events each was sent, those it missed, and its socket."""
+"""Gateway sessions: the events that each was sent, those that it missed, and its socket."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from oshaberi.stage.world.event_bus import GatewayEvent
 from oshaberi.stage.world.permissions import Permission
 
 _EVERYWHERE = ("CHANNEL_", "INTERACTION_")
-"""Events a bot gets also from channels that it cannot see."""
+"""Events that a bot gets even from channels that it cannot see."""
 HEARTBEAT, RECONNECT, INVALID_SESSION = 1, 7, 9
 
 
@@ -39,7 +39,7 @@ class GatewayConnection:
         self._queue.put_nowait(frame)
 
     def close(self, code: int) -> None:
-        """Close after the queued frames."""
+        """Close the connection after the queued frames."""
         self._queue.put_nowait(code)
 
     def abort(self) -> None:
@@ -66,7 +66,7 @@ class GatewayConnection:
 
 
 class GatewaySession:
-    """A session, begun by IDENTIFY. It outlives its socket, so that it can be resumed."""
+    """A session, started by IDENTIFY. It outlives its socket, so that the client can resume it."""
 
     def __init__(self, wanted: int, shard: tuple[int, int], replay_most: int) -> None:
         self.id = secrets.token_hex(16)
@@ -108,15 +108,15 @@ class GatewaySession:
 
 
 class SessionHub:
-    """All sessions. It also makes the gateway misbehave."""
+    """All sessions. It also injects faults of the gateway."""
 
     def __init__(self, state: StageState) -> None:
         self._state = state
         self.sessions: dict[str, GatewaySession] = {}
         self.acknowledges = True
-        """False: heartbeats stay unanswered, as on a half-dead connection."""
+        """If False, heartbeats stay unanswered, as on a half-dead connection."""
         self.refuses = False
-        """True: new connections are answered with HTTP 503, as in an outage."""
+        """If True, new connections are answered with HTTP 503, as in an outage."""
         self.refused = 0
         self.resumed = 0
         self.identified = 0
@@ -131,7 +131,7 @@ class SessionHub:
         return [session for session in self.sessions.values() if session.connection is not None]
 
     def may_identify(self, shard_id: int) -> bool:
-        """Tell whether a shard may start a session now, and count it (facts: Scale)."""
+        """Tell whether a shard may start a session now, and count the session (facts: Scale)."""
         settings, now = self._state.settings, self._state.now()
         bucket = shard_id % settings.max_concurrency
         last = self._identified_at.get(bucket)
@@ -144,7 +144,7 @@ class SessionHub:
         return True
 
     def starts_left(self) -> int | None:
-        """Return how many sessions may still be started; None if nobody counts."""
+        """Return how many more sessions may be started; None without a limit."""
         most = self._state.settings.session_starts
         return None if most is None else max(0, most - self.identified)
 
@@ -156,7 +156,7 @@ class SessionHub:
                 connection.abort() if code is None else connection.close(code)
 
     def freeze(self) -> None:
-        """Send nothing more on the open connections: to the client they look alive."""
+        """Send nothing more on the open connections: to the client they still look alive."""
         for session in self.connected():
             session.connection = None
         self.acknowledges = False
@@ -173,7 +173,7 @@ class SessionHub:
                 session.connection.send(INVALID_SESSION, resumable)
 
     def redeliver(self, name: str = "MESSAGE_CREATE", count: int = 1) -> None:
-        """Send the last events of this name once more, as a replay can."""
+        """Send the last events of this name once more, as a replay after RESUME can."""
         for session in self.sessions.values():
             for data in session.last_dispatched(name, count):
                 session.dispatch(name, data)
@@ -181,8 +181,8 @@ class SessionHub:
     async def caught_up(self) -> None:
         """Wait until every connected client has read all its events.
 
-        A heartbeat names the last event read, and a client answers our request for one in
-        order.
+        The stage asks for a heartbeat. The client answers in order, and the heartbeat names the
+        last event that it has read.
         """
         waiting = [(session, session.sequence) for session in self.connected()]
         for session, sequence in waiting:

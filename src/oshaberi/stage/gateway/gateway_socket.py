@@ -24,13 +24,13 @@ from oshaberi.stage.world.snowflakes import number_in
 
 IDENTIFY, RESUME, REQUEST_MEMBERS, HELLO, HEARTBEAT_ACK = 2, 6, 8, 10, 11
 IGNORED = frozenset({3, 4, 31})
-"""Presence, voice state, soundboard: taken, without effect."""
+"""Presence, voice state, soundboard: accepted, without effect."""
 UNKNOWN_OPCODE, DECODE_ERROR, NOT_AUTHENTICATED, BAD_TOKEN = 4001, 4002, 4003, 4004
 ALREADY_AUTHENTICATED, BAD_SEQUENCE, BAD_SHARD = 4005, 4007, 4010
 BAD_INTENTS, DISALLOWED_INTENTS = 4013, 4014
 CHUNK = 1000
 FRAME_MOST = 1024 * 1024
-"""In bytes. Discord takes 4096, and no client sends as much."""
+"""In bytes. Discord accepts 4096, and no client sends that much."""
 
 
 class _SocketClosedError(Exception):
@@ -236,7 +236,7 @@ def _number(value: object) -> int:
 
 
 def _asked_for(guild: Guild, data: Json) -> tuple[list[Member], list[str]]:
-    """Return the members by id, or by the beginning of a name, and the ids not found."""
+    """Return the members asked for by id or by the beginning of a name, and the unknown ids."""
     wanted = data.get("user_ids")
     if wanted is not None:
         ids = [_number(u) for u in (wanted if isinstance(wanted, list) else [wanted])]

@@ -87,7 +87,8 @@ NEEDED: dict[str, tuple[Intent, Intent]] = {
     "TYPING_START": (Intent.GUILD_TYPING, Intent.DM_TYPING),
     "WEBHOOKS_UPDATE": (Intent.WEBHOOKS, Intent.WEBHOOKS),
 }
-"""Event → the intent it needs in a guild, and in a DM. What is not here always comes."""
+"""Event → the intent that it needs in a guild, and in a DM. Events that are not listed need
+none."""
 
 
 def wants(intents: int, event: GatewayEvent) -> bool:
@@ -99,7 +100,7 @@ def wants(intents: int, event: GatewayEvent) -> bool:
 
 
 def legible(message: Json, bot_id: int) -> bool:
-    """Tell whether it can be read without the intent: DMs, own messages, mentions of the bot."""
+    """Tell whether a bot may read a message without the intent: DMs, its own, mentions of it."""
     if "guild_id" not in message or message["author"]["id"] == str(bot_id):
         return True
     return any(user["id"] == str(bot_id) for user in message["mentions"])

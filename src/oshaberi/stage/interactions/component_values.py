@@ -1,4 +1,4 @@
-"""What is chosen in a menu or filled into a modal, held to what the client enforces."""
+"""Checks what a user chooses in a menu or fills into a modal, as Discord's client does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXT_MOST = 4000
 
 
 def selected(item: Json, given: object, targets: ResolvedTargets, name: str) -> list[str]:
-    """The values of a select: options by value or label, people and places by name or id."""
+    """Return the values of a select: options by value or label, people and places by name or id."""
     keys = _keys(given, name)
     least, most = _amount(item)
     if not least <= len(keys) <= most:
@@ -38,7 +38,7 @@ def selected(item: Json, given: object, targets: ResolvedTargets, name: str) -> 
 
 
 def _keys(given: object, name: str) -> list[Key]:
-    """One, or several."""
+    """Return the keys as a list; one key may be given alone."""
     if isinstance(given, str) or (isinstance(given, int) and not isinstance(given, bool)):
         return [given]
     if isinstance(given, Sequence) and all(isinstance(one, int | str) for one in given):
@@ -75,7 +75,7 @@ def option_value(item: Json, key: Key, name: str) -> str:
 
 
 def modal_data(modal: Json, values: Mapping[str, object], targets: ResolvedTargets) -> Json:
-    """The modal as submitted: same shape, with what was filled in instead of what was shown."""
+    """Return the modal as submitted: the same shape, with the values that were filled in."""
     left = dict(values)
     rows = [_row(row, left, targets) for row in modal.get("components") or []]
     if left:

@@ -20,7 +20,7 @@ SUBCOMMAND, GROUP = 1, 2
 def component(
     message: StageMessage, wanted: str, values: Sequence[Key] | None, targets: ResolvedTargets
 ) -> Json:
-    """A button by its label or custom id, a select by its custom id or placeholder."""
+    """Build the data of a button (label or custom id) or select (custom id or placeholder)."""
     there = list(walk(components(message.components)))
     items = [item for item in there if item.get("custom_id")]
     for item in items:
@@ -75,14 +75,14 @@ def command_data(
 def message_menu_data(
     world: World, name: str, message: StageMessage, targets: ResolvedTargets
 ) -> Json:
-    """An entry of the menu that opens on a message."""
+    """Build the data of an entry in the context menu of a message."""
     command = _find(world, name, MESSAGE_MENU)
     target = targets.message(message)
     return _named(command, MESSAGE_MENU) | {"target_id": target, "resolved": targets.found}
 
 
 def user_menu_data(world: World, name: str, person: Key, targets: ResolvedTargets) -> Json:
-    """An entry of the menu that opens on a person."""
+    """Build the data of an entry in the context menu of a person."""
     command = _find(world, name, USER_MENU)
     target = targets.user(person)
     return _named(command, USER_MENU) | {"target_id": target, "resolved": targets.found}

@@ -1,6 +1,7 @@
 """Follows an interaction (command, button, modal) from its start to the last follow-up.
 
-Three seconds for the first answer (10062), one first answer (40060), fifteen minutes for the rest.
+The bot has three seconds for the first answer (else 10062), may give one first answer (else 40060),
+and has fifteen minutes for the rest.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ ALLOWED: dict[InteractionType, frozenset[InteractionReply]] = {
     InteractionType.MODAL: frozenset(InteractionReply)
     - {InteractionReply.CHOICES, InteractionReply.MODAL},
 }
-"""Which first answers an interaction takes."""
+"""Which first answers each type of interaction allows."""
 CHOICES_MOST = 25
 
 
@@ -50,7 +51,7 @@ def begin(
     data: Json,
     message: StageMessage | None = None,
 ) -> Interaction:
-    """Start an interaction of a user: the bot gets it, and its time limit starts."""
+    """Start an interaction of a user: the bot receives it, and its time limit starts."""
     world = state.world
     interaction = Interaction(
         id=world.snowflakes.new(),
@@ -161,7 +162,7 @@ def answer(
 
 
 def told(item: Interaction) -> Json:
-    """Return what the user of the interaction sees of it."""
+    """Return what the user sees of the interaction."""
     return {
         "id": str(item.id),
         "type": int(item.type),

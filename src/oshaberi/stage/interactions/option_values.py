@@ -34,7 +34,7 @@ def option_values(
     targets: ResolvedTargets,
     focused: str | None,
 ) -> list[Json]:
-    """The options as sent. While somebody still types into one, nothing is required."""
+    """Return the options as sent. While the user types into one, no option is required."""
     chosen = []
     for name, value in options.items():
         option = find_option(level, name, where)
@@ -78,7 +78,7 @@ def _value(option: Json, value: object, where: str, targets: ResolvedTargets) ->
 
 
 def _choice(option: Json, value: object, where: str) -> object:
-    """The client shows the names of choices and sends their values: either may be said."""
+    """Return the value of a choice, given by its value or by the name that the client shows."""
     choices = option.get("choices") or []
     if not choices:
         return value

@@ -14,7 +14,7 @@ from oshaberi.stage.world.world_state import Key, World
 
 @dataclass(frozen=True, slots=True)
 class PostedFile:
-    """A file somebody attaches, with its alt text."""
+    """A file that somebody attaches, with its alt text."""
 
     name: str
     content: bytes = field(repr=False)
@@ -22,9 +22,10 @@ class PostedFile:
 
 
 class ResolvedTargets:
-    """Each method returns the id, and notes the target. `guild` is where it happens, if in one.
+    """Looks up targets. Each method returns the id and notes the target for `resolved`.
 
-    `user_id` acts: a channel is sent with their permissions in it.
+    `guild` is where it happens, if in a guild. `user_id` is the user who acts: a channel is sent
+    with their permissions in it.
     """
 
     def __init__(self, world: World, url: str, guild: Guild | None, user_id: int) -> None:
@@ -33,7 +34,7 @@ class ResolvedTargets:
         self._url = url
         self._guild = guild
         self.found: Json = {}
-        """As Discord sends it; empty if nothing was named."""
+        """The targets as Discord sends them; empty if none was named."""
 
     def _note(self, kind: str, number: int, shown: Json) -> str:
         self.found.setdefault(kind, {})[str(number)] = shown

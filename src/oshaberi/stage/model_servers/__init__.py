@@ -1,8 +1,8 @@
 """Models on loopback: scripted servers that speak each family's wire format, faults included.
 
 `model_script` has the steps of a script, `model_server` plays it (`script_playback`) over
-`raw_http`. `wire_format` is the protocol of the formats: `openai_wire`, `openai_responses_wire`,
-`anthropic_wire`, `google_wire`, `novelai_wire`.
+`raw_http`. `wire_format` is the protocol that the formats implement: `openai_wire`,
+`openai_responses_wire`, `anthropic_wire`, `google_wire`, `novelai_wire`.
 """
 
 from oshaberi.stage.model_servers.anthropic_wire import AnthropicWire

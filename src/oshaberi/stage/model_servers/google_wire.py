@@ -1,6 +1,6 @@
 """Gemini's wire: `models/NAME:streamGenerateContent`, calls whole, thoughts as marked parts.
 
-A signature in a script is what stands on the wire: base64, in the alphabet for URLs.
+A signature in a script is written as it is sent: base64, in the alphabet for URLs.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class GoogleEncoder:
         return [_event(_candidate([part])) for part in parts]
 
     def call(self, step: Call) -> Sequence[str]:
-        """Write a whole call, or none: Gemini reports broken arguments as a finish reason."""
+        """Write a whole call. Broken arguments make Gemini send a finish reason instead."""
         try:
             args = json.loads(step.arguments or "{}")
         except ValueError:

@@ -35,7 +35,7 @@ class Think:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call whose arguments (JSON text, possibly broken) come in so many pieces."""
+    """A tool call whose arguments (JSON text, possibly broken) are sent in so many pieces."""
 
     name: str
     arguments: str = "{}"
@@ -54,7 +54,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The reason of the end. Without it a script ends with `stop` or `tool_calls`."""
+    """The finish reason. Without this step a script ends with `stop` or `tool_calls`."""
 
     reason: FinishReason = "stop"
 
@@ -70,19 +70,19 @@ class ErrorEvent:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The connection breaks here: reset, or just closed in the middle of the answer."""
+    """The connection breaks here: reset, or closed in the middle of the answer."""
 
     reset: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Nothing more comes. The connection stays open until the client closes it."""
+    """The server sends nothing more. The connection stays open until the client closes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """The request is read and nothing comes, not even a status, until the client closes."""
+    """The server reads the request and sends nothing, not even a status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class KeepAlive:
 
 @dataclass(frozen=True, slots=True)
 class RepeatTail:
-    """The last characters come once more, followed by `text`."""
+    """The server sends its last characters once more, followed by `text`."""
 
     chars: int
     text: str = ""
@@ -107,10 +107,10 @@ class RepeatTail:
 
 @dataclass(frozen=True, slots=True)
 class RefuseParameters:
-    """Refuses the request if it has one of these keys; else the rest is played.
+    """Refuses the request if it has one of these keys; otherwise the script goes on.
 
-    `named` says whether the refusal names the key; `in_stream` whether it comes as an event of
-    an opened stream.
+    `named` says whether the refusal names the key; `in_stream` whether it comes as an event of an
+    open stream.
     """
 
     keys: tuple[str, ...]
@@ -125,7 +125,7 @@ class RefuseParameters:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The family's own refusal of that kind: its status, headers and body."""
+    """The family's own refusal of this kind: its status, headers and body."""
 
     kind: ErrorType
     message: str | None = None

@@ -1,7 +1,8 @@
 """A model on loopback that plays scripts: `async with ModelServer(wire) as server:`.
 
-`server.play(...)` queues the next answer, `requests` are those that came, `connections` show
-which of them the other side has closed. Nothing is timed; a stall lasts until it is hung up on.
+`server.play(...)` queues the next answer, `requests` are the received requests, `connections` show
+which connections the client has closed. Nothing is timed; a stall lasts until the client
+disconnects.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ WAIT_S = 5.0
 
 @dataclass(slots=True)
 class ModelConnection:
-    """One TCP connection: how many answers were begun and completed, and its end."""
+    """One TCP connection: how many answers were begun and completed, and how it ended."""
 
     begun: int = 0
     completed: int = 0
@@ -77,7 +78,7 @@ class ModelServer:
         await self._server.wait_closed()
 
     async def reopen(self) -> None:
-        """Accept connections at the address that it had before, if it had one."""
+        """Accept connections at the earlier address, if there was one."""
         if self._address and self._server.is_serving():
             return
         self._server = await asyncio.start_server(self._accept, HOST, self._port)
@@ -90,11 +91,11 @@ class ModelServer:
         return self._address + self.wire.base_path
 
     def play(self, *steps: Step) -> None:
-        """Add a script, for the next request without one."""
+        """Queue a script. The next request that has none plays it."""
         self._scripts.append(steps)
 
     def forget(self) -> None:
-        """Drop the scripts that no request has used yet."""
+        """Drop the scripts that no request has played yet."""
         self._scripts.clear()
 
     async def all_closed(self) -> None:
@@ -104,7 +105,7 @@ class ModelServer:
                 await connection.closed.wait()
 
     async def asked(self, times: int = 1) -> None:
-        """Wait until so many requests have come."""
+        """Wait until so many requests have arrived."""
         async with asyncio.timeout(WAIT_S), self._changed:
             await self._changed.wait_for(lambda: len(self.requests) >= times)
 

@@ -55,7 +55,7 @@ class NovelAIWire:
 
 
 class NovelAIEncoder:
-    """Writes one streamed answer. The last token is marked; no reason is given."""
+    """Writes one streamed answer. It marks the last token, and gives no finish reason."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:
         self._left = int(body["parameters"]["max_length"])
@@ -83,7 +83,7 @@ class NovelAIEncoder:
         return [": still here\n\n", "event:newToken\ndata:\n\n"]
 
     def end(self, reason: FinishReason, _count: Count | None) -> Sequence[str]:
-        """Write the end. For `length`, all allowed tokens are used up."""
+        """Write the end. For `length`, the answer uses up all allowed tokens."""
         missing = self._left - self._sent - 1 if reason == "length" else 0
         return [*(self._token("") for _ in range(missing)), self._token("", final=True)]
 

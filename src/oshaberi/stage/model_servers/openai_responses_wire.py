@@ -1,4 +1,4 @@
-"""OpenAI's Responses wire: numbered items that begin, grow and are repeated whole at their end."""
+"""OpenAI's Responses wire: numbered items that begin, grow, and are repeated whole at their end."""
 
 from __future__ import annotations
 

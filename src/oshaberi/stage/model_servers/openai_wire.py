@@ -34,7 +34,7 @@ _DETAIL: dict[str, Any] = {"type": "reasoning.text", "index": 0, "format": "test
 
 
 class OpenAIWire:
-    """The wire format of OpenAI; `reasoning_field` is the field of thoughts."""
+    """The wire format of OpenAI; `reasoning_field` is the name of the field for thoughts."""
 
     name = "openai"
     base_path = "/v1"
@@ -82,7 +82,7 @@ class OpenAIEncoder:
         return frames
 
     def _thought(self, text: str, in_detail: bool) -> str:
-        """Write a thought. With details (OpenRouter) the text comes twice in one event."""
+        """Write a thought. With details (OpenRouter) the text is in one event twice."""
         details = {"reasoning_details": [_DETAIL | {"text": text}]} if in_detail else {}
         return self._delta({self._reasoning_field: text, **details})
 

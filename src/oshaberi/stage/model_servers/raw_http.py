@@ -52,7 +52,7 @@ def end_of_body() -> bytes:
 
 
 def whole(answer: WireAnswer) -> bytes:
-    """Return an answer of known length, as JSON unless its headers say otherwise."""
+    """Return an answer of known length, as JSON unless its headers say something else."""
     body = answer.body.encode()
     length = {"content-length": str(len(body))}
     return (

@@ -39,7 +39,7 @@ Frame = str | Break
 
 @dataclass(frozen=True, slots=True)
 class PlannedStream:
-    """A streamed answer: events, and where it breaks. Without a break it ends properly."""
+    """A streamed answer: its events, and where it breaks. Without a break it ends properly."""
 
     frames: tuple[Frame, ...]
 

@@ -41,7 +41,7 @@ class WireAnswer:
 
 
 class Encoder(Protocol):
-    """Writes one streamed answer. Each item returned is one complete SSE event, as text."""
+    """Writes one streamed answer. Each returned item is one complete SSE event, as text."""
 
     def begin(self) -> Sequence[str]: ...
 
@@ -58,7 +58,7 @@ class Encoder(Protocol):
     def keep_alive(self) -> Sequence[str]: ...
 
     def end(self, reason: FinishReason, count: Count | None) -> Sequence[str]:
-        """Return the last events, with the token count where the API has it."""
+        """Return the last events, with the token count if the API sends it there."""
 
 
 class WireFormat(Protocol):
@@ -66,16 +66,16 @@ class WireFormat(Protocol):
 
     name: str
     base_path: str
-    """What is put behind the server's URL to make the base URL for the SDK."""
+    """The path after the server's URL, which together make the base URL for the SDK."""
     content_type: str
 
     def answers(self, request: ReceivedRequest) -> bool:
-        """Tell whether this is the address where streams begin."""
+        """Tell whether this is the URL of the streaming endpoint."""
 
     def refuse(self, step: Refuse) -> WireAnswer: ...
 
     def refuse_parameter(self, key: str | None) -> WireAnswer:
-        """Return a refusal for a parameter, which may be named or not."""
+        """Return a refusal because of a parameter. The refusal may name it or not."""
 
     def encoder(self, request: ReceivedRequest) -> Encoder: ...
 

@@ -1,4 +1,4 @@
-"""The chat in the browser: plain files, served as they are. `Page` is the part that serves them."""
+"""The chat in the browser: plain files, served as they are. `Page` serves them."""
 
 from oshaberi.stage.page.page_serving import Page
 

@@ -1,8 +1,8 @@
 """Serves the page at `/` and `/channels/…`, and its files under `/page/`.
 
-The two that a page begins with come with all that they import, as one script each.
-Nothing here is secret: what happens on the stage comes through the control API, which wants the
-token. The policy lets nothing run that is not a file of ours.
+The two entry modules are served with everything that they import, as one script each. Nothing here
+is secret: what happens on the stage comes through the control API, which needs the token. The
+content security policy allows only our own files to run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from oshaberi.stage.page.module_joining import joined
 
 FOLDER = Path(__file__).parent
 JOINED = ("js/main.js", "inspector/inspector.js")
-"""What comes with all that it imports. `js/dom.js` is in both, and numbers ids for each."""
+"""Modules that are served with everything that they import. `js/dom.js` is in both, and numbers ids
+for each."""
 POLICY = {
     "default-src": "'self'",
     # An avatar or an embed's picture may lie anywhere; without a network a drawn one stands in.

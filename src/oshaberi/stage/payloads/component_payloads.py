@@ -1,4 +1,4 @@
-"""Components as Discord answers them: numbered, and with what the sender left out."""
+"""Components as Discord returns them: numbered, and with defaults for what the sender left out."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _LEFT_OUT: dict[int, Json] = dict.fromkeys(SELECTS, _CHOICE) | {
     14: {"spacing": 1, "divider": True},
     17: {"accent_color": None, "spoiler": False},
 }
-"""What each type of component has anyway."""
+"""The fields that each type of component has even if the sender left them out."""
 
 
 def components(items: Sequence[Json]) -> list[Json]:
-    """Ids that the sender chose stay; the others are numbered in the order of reading."""
+    """Return the components. Ids that the sender chose stay; the others are numbered in order."""
     taken = {item["id"] for item in _all(items) if item.get("id")}
     numbers = (number for number in count(1) if number not in taken)
     return [_numbered(item, numbers) for item in items]

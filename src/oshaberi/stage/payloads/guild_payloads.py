@@ -1,4 +1,4 @@
-"""Guilds in JSON: whole, as a list names them, and as GUILD_CREATE brings them."""
+"""Guilds as JSON: whole, as in a list, and as in GUILD_CREATE."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CHANGEABLE: Json = {
     "premium_progress_bar_enabled": False,
     "features": [],
 }
-"""What a PATCH changes, as it is before."""
+"""The fields that a PATCH can change, with their initial values."""
 
 
 def guild(item: Guild) -> Json:
@@ -84,7 +84,7 @@ def guild_preview(item: Guild) -> Json:
 
 
 def guild_create(world: World, item: Guild, *, all_members: bool) -> Json:
-    """The guild with all that is in it. Without the members intent only the bot itself comes."""
+    """Return the whole guild. Without the members intent the bot is its only member."""
     places = [c for c in world.channels.values() if c.guild_id == item.id]
     people = [m for m in item.members.values() if all_members or m.user.id == world.bot.id]
     seen = [c for c in places if world.permissions_of(world.bot.id, c)]

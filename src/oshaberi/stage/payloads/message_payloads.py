@@ -1,4 +1,4 @@
-"""A message in JSON: as REST answers it, and as the gateway sends it."""
+"""A message as JSON: as REST returns it, and as the gateway sends it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def message(world: World, item: StageMessage, url: str, *, deep: bool = True) ->
 
 
 def gateway_message(world: World, item: StageMessage, url: str) -> Json:
-    """Return it as in MESSAGE_CREATE: with the guild and the members. `announce` adds the nonce."""
+    """Return a message as in MESSAGE_CREATE: with guild and members. `announce` adds the nonce."""
     fields = message(world, item, url)
     channel = world.channels[item.channel_id]
     guild = world.guild_of(channel)

@@ -1,4 +1,4 @@
-"""The table of what each route takes and answers: read once, looked up by method and path."""
+"""The table of what each route takes and returns: read once, looked up by method and path."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _VARIABLE = re.compile(r"\{[^}]*\}")
 
 
 def route_key(method: str, path: str) -> str:
-    """`POST /channels/{}/messages`: what a variable is called makes no other route."""
+    """Return `POST /channels/{}/messages`, the same key whatever the variables are called."""
     return f"{method.upper()} {_VARIABLE.sub('{}', path)}"
 
 
 @dataclass(frozen=True, slots=True)
 class RouteConstraints:
-    """What one route takes (nodes of the table, or None) and how it answers."""
+    """What one route takes (nodes of the table, or None), and the statuses of its answers."""
 
     statuses: tuple[int, ...]
     path: tuple[Json, ...] = ()
-    """A node for each variable of the path, in their order."""
+    """A node for each variable of the path, in order."""
     query: Json | None = None
     body: Json | None = None
     body_required: bool = False
 
     @property
     def makes_something(self) -> bool:
-        """Whether a success is 201 (Created)."""
+        """Tell whether a success is 201 (Created)."""
         return 201 in self.statuses and 200 not in self.statuses
 
 
@@ -42,10 +42,10 @@ class ConstraintTable:
     shapes: dict[str, Json]
     """Objects by name; a node `{"is": "shape", "name": …}` stands for one."""
     missing: tuple[str, ...]
-    """`METHOD /path` of every route that Discord has and the stage has not."""
+    """`METHOD /path` of every route that Discord has and the stage lacks."""
 
     def missing_route(self, method: str, path: str) -> str | None:
-        """Return the route of Discord that this is, if the stage does not have it."""
+        """Return the route of Discord that a path means, if the stage does not have it."""
         for name, pattern in _missing_patterns():
             if pattern.fullmatch(f"{method} {path}"):
                 return name
@@ -73,7 +73,7 @@ def constraint_table() -> ConstraintTable:
 
 @cache
 def _missing_patterns() -> list[tuple[str, re.Pattern[str]]]:
-    """Fixed words before variables, so that a path finds the route that it means."""
+    """Return patterns, fixed words before variables, so that a path finds the right route."""
     names = sorted(constraint_table().missing, key=lambda name: name.count("{"))
     return [
         (name, re.compile("[^/]+".join(map(re.escape, _VARIABLE.split(name))))) for name in names

@@ -1,8 +1,8 @@
 """Compares a value with a node of the constraint table; each difference is a form error.
 
-The codes and messages are those that Discord answers with (50035). A general JSON Schema validator
-finds the same differences, but neither says them in Discord's words nor knows its tolerance (an id
-may be a number, a set of permissions a text), so both would have to be written around it.
+The codes and messages are Discord's (50035). A general JSON Schema validator would find the same
+differences, but does not know Discord's messages or what it tolerates (an id may be a number, a set
+of permissions a text), so both would have to be written around it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FieldPath = tuple[str | int, ...]
 PERMISSIONS = frozenset({"allow", "deny", "permissions", "default_member_permissions"})
 """Sets of bits that clients write as texts, as Discord's documentation says."""
 DISCRIMINATORS = ("type", "trigger_type", "entity_type")
-"""The fields whose value says which branch of a union is meant."""
+"""The fields whose value tells which branch of a union is meant."""
 SNOWFLAKE_MOST = 2**64 - 1
 _SNOWFLAKE = re.compile(r"0|[1-9][0-9]*", re.ASCII)
 
@@ -64,7 +64,7 @@ def _string(node: Json, value: Any, path: FieldPath) -> Problems:
 
 
 def _snowflake(value: Any, path: FieldPath) -> Problems:
-    """discord.py sends ids as numbers, and Discord takes them."""
+    """Check an id. discord.py sends ids as numbers, and Discord accepts that."""
     number = value if isinstance(value, int) and not isinstance(value, bool) else None
     if isinstance(value, str) and _SNOWFLAKE.fullmatch(value) and len(value) <= 20:
         number = int(value)
@@ -182,7 +182,7 @@ def _union(node: Json, value: Any, path: FieldPath) -> Problems:
 
 
 def _wrong_type(found: list[FieldProblem]) -> bool:
-    """Whether a branch failed because the value is of another type altogether."""
+    """Tell whether a branch failed because the value has another type altogether."""
     return found[0].code.endswith(("_CONVERT", "_COERCE"))
 
 
@@ -199,7 +199,7 @@ def _object_union(branches: list[Json], value: Json, path: FieldPath) -> Problem
 
 
 def _values(branch: Json, key: str) -> list[object]:
-    """The values of a field, if it must be there and have one of a few."""
+    """Return the allowed values of a field, if it is required and has only a few."""
     values: list[object] = branch["fields"].get(key, {}).get("values", [])
     return values if key in branch.get("required", ()) else []
 
@@ -219,7 +219,7 @@ def _by_value(branches: list[Json], key: str, value: Json, path: FieldPath) -> P
 
 
 def _least(branches: list[Json], value: Any, path: FieldPath) -> Problems:
-    """Return nothing if one branch fits, otherwise the problems of the one that fits best."""
+    """Yield nothing if one branch fits, otherwise the problems of the one that fits best."""
     found = [list(differences(branch, value, path)) for branch in branches]
     if all(found):
         yield from min(found, key=len)

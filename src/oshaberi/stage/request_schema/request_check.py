@@ -1,4 +1,4 @@
-"""Refuses requests that differ from Discord's description: variables of the path, query, body."""
+"""Refuses requests that differ from Discord's description: path variables, query, body."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SWITCH = {"1": True, "true": True, "0": False, "false": False}
 def check_request(
     constraints: RouteConstraints, path: Mapping[str, str], query: Mapping[str, str], body: Any
 ) -> None:
-    """Raises the refusal (50035) with everything that is wrong. No body is an empty one."""
+    """Raise the refusal (50035) with everything that is wrong. A missing body counts as empty."""
     errors = FormErrors()
     for problem in _problems(constraints, path, query, body):
         errors.add(*problem)
@@ -44,7 +44,7 @@ def _query(node: Json, query: Mapping[str, str]) -> Iterator[FieldProblem]:
 
 
 def _read(node: Json, text: str) -> Any:
-    """A query has only texts: what one means depends on what is wanted."""
+    """Parse a text of the query as the type that the route expects."""
     if node["is"] == "boolean":
         return _SWITCH.get(text.lower(), text)
     if node["is"] in ("integer", "number"):

@@ -1,4 +1,4 @@
-"""The formats that texts of a request have: addresses and times."""
+"""The formats of texts in a request: URLs and times."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s<>\"{}|\\^`]+")
 
 
 def is_uri(text: str) -> bool:
-    """An absolute address with something behind its scheme."""
+    """Tell whether a text is an absolute URL with something after its scheme."""
     if not _URI.fullmatch(text):
         return False
     try:
@@ -22,7 +22,7 @@ def is_uri(text: str) -> bool:
 
 
 def is_date_time(text: str) -> bool:
-    """ISO 8601 with a date and a time."""
+    """Tell whether a text is ISO 8601 with a date and a time."""
     if len(text) < len("2015-01-01T00:00") or text[10] not in "Tt ":
         return False
     try:

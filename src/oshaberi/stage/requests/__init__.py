@@ -1,5 +1,5 @@
-"""What the stage knows of the requests to it, without HTTP.
+"""What the stage knows about the requests that it gets, without HTTP.
 
-`request_log` writes them down, `rate_limits` counts them, `injected_faults` says which fail
-(what then happens is in `rest.fault_effects`).
+`request_log` records them, `rate_limits` counts them, `injected_faults` decides which fail
+(`rest.fault_effects` makes them fail).
 """

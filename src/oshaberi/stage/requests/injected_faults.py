@@ -1,7 +1,7 @@
-"""Faults on demand: what one says, and which requests it hits. `rest.fault_effects` applies it.
+"""Faults on demand: what a fault says, and which requests it hits. `rest.fault_effects` applies it.
 
-A fault counts the requests it matches and strikes from the `call`-th on, `times` times. With
-`after` the request takes effect first, and only its answer suffers.
+A fault counts the requests that it matches, and hits them from the `call`-th on, `times` times.
+With `after` the request takes effect first, and only its answer fails.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Fault:
 
     kind: Kind
     route: str = "*"
-    """`METHOD /path`, with `*` for anything; several are parted by `|`."""
+    """`METHOD /path`, with `*` for anything; several are separated by `|`."""
     channel: Key | None = None
     call: int = 1
     times: int | None = 1
@@ -58,7 +58,7 @@ class Fault:
     after: bool = False
     status: int = 500
     body: str = "{}"
-    """What a success says instead, with kind `body`."""
+    """The body of a success, with kind `body`."""
     code: int = 0
     retry_after_s: float = 0.0
     """Used with status 429, or with a code that means 429."""
@@ -115,7 +115,7 @@ _KEYS: dict[str, tuple[str, tuple[type, ...]]] = {
     "delay_s": _SECONDS,
     "permission": _TEXT,
 }
-"""What each may be, when it comes as JSON."""
+"""The types that each field may have when a fault comes as JSON."""
 _RANGES = {
     "chance": (0, 1),
     "status": (200, 599),
@@ -125,7 +125,7 @@ _RANGES = {
 
 
 def _fits(key: str, value: object) -> bool:
-    """Tell whether a value has the right type and range. A boolean is no number here."""
+    """Tell whether a value has the right type and range. A boolean does not count as a number."""
     kinds = _KEYS[key][1]
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         return False

@@ -1,6 +1,6 @@
 """Rate-limit buckets as Discord keeps them, with their headers (facts: Rate limits).
 
-A 429 carries `Via`, or discord.py takes it for a ban. Windows shrink with the time scale.
+A 429 needs the header `Via`, or discord.py takes it for a ban. Windows shrink with the time scale.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REACTION_LIMIT = RateLimit("reaction", 1, 0.25)
 TYPING_LIMIT = RateLimit("typing", 5, 5.0)
 WEBHOOK_LIMIT = RateLimit("webhook", 5, 2.0)
 CHANNEL_WEBHOOKS_LIMIT = RateLimit("channel_webhooks", 30, 60.0)
-"""All webhooks of one channel together. Not in the headers: it hits without a warning."""
+"""A limit for all webhooks of one channel together. No header announces it."""
 GLOBAL_LIMIT = RateLimit("global", 50, 1.0)
 INVALID_MOST, INVALID_PER_S = 10_000, 600.0
 
@@ -65,7 +65,7 @@ class RateLimits:
         return {} if limit is None else self._take(limit, major, scope="user")
 
     def enter_hidden(self, limit: RateLimit, major: str, code: int) -> None:
-        """Count a request for a limit that no header announces."""
+        """Count a request towards a limit that no header announces."""
         if self.on:
             self._take(limit, major, scope="shared", code=code)
 
@@ -103,7 +103,7 @@ class RateLimits:
 def limited(
     retry_after_s: float, scope: str, code: int = 0, headers: dict[str, str] | None = None
 ) -> RefusalError:
-    """Return a 429 that discord.py waits for."""
+    """Return a 429 after which discord.py waits."""
     seconds = round(max(retry_after_s, 0.001), 3)
     extra: dict[str, object] = {"retry_after": seconds, "global": scope == "global"}
     heads = VIA | (headers or {})

@@ -19,12 +19,12 @@ class RequestRecord:
     number: int
     method: str
     path: str
-    """Without `/api/v10`."""
+    """The path without `/api/v10`."""
     body: Json
     at: float
     channel_id: int | None = None
     attempt: int = 1
-    """How often this very request has come: the same nonce, or else the same body."""
+    """How often this same request has come: with the same nonce, or else the same body."""
     status: int | None = None
     ended_at: float | None = None
     code: int = 0
@@ -49,7 +49,7 @@ class RequestLog:
     def open(
         self, method: str, path: str, body: Json, files: str, channel_id: int | None
     ) -> RequestRecord:
-        """Log a request. Files count by name and size, not by content."""
+        """Log a request. Files are noted by name and size, without their content."""
         key = _fingerprint(method, path, body, files)
         self._attempts[key] += 1
         number = len(self.records) + 1

@@ -1,6 +1,8 @@
-"""The REST side. A request passes `request_pipeline`, which reads it (`body_reading`), and ends in
-`routes`, one file per resource. Each has a `route_table`; here they come together. `fault_effects`
-applies the faults that hit a request, `json_answers` is how an answer is written.
+"""The REST API.
+
+A request passes `request_pipeline`, which reads it (`body_reading`), and ends in `routes`, one file
+per resource. Each file has a `route_table`; here they are joined. `fault_effects` applies the
+faults that hit a request, `json_answers` writes an answer.
 """
 
 from __future__ import annotations
@@ -56,4 +58,4 @@ _TABLES = (
 ENDPOINTS: tuple[RouteHandler, ...] = tuple(
     endpoint for table in _TABLES for endpoint in table.endpoints
 )
-"""Order matters: a fixed word in a path stands before the variable that would swallow it."""
+"""Order matters: a fixed word in a path comes before a variable that would match it too."""

@@ -15,7 +15,7 @@ from oshaberi.stage.rules.message_rules import REQUEST_MOST, Upload
 
 _FILE = re.compile(r"files\[(\d{1,3})\]")
 _SLACK = 1024 * 1024
-"""What a form may hold besides its files."""
+"""How many bytes a form may have besides its files."""
 
 
 async def read_body(request: web.Request) -> tuple[Any, list[Upload]]:
@@ -33,7 +33,7 @@ async def read_body(request: web.Request) -> tuple[Any, list[Upload]]:
 
 
 def _parse_fields(content: bytes) -> Any:
-    """A form without files, as py-cord sends it: `payload_json=…`."""
+    """Parse a form without files, as py-cord sends it: `payload_json=…`."""
     try:
         fields = dict(parse_qsl(content.decode(), strict_parsing=True))
     except ValueError:
@@ -66,7 +66,7 @@ async def _read_form(request: web.Request) -> tuple[Any, list[Upload]]:
 
 
 async def _parts(request: web.Request) -> list[tuple[str, str, bytes]]:
-    """Return name, file name and content of each part. Surplus content is read and dropped."""
+    """Return name, file name and content of each part. Content beyond the limit is dropped."""
     found: list[tuple[str, str, bytes]] = []
     left = REQUEST_MOST + _SLACK
     async for part in await request.multipart():

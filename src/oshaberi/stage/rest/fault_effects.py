@@ -1,6 +1,6 @@
-"""What a fault does: it changes the world, replaces an answer, drops a connection, bends events.
+"""Applies faults: changes the world, replaces an answer, drops a connection, changes events.
 
-`stage.requests.injected_faults` says which requests a fault hits.
+`stage.requests.injected_faults` decides which requests a fault hits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BENDS_EVENTS: frozenset[Kind] = frozenset(
 )
 HTML = "<html><head><title>502 Bad Gateway</title></head><body>cloudflare</body></html>"
 LATE_S = 0.05
-"""How long a late event is held after the answer, unless the fault says."""
+"""How long after the answer a late event is sent, unless the fault says something else."""
 
 Answer = Callable[[], Awaitable[web.StreamResponse]]
 
@@ -48,7 +48,7 @@ class FaultEffects:
     def change_world(
         self, faults: Sequence[Fault], record: RequestRecord, path: Mapping[str, str]
     ) -> None:
-        """Change the place of a request, just before it arrives."""
+        """Change the channel or webhook of a request, just before the request takes effect."""
         for fault in faults:
             if fault.kind in CHANGES_WORLD:
                 self._change_place(fault, record, path)
@@ -70,7 +70,7 @@ class FaultEffects:
     async def strike(
         self, faults: Sequence[Fault], request: web.Request, *, after: bool
     ) -> web.StreamResponse | None:
-        """Apply the faults. Return the answer they give instead, or None.
+        """Apply the faults. Return the answer that replaces the real one, or None.
 
         Raises ConnectionDroppedError.
         """
@@ -97,7 +97,7 @@ class FaultEffects:
         return None
 
     async def with_bent_events(self, faults: Sequence[Fault], answer: Answer) -> web.StreamResponse:
-        """Answer, and send the events of it late, twice, before the answer or never."""
+        """Answer, and send its events late, twice, before the answer or never."""
         kinds = {fault.kind for fault in faults}
         if not kinds & BENDS_EVENTS:
             return await answer()
@@ -121,7 +121,7 @@ class FaultEffects:
             self._state.bus.release(event)
 
     async def _hang(self) -> None:
-        """Hang until the stage closes. Meanwhile the request does not count as running."""
+        """Wait until the stage closes. Meanwhile the request does not count as running."""
         self._state.journal.running -= 1
         try:
             await self._state.closing.wait()
@@ -149,7 +149,7 @@ def _fault_answer(fault: Fault) -> web.Response:
 
 
 def _reset(request: web.Request) -> None:
-    """Close with RST instead of FIN: data that was written may be lost."""
+    """Close with RST instead of FIN: data that was already written may be lost."""
     transport = request.transport
     if transport is not None:
         raw = transport.get_extra_info("socket")

@@ -1,7 +1,8 @@
 """Runs every request through its steps: read, log, faults, access, answer.
 
-A handler returns what becomes JSON, or None for 204; a RefusalError is an answer too. Anything
-else that is raised is a defect of the stage: it answers 500 and is kept as a problem.
+A handler returns what becomes JSON, or None for 204; a RefusalError is an answer too. A route that
+the stage does not have answers 501, or 404 if Discord does not have it either. Any other exception
+is a defect of the stage and answers 500. All of these are noted as problems, which fail a test.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ class RequestPipeline:
         self._effects = FaultEffects(state, hub)
 
     async def unknown(self, request: web.Request) -> web.StreamResponse:
-        """A test that gets here used something the stage does not have: it fails at its end.
+        """Answer a request for a route that the stage does not have. The test fails at its end.
 
-        501 is what Discord has and the stage has not, 404 is what nobody has.
+        501 means that Discord has the route, 404 that Discord does not have it either.
         """
         path = request.path.removeprefix(PREFIX)
         route = constraint_table().missing_route(request.method, path)
@@ -89,7 +90,7 @@ class RequestPipeline:
         return call
 
     def _channel_id(self, request: web.Request) -> int | None:
-        """Return the request's channel: of the path, a webhook, or a named thread."""
+        """Return the request's channel: from the path, its webhook, or the thread that it names."""
         path = request.match_info
         named = number_in(path.get("channel_id", ""))
         if named is None:

@@ -26,24 +26,24 @@ class RouteCall:
     query: Mapping[str, str]
     body: Json
     value: object
-    """The body as it came, for the routes that take a list."""
+    """The body as it arrived, for routes that take a list."""
     uploads: list[Upload]
     record: RequestRecord
     headers: dict[str, str] = field(default_factory=dict)
     code: int = 0
     """Discord's code of the refusal, if the request was refused."""
     refused: RefusalError | None = None
-    """Its body could not be read; said only to those who are let in."""
+    """The refusal of an unreadable body; it is sent only after the access check."""
     reason: str | None = None
-    """For the audit log."""
+    """The reason for the audit log."""
     created: bool = False
-    """Whether something new was made: routes answer 201 then, and 200 otherwise."""
+    """Whether something new was created: then the answer is 201, otherwise 200."""
 
     def id(self, name: str) -> int:
         return snowflake(self.path[name], name)
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
-        """Return a number of the query."""
+        """Return a number from the query."""
         number = number_in(self.query.get(name, str(default)))
         if number is None or not least <= number <= most:
             message = f"int value should be between {least} and {most}."
@@ -57,7 +57,7 @@ class RouteCall:
         return self.query.get(name, "").lower() in ("1", "true")
 
     def channel(self, *needed: Permission) -> Channel:
-        """Return the path's channel, if the bot can see it and has these permissions."""
+        """Return the channel in the path, if the bot can see it and has these permissions."""
         channel = self.state.world.find_channel(self.id("channel_id"))
         require(self.state, channel, *needed)
         return channel
@@ -91,7 +91,7 @@ class RouteHandler:
     handler: Handler
     limit: RateLimit | None
     for_bot: bool
-    """Needs the bot's token, and counts to its global limit."""
+    """The route needs the bot's token, and counts towards its global limit."""
 
 
 class RouteTable:

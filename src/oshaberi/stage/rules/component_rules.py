@@ -44,7 +44,7 @@ def check_components(body: Json, errors: FormErrors, *, v2: bool = False) -> lis
 
 
 def _check_legacy(rows: Sequence[Json], errors: FormErrors) -> None:
-    """[C] Without the flag a message has at most five rows, and nothing but rows."""
+    """[C] Without the flag a message has at most five rows, and only rows."""
     if len(rows) > ROWS_MOST:
         message = f"Must be between 1 and {ROWS_MOST} in length."
         errors.add(("components",), "BASE_TYPE_BAD_LENGTH", message)
@@ -117,13 +117,13 @@ def _check_button(item: Json, place: ComponentPath, errors: FormErrors) -> None:
 
 
 def _add_exclusive(place: ComponentPath, errors: FormErrors) -> None:
-    """[O]"""
+    """[O] A button has a custom id or a URL, not both."""
     message = "A custom id and url cannot both be specified"
     errors.add((*place, "custom_id"), "BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE", message)
 
 
 def _check_select(item: Json, place: ComponentPath, errors: FormErrors) -> None:
-    """[C] Fewer at least than at most, no more than there are, and [O] no value twice."""
+    """Check a select: [C] minimum ≤ maximum ≤ number of options, [O] no value twice."""
     least, most = item.get("min_values"), item.get("max_values")
     least, most = 1 if least is None else least, 1 if most is None else most
     if least > most:
@@ -152,7 +152,7 @@ def _check_values(options: Sequence[Json], place: ComponentPath, errors: FormErr
 
 
 def check_modal(data: Json) -> None:
-    """A form that opens: every field can be named, and its selects make sense [C]."""
+    """Check a modal: [C] every field has a unique custom id, and its selects are valid."""
     errors = FormErrors()
     if not str(data.get("title") or "").strip():
         errors.required(("data", "title"))
@@ -169,7 +169,7 @@ def check_modal(data: Json) -> None:
 
 
 def _placed(items: Sequence[Json], place: ComponentPath) -> Iterator[tuple[Json, ComponentPath]]:
-    """Every component with its place, however deep."""
+    """Yield every component with its path, at any depth."""
     for number, item in enumerate(items):
         yield from _one_placed(item, (*place, number))
 

@@ -8,7 +8,7 @@ from oshaberi.stage.world.snowflakes import number_in
 
 
 def objects(body: Json, key: str) -> list[Json]:
-    """Return a list of objects. Absent and null are empty."""
+    """Return a list of objects. An absent or null field is empty."""
     value = body.get(key)
     if value is None:
         return []
@@ -32,7 +32,7 @@ def mapping(body: Json, key: str) -> Json:
 
 
 def whole(body: Json, key: str, default: int = 0) -> int:
-    """Return a number, also if it is written as text."""
+    """Return a number, even if it is written as text."""
     value = body.get(key)
     if value is None:
         return default

@@ -1,4 +1,4 @@
-"""Which schemes an address may have. The API description only says that it is an address.
+"""Which schemes a URL may have. The API description only says that it is a URL.
 
 Source: Discord's answers (`URL_TYPE_INVALID_SCHEME`) name the schemes that a field takes.
 """

@@ -21,7 +21,7 @@ IDS_MOST = 100
 
 @dataclass(frozen=True, slots=True)
 class AllowedMentions:
-    """The allowed mentions. Without any, all are allowed, also the replied-to user."""
+    """The allowed mentions. Without them all are allowed, the replied-to user included."""
 
     parse: frozenset[str] = frozenset(_KINDS)
     users: frozenset[int] = field(default=frozenset())

@@ -20,7 +20,7 @@ ATTACHMENT_MOST = 10 * 1024 * 1024
 REQUEST_MOST = 25 * 1024 * 1024
 ALT_MOST = 1024
 FORWARD = 1
-"""The type of a reference that forwards; 0 replies."""
+"""The type of a reference that forwards a message; 0 replies to one."""
 SETTABLE = (
     MessageFlag.SUPPRESS_EMBEDS | MessageFlag.SUPPRESS_NOTIFICATIONS | MessageFlag.COMPONENTS_V2
 )
@@ -37,7 +37,7 @@ class Upload:
 
 @dataclass(slots=True)
 class MessageDraft:
-    """A valid form. None means that the field was absent (an edit leaves it as it is)."""
+    """A valid form. None means that the field was absent (an edit then leaves it unchanged)."""
 
     content: str | None = None
     embeds: list[Json] | None = None
@@ -45,7 +45,7 @@ class MessageDraft:
     kept: list[int] | None = None
     """Ids of attachments that an edit keeps; None keeps all."""
     uploads: list[tuple[Upload, str | None]] = field(default_factory=list)
-    """Each with its alt text."""
+    """The uploaded files, each with its alt text."""
     flags: int = 0
     tts: bool = False
     nonce: str | None = None
@@ -72,9 +72,9 @@ def read_draft(
     edited: StageMessage | None = None,
     place: tuple[str, ...] = (),
 ) -> MessageDraft:
-    """Raises the refusal that Discord would answer. Emptiness is judged later: edits may be.
+    """Read a form, or raise the refusal of Discord. An empty message is refused later, if at all.
 
-    `place` is where the message stands in the request's body.
+    `place` is the position of the message in the request's body.
     """
     existing = [] if edited is None else edited.attachments
     existing_v2 = edited is not None and bool(edited.flags & MessageFlag.COMPONENTS_V2)
@@ -139,7 +139,7 @@ def _attach(
     existing: Sequence[Attachment],
     errors: FormErrors,
 ) -> None:
-    """Read `attachments`: uploads by index and, in an edit, the files that stay by id."""
+    """Read `attachments`: uploads by index and, in an edit, the files to keep by id."""
     if any(len(upload.content) > ATTACHMENT_MOST for upload in uploads):
         raise refusal(40005)
     if sum(len(upload.content) for upload in uploads) > REQUEST_MOST:

@@ -153,7 +153,7 @@ class Channel:
     last_message_id: int | None = None
     thread: ThreadState | None = None
     details: Json = field(default_factory=dict)
-    """What only some types have, as a PATCH set it: bitrate, nsfw, forum layout."""
+    """Fields that only some types have, as a PATCH set them: bitrate, nsfw, forum layout."""
 
 
 @dataclass(slots=True)
@@ -167,7 +167,7 @@ class Guild:
     automod_words: list[str] = field(default_factory=list)
     harmful_links: list[str] = field(default_factory=list)
     changed: Json = field(default_factory=dict)
-    """What a PATCH of the guild has set."""
+    """The fields that a PATCH of the guild has set."""
     bans: dict[int, str | None] = field(default_factory=dict)
     """User id → the reason."""
     invites: dict[str, Json] = field(default_factory=dict)
@@ -202,17 +202,17 @@ class Reaction:
 class Poll:
     question: Json
     answers: list[Json]
-    """Their texts and emoji; they are numbered from 1."""
+    """The texts and emoji of the answers, which are numbered from 1."""
     expires_at: str
     multiple: bool = False
     ended: bool = False
     votes: dict[int, list[int]] = field(default_factory=dict)
-    """Number of an answer → who chose it."""
+    """Number of an answer → users who chose it."""
 
 
 @dataclass(slots=True)
 class StageMessage:
-    """A message as the server stores it. The JSON for readers is made from it."""
+    """A message as the server stores it. The JSON that clients get is made from it."""
 
     id: int
     channel_id: int
@@ -230,14 +230,14 @@ class StageMessage:
     mention_roles: list[int] = field(default_factory=list)
     mention_everyone: bool = False
     notified: list[int] = field(default_factory=list)
-    """Who was notified: decided when it was created, never by an edit."""
+    """The users who were notified. Decided when the message was created, never by an edit."""
     reactions: list[Reaction] = field(default_factory=list)
     reference: Json | None = None
     edited_at: str | None = None
     pinned: bool = False
     webhook_id: int | None = None
     username: str = ""
-    """The name a webhook message carries; empty for everybody else."""
+    """The name of a webhook message; empty for all others."""
     avatar: str | None = None
     application_id: int | None = None
     interaction_id: int | None = None
@@ -245,7 +245,7 @@ class StageMessage:
     nonce: str | None = None
     poll: Poll | None = None
     snapshot: Json | None = None
-    """What a forwarded message was like when it was forwarded."""
+    """The forwarded message as it was when it was forwarded."""
 
 
 @dataclass(slots=True)

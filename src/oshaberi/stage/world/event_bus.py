@@ -1,4 +1,4 @@
-"""Passes events to listeners. A request's events can be held back until its answer."""
+"""Passes events to listeners. The events of a request can be held back until its answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class GatewayEvent:
     guild_id: int | None = None
     channel_id: int | None = None
     only_for: int | None = None
-    """The one person who sees it on the page; no bot is told."""
+    """The only person who sees the event on the page; the bot does not get it."""
 
 
 Listener = Callable[[GatewayEvent], None]

@@ -1,7 +1,7 @@
-"""How long the names of what is in the world may be, in characters."""
+"""How long the names of users, guilds, channels and the like may be, in characters."""
 
 from __future__ import annotations
 
 NAME_MOST = 100
-"""Of a server, a role, a channel or a thread."""
+"""The longest name of a server, a role, a channel or a thread."""
 USERNAME_MOST = 32

@@ -1,4 +1,4 @@
-"""Remembers which message a nonce created: the same author and nonce give it again for minutes."""
+"""Remembers which message a nonce created. A repeated nonce of an author returns that message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class NonceMemory:
         self._made: OrderedDict[tuple[int, str], tuple[float, int, int]] = OrderedDict()
 
     def find(self, author_id: int, nonce: str) -> tuple[int, int] | None:
-        """Return the (channel, message) it created, even if that was deleted."""
+        """Return the (channel, message) that a nonce created, even if it was deleted."""
         self._forget()
         entry = self._made.get((author_id, nonce))
         return None if entry is None else entry[1:]

@@ -1,4 +1,4 @@
-"""Discord's ids: 42 bits of milliseconds since 2015, then a counter. Always growing."""
+"""Discord's ids: 42 bits of milliseconds since 2015, then a counter. Each id is larger."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ DIGITS_MOST = 20
 
 
 class Snowflakes:
-    """Creates ids. A later id is a larger one, also within one millisecond.
+    """Creates ids. A later id is always larger, even within one millisecond.
 
-    With a date of `foundation` they have that date, until the first event.
+    With a `foundation` date the ids have that date until the first event.
     """
 
     def __init__(self, foundation: datetime | None = None) -> None:

@@ -1,7 +1,7 @@
 """A whole Discord in memory: one bot, its guilds, channels, people and everything they wrote.
 
-`find_*` answers a request and refuses with Discord's code; `user`, `channel` and `guild` answer a
-test and take a name or an id.
+`find_*` methods are for requests and refuse with Discord's code; `user`, `channel` and `guild` are
+for tests and take a name or an id.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from oshaberi.stage.world.interaction_record import Interaction
 from oshaberi.stage.world.snowflakes import Snowflakes
 
 Key = int | str
-"""A test's way to say who or where: a name or an id."""
+"""A name or an id, by which tests name users, channels and so on."""
 
 
 class NamedRecord(Protocol):
@@ -45,7 +45,7 @@ N = TypeVar("N", bound=NamedRecord)
 
 
 class World:
-    """A world, made by `World.described(...)`. It may outlive its stage, for inspection."""
+    """A world, made by `World.described(...)`. You can inspect it after its stage has closed."""
 
     def __init__(self, application: Application, snowflakes: Snowflakes) -> None:
         self.application = application
@@ -66,7 +66,7 @@ class World:
     ) -> World:
         """Build a world from its description, or a small one. Raises WorldError.
 
-        With a date of foundation the same description always gets the same ids.
+        With a date in `founded` the same description always gets the same ids.
         """
         found = read_description(description, founded)
         world = cls(found.application, found.snowflakes)
@@ -77,7 +77,7 @@ class World:
 
     @staticmethod
     def default_description() -> Mapping[str, object]:
-        """Return the description of the small world, as a start for one's own."""
+        """Return the description of the small world, to start your own from."""
         return DEFAULT
 
     @property
@@ -102,7 +102,7 @@ class World:
         return [message for message in messages.values() if message.ephemeral_to is None]
 
     def contents(self, channel: Key) -> list[str]:
-        """Return the texts that were written there. Discord's own line about a join has none."""
+        """Return the texts that were written there, without Discord's own lines about joins."""
         written = [m for m in self.history(channel) if m.type != MessageType.MEMBER_JOINED]
         return [message.content for message in written]
 

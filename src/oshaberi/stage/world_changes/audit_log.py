@@ -45,7 +45,7 @@ def note(
     reason: str | None = None,
     changes: list[Json] | None = None,
 ) -> None:
-    """The bot did this. Newest last; only so many are kept."""
+    """Add an action of the bot to the guild's audit log. Only the newest entries are kept."""
     entry: Json = {
         "id": str(state.world.snowflakes.new()),
         "action_type": int(action),

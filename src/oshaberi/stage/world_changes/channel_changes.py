@@ -1,4 +1,4 @@
-"""Changes of a channel: deleted, changed, a webhook revoked, a permission denied, typing."""
+"""Changes of a channel: delete, change, revoke a webhook, deny a permission, typing."""
 
 from __future__ import annotations
 

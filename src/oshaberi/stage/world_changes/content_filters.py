@@ -1,4 +1,4 @@
-"""What keeps a message out: slow mode, blocked words and links, automatic moderation."""
+"""Refuses messages: slow mode, blocked words and links, automatic moderation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_filters(guild: Guild | None, text: str) -> None:
 
 
 def check_automod(guild: Guild | None, channel: Channel, user_id: int, text: str) -> None:
-    """The keyword rules that a bot has made. Whoever manages the guild is free of them."""
+    """Apply the keyword rules that a bot has made. They do not apply to managers of the guild."""
     if guild is None or in_guild(guild, user_id) & Permission.MANAGE_GUILD:
         return
     words = text.lower()

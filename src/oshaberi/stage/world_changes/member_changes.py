@@ -1,4 +1,4 @@
-"""People join a guild, leave it, and change in it. Every change is announced."""
+"""Lets people join a guild, leave it, and change in it. Every change sends an event."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oshaberi.stage.world.snowflakes import now_iso
 
 
 def new_user(state: StageState, name: str, *, bot: bool = False) -> User:
-    """Somebody of that name; who is there already is the same person."""
+    """Return the user of that name; create one if there is none."""
     for user in state.world.users.values():
         if user.name == name:
             return user
@@ -47,7 +47,7 @@ def leave(state: StageState, guild: Guild, user_id: int) -> None:
 
 
 def changed(state: StageState, guild: Guild, member: Member) -> Json:
-    """Tell of it. Returns the member as answered."""
+    """Send the event of a changed member. Return the member as REST returns it."""
     data = record_payloads.member(member)
     state.emit("GUILD_MEMBER_UPDATE", data | {"guild_id": str(guild.id)}, guild_id=guild.id)
     return data

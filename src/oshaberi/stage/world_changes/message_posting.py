@@ -96,7 +96,7 @@ def _check_reference(
 
 
 def _check_forward(state: StageState, found: StageMessage | None, draft: MessageDraft) -> None:
-    """Check a forwarded message: from a channel that the bot sees, without text of its own."""
+    """Check a forwarded message: from a channel that the bot can see, without its own text."""
     if draft.content or draft.embeds or draft.components or draft.uploads:
         raise refusal(160011)
     if found is None or found.ephemeral_to is not None:
@@ -113,7 +113,7 @@ def _reference(channel: Channel, message_id: int) -> Json:
 
 
 def _check_thread(channel: Channel, moderates: bool) -> None:
-    """Check a thread: writing unarchives it, unless it is locked."""
+    """Check a thread. Writing unarchives it, unless it is locked."""
     thread_state = channel.thread
     if thread_state is not None and thread_state.locked and thread_state.archived and not moderates:
         raise refusal(50083)
@@ -140,7 +140,7 @@ def post(
     loading: bool = False,
     message_id: int | None = None,
 ) -> StageMessage:
-    """Put a message into a channel and announce it. Permissions were checked before."""
+    """Put a message into a channel and send its event. Permissions were checked before."""
     check_filters(state.world.guild_of(channel), draft.content or "")
     number = message_id or state.world.snowflakes.new()
     item = StageMessage(
@@ -250,7 +250,7 @@ def remove(state: StageState, item: StageMessage) -> None:
 
 
 def shown(state: StageState, item: StageMessage) -> Json:
-    """Return the message as REST answers it."""
+    """Return the message as REST returns it."""
     return message(state.world, item, state.url)
 
 

@@ -1,4 +1,4 @@
-"""Polls: made from a form, voted in by people, ended by their author."""
+"""Polls: created from a form, voted in by people, ended by their author."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oshaberi.stage.world.discord_records import Json, Poll, StageMessage
 from oshaberi.stage.world.snowflakes import iso
 
 HOURS = 24
-"""How many hours a poll runs if it does not say."""
+"""How many hours a poll runs if its form does not say."""
 
 
 def new_poll(form: Json) -> Poll:
@@ -39,7 +39,7 @@ def poll_of(message: StageMessage) -> Poll:
 
 
 def vote(state: StageState, message: StageMessage, user_id: int, answer: str) -> None:
-    """`answer` is its text, or its number. With a poll for one answer the vote moves."""
+    """Vote. `answer` is its text or number. If a poll allows one answer, the vote moves."""
     poll = poll_of(message)
     number = _number(poll, answer)
     if poll.ended:

@@ -13,7 +13,7 @@ REACTIONS_MOST = 20
 
 
 def parse(text: str) -> tuple[str, int | None]:
-    """Parse `name:id` for a custom emoji, else the character itself."""
+    """Parse `name:id` for a custom emoji; any other text is the character itself."""
     name, colon, digits = text.rpartition(":")
     number = number_in(digits) if colon else None
     return (text, None) if number is None else (name.removeprefix("a:"), number)

@@ -1,5 +1,5 @@
-"""Who has cached something that is stored hears when it is changed.
+"""Tells caches when something in the database was changed.
 
-- `change_feed`: the changes of this process, and what it hears of others.
+- `change_feed`: the changes of this process, and those that other processes report.
 - `postgres_changes`: LISTEN and NOTIFY, where there is no Redis.
 """

@@ -1,7 +1,7 @@
 """The feed of changes in the database. Caches ask it whether their values are still current.
 
-Changes of this process count at once. Those of others arrive through Redis or PostgreSQL; while
-that connection is down, cached values are valid for FRESH_SECONDS only.
+Changes of this process take effect at once. Those of other processes arrive through Redis or
+PostgreSQL; while that connection is down, cached values are valid for FRESH_SECONDS only.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class StoredChange:
 class ChangeFeed:
     """Counts changes by kind and owner.
 
-    `alone_s`: how many seconds a cached value is valid while changes of other processes are not
-    received; None for ever.
+    `alone_s`: for how many seconds a cached value is valid while this process does not receive the
+    changes of others; None means for ever.
     """
 
     def __init__(self, alone_s: float | None) -> None:
@@ -41,18 +41,18 @@ class ChangeFeed:
         self._connections = 0
         self._era = 0
         self.news = 0
-        """How often it heard of a change, or may have missed one."""
+        """Counts the changes that were noted, or that may have been missed."""
         self._numbers: dict[StoredChange, int] = {}
         self.on_change: Callable[[StoredChange], None] = lambda _change: None
-        """Told of the changes of this process."""
+        """Called with each change that this process makes."""
 
     @property
     def fresh_s(self) -> float | None:
-        """Return how long a value read now is valid without a change; None for ever."""
+        """Return for how many seconds a value read now is valid without a change; None for ever."""
         return None if self._connections else self._alone_s
 
     def stamp(self, kind: ChangeKind, owner: int | str) -> Stamp:
-        """Return a value that is the same until a change. Take it before reading the data."""
+        """Return a value that stays the same until a change. Take it before you read the data."""
         return self._era, self._numbers.get(StoredChange(kind, owner), 0)
 
     def note(self, change: StoredChange) -> None:
@@ -72,7 +72,7 @@ class ChangeFeed:
         return json.dumps([change.kind, change.owner, self._name])
 
     def hear_told(self, said: str | bytes) -> None:
-        """Note a text of `told` from another process. Own and invalid ones are ignored."""
+        """Note a text that `told` made in another process. Ignores invalid ones and our own."""
         try:
             kind, owner, name = json.loads(said)
         except (ValueError, TypeError, RecursionError):
@@ -87,7 +87,7 @@ class ChangeFeed:
         self.news += 1
 
     def connected(self) -> None:
-        """Note that changes of others arrive from now on. Earlier ones may be missed."""
+        """Note that the changes of others arrive from now on. Earlier ones may have been missed."""
         self._connections += 1
         self.forget_all()
 

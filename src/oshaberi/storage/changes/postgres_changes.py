@@ -25,9 +25,9 @@ RETRY_SECONDS = 1.0
 
 @asynccontextmanager
 async def listening(engine: AsyncEngine, feed: ChangeFeed) -> AsyncIterator[None]:
-    """Receive changes until the end of the block. A lost connection is made again.
+    """Receive changes until the end of the block. Reconnects if the connection is lost.
 
-    It needs a connection of its own: PgBouncer in transaction mode cannot carry it.
+    It uses a connection of its own: PgBouncer in transaction mode cannot carry LISTEN.
     """
     task = asyncio.create_task(_listen(engine, feed), name="stored changes")
     try:
@@ -70,7 +70,7 @@ async def _attend(engine: AsyncEngine, feed: ChangeFeed) -> None:
 
 
 async def _still_there(driver: Any, gone: asyncio.Event) -> None:
-    """Check the connection from time to time, since it can be lost silently."""
+    """Check the connection from time to time, since it can be lost without a sign."""
     with suppress(TimeoutError):
         async with asyncio.timeout(CHECK_SECONDS):
             await gone.wait()

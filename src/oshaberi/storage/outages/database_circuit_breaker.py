@@ -1,9 +1,9 @@
-"""A circuit breaker for a database: one that does not answer is treated as missing.
+"""A circuit breaker for a database: while the database does not answer, calls fail at once.
 
 If a caller waits and the database does nothing for ANSWER_SECONDS, it counts as down. From then on
-every call fails at once. Meanwhile it is probed, and used again as soon as it answers. A delay
-because the process itself is busy is no outage: silence counts only if the loop had time to receive
-something.
+every call fails at once. The breaker probes the database, and lets calls through again as soon as
+it answers. If the process itself is busy, that is no outage: silence counts only if the event loop
+had time to receive something.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ log = logging.getLogger(__name__)
 ANSWER_SECONDS = 1.5
 """A database that takes longer to answer counts as away."""
 LOOKS = 8
-"""How often the loop must have run within that time: a busy loop is no silent database."""
+"""How often the loop must have run within that time: if the loop is busy, the database is not
+silent."""
 RETRY_SECONDS = 1.0
 LEFT_SECONDS = 3.0
-"""How long to wait for the end of calls that were given up."""
+"""How long to wait for the end of abandoned calls."""
 LOG_SECONDS = 60.0
 
 T = TypeVar("T")
@@ -33,8 +34,11 @@ Probe = Callable[[], Awaitable[object]]
 
 
 class DatabaseMeter:
-    """Hears what the database does: `call` is a call of a repository, `commit` a transaction of
-    many writes. A fault is `silent` (no answer in time), `away` or `error` (one was refused)."""
+    """Is told what the database does: `call` is a repository call, `commit` a transaction of
+    writes.
+
+    A fault is `silent` (no answer in time), `away`, or `error` (the database refused something).
+    """
 
     def __init__(self) -> None:
         self.on_call: Callable[[Literal["call", "commit"], float], None] = lambda _kind, _s: None
@@ -42,7 +46,7 @@ class DatabaseMeter:
 
 
 class DatabaseCircuitBreaker:
-    """The breaker. `probe` raises, or takes long, while the database is down."""
+    """The circuit breaker. `probe` raises, or takes long, while the database is down."""
 
     def __init__(self, name: str, probe: Probe) -> None:
         self._name = name
@@ -63,7 +67,7 @@ class DatabaseCircuitBreaker:
         return self._reason is not None
 
     def heard(self) -> None:
-        """Note that the database did something, so it is up."""
+        """Note that the database did something, which shows that it is up."""
         self._heard += 1
 
     def error(self) -> StorageAwayError:
@@ -92,9 +96,9 @@ class DatabaseCircuitBreaker:
             raise
 
     async def watch(self, task: asyncio.Task[Any]) -> bool:
-        """Wait until the task is done: True. False if the database was silent too long.
+        """Wait until the task is done and return True; False if the database was silent too long.
 
-        Then it counts as down.
+        In that case the database counts as down.
         """
         silent, heard, since_s = 0, self._heard, time.monotonic()
         # A loop whose clock runs faster does not make the database faster: real time counts.
@@ -110,7 +114,7 @@ class DatabaseCircuitBreaker:
         return False
 
     def failed(self, error: StorageError) -> None:
-        """Count a failed call or transaction, and mark the database as down if it is away."""
+        """Count a failed call or transaction. A StorageAwayError marks the database as down."""
         is_away = isinstance(error, StorageAwayError)
         self.meter.on_fault("away" if is_away else "error")
         if is_away:
@@ -155,7 +159,7 @@ class DatabaseCircuitBreaker:
         self._is_back.set()
 
     def _tell(self, reason: str) -> None:
-        """Log the outage, but not every second if it comes and goes."""
+        """Log the outage, but not every second if the database keeps going down and up."""
         now_s = asyncio.get_running_loop().time()
         if self._told_s is None or now_s - self._told_s > LOG_SECONDS:
             self._told_s = now_s

@@ -1,4 +1,4 @@
-"""Turns driver errors into one line of ours, and tells whether the database is down."""
+"""Turns driver errors into StorageError with one line, and tells whether the database is down."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ another process that takes long, shutdown."""
 
 @contextmanager
 def told(address: DatabaseAddress) -> Iterator[None]:
-    """Raise driver errors as StorageError, or as StorageAwayError if it is an outage."""
+    """Raise driver errors as StorageError, or as StorageAwayError in an outage."""
     try:
         yield
     except (SQLAlchemyError, OverflowError) as error:

@@ -1,6 +1,6 @@
-"""Keeps what is to be written while the database is away: in order, and nobody waits for it.
+"""Keeps writes in order while the database is away. No caller waits for them.
 
-If that becomes too much, the oldest is forgotten, and the log says so once for each outage.
+If there are too many, the oldest are dropped, and the log says so once for each outage.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ class KeptWrites:
         self._dropped = 0
 
     def begin_outage(self, running: Sequence[WriteEntry]) -> None:
-        """Release everybody who waits: for the queue, or for a transaction that is running."""
+        """Release all callers that wait for the queue, or for a running transaction."""
         self._dropped = 0
         self._let_go(running)
         self.keep_all()
 
     def keep_all(self) -> None:
-        """Keep the whole queue, to whose front a failed transaction came back."""
+        """Keep the whole queue. The entries of a failed transaction are back at its front."""
         self._let_go(self._waiting)
         self._characters = sum(entry.size for entry in self._waiting)
         self._drop_oldest()
 
     def keep(self, newest: Sequence[WriteEntry]) -> None:
-        """Keep entries that were put at the end of the queue."""
+        """Keep entries that were added to the end of the queue."""
         self._let_go(newest)
         self._characters += sum(entry.size for entry in newest)
         self._drop_oldest()

@@ -1,4 +1,4 @@
-"""Decorators for repositories: methods wait no longer than the circuit breaker allows."""
+"""Decorators for repositories: a method waits no longer than the circuit breaker allows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def reads(method: Method[R, P, T]) -> Method[R, P, T]:
 def writes(method: Method[R, P, T]) -> Method[R, P, T]:
     """Make a method raise StorageAwayError if the database cannot be written now.
 
-    The data is not kept then.
+    In that case the data is not kept.
     """
 
     @wraps(method)

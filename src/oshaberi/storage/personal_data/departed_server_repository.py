@@ -1,4 +1,4 @@
-"""Servers that the bot has left: since when, and which channels were theirs."""
+"""Servers that the bot has left: since when, and which channels they had."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DepartedServerRepository:
         self._store = store
 
     async def note(self, server_id: int, channel_ids: Collection[int] = ()) -> None:
-        """Note that the bot left a server. The first note's time counts."""
+        """Note that the bot left a server. If it is noted already, the first time counts."""
         row = self._store.insert(DepartedServerRow).values(
             server_id=server_id, left_at=self._store.now()
         )
@@ -42,13 +42,13 @@ class DepartedServerRepository:
                 await session.execute(noted, places)
 
     async def returned_to(self, server_ids: Collection[int]) -> None:
-        """Note that the bot is in these servers: their data stays."""
+        """Note that the bot is in these servers, so that their data stays."""
         here = DepartedServerRow.server_id.in_(server_ids)
         async with self._store.write() as session:
             await session.execute(delete(DepartedServerRow).where(here))
 
     async def departed(self, before: datetime | None = None) -> tuple[int, ...]:
-        """Return the servers that were left; with `before`, left by then."""
+        """Return the servers that the bot has left; with `before`, those that it left by then."""
         found = select(DepartedServerRow.server_id)
         if before is not None:
             found = found.where(DepartedServerRow.left_at <= before)
@@ -63,7 +63,7 @@ class DepartedServerRepository:
             return frozenset(await session.scalars(union(*by_server, *by_owner))) - {0}
 
     async def note_channels(self) -> None:
-        """Store which server each turn's channel belongs to: turns expire first."""
+        """Store which server the channel of each turn belongs to, because turns expire earlier."""
         used = select(TurnRow.channel_id, TurnRow.server_id).where(TurnRow.server_id != literal(0))
         row = self._store.insert(ChannelServerRow).from_select(
             ["channel_id", "server_id"], used.distinct()

@@ -1,4 +1,4 @@
-"""Users who do not want their messages to be read. Their ids are kept in memory, too."""
+"""Users who do not want the bot to read their messages. Their ids are also kept in memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oshaberi.storage.transactions import Transactions
 
 
 class OptOutRepository:
-    """The opt-outs. `user_id in opt_outs` asks the memory; `refresh` reads the database."""
+    """The opt-outs. `user_id in opt_outs` looks in memory; `refresh` reads the database."""
 
     def __init__(self, store: Transactions) -> None:
         self._store = store
@@ -33,7 +33,7 @@ class OptOutRepository:
         self._ids -= {user_id}
 
     async def refresh(self) -> None:
-        """Read all opt-outs, only if something has changed."""
+        """Read all opt-outs again, if something has changed."""
         async with self._store.read() as session:
             summary = select(func.count(), func.max(OptOutRow.at)).select_from(OptOutRow)
             number, newest = (await session.execute(summary)).one()

@@ -48,9 +48,9 @@ class PersonalDataRepository:
     async def delete(
         self, subject: DataSubject, *, counted_until: date | None = None
     ) -> dict[str, int]:
-        """Delete in one transaction. Return the number of rows by table.
+        """Delete all rows of the subject in one transaction. Return the number of rows by table.
 
-        `counted_until`: counts of this day and later stay, because limits depend on them.
+        `counted_until`: usage counts of this day and later stay, because limits depend on them.
         """
         gone: dict[str, int] = {}
         async with self._store.write(*_changes(subject)) as session:
@@ -64,7 +64,7 @@ class PersonalDataRepository:
 
 
 def _changes(subject: DataSubject) -> list[StoredChange]:
-    """Return the changes that caches must be told about."""
+    """Return the changes to tell caches about."""
     if subject.kind == "server":
         return [StoredChange(kind, subject.id) for kind in KINDS]
     return [StoredChange(kind, key_scope(0, subject.id).name) for kind in KINDS]
@@ -91,7 +91,7 @@ def _deletable(
 
 
 async def _overwrite_what_is_deleted(session: AsyncSession) -> None:
-    """Make SQLite overwrite deleted text, which it otherwise leaves in its file."""
+    """Make SQLite overwrite deleted text, which it would otherwise leave in its file."""
     if session.get_bind().dialect.name == "sqlite":
         await session.execute(text("PRAGMA secure_delete = ON"))
 

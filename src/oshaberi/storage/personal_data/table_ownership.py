@@ -1,7 +1,7 @@
 """Which rows of each table are about a user, and which belong to a server.
 
-Every table stands in `OWNERSHIP`; a test says so. Its order is the order of deletion: some rows
-are found through others, which must go later.
+`OWNERSHIP` lists every table; a test checks that. Its order is the order of deletion: some rows are
+found through others, which must be deleted later.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ UNDER_WAY = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class DataSubject:
-    """The owner of data: a user, everywhere, or a server."""
+    """The owner of data: a user, on all servers, or a server."""
 
     kind: Literal["user", "server"]
     id: int
@@ -56,7 +56,7 @@ class DataSubject:
 
 @dataclass(frozen=True, slots=True)
 class TableOwnership:
-    """Without a condition, nothing in the table is about users, or belongs to servers."""
+    """The owners of a table's rows. Without a condition, it has no rows of users, or of servers."""
 
     row: type[Base]
     of_user: Condition | None = None
@@ -64,20 +64,20 @@ class TableOwnership:
     secret: frozenset[str] = frozenset()
     """Columns that are never exported."""
     of_others: frozenset[str] = frozenset()
-    """Columns with what others said, too: they are in no user's export."""
+    """Columns that also contain what others said: no user's export has them."""
     is_ended: Callable[[datetime], ColumnElement[bool]] | None = None
-    """Which rows are not needed by something under way at that time; None: all."""
+    """The rows that nothing running at that time needs any more; None means all rows."""
     is_count: bool = False
-    """Limits depend on it: who could delete today's rows could use a quota twice."""
+    """Quotas depend on these rows: whoever deletes today's could use a quota twice."""
     is_choice: bool = False
-    """What the user has chosen holds until they change it: it is not deleted with the rest."""
+    """A choice of the user, valid until they change it: it is not deleted with the rest."""
 
     @property
     def name(self) -> str:
         return str(self.row.__tablename__)
 
     def hidden_from(self, subject: DataSubject) -> frozenset[str]:
-        """The columns that are not in this subject's export."""
+        """Return the columns that are left out of this subject's export."""
         return self.secret | (self.of_others if subject.kind == "user" else frozenset())
 
     def rows_of(self, subject: DataSubject) -> ColumnElement[bool] | None:
@@ -95,7 +95,7 @@ def _answers_to(user_id: int) -> Select[int]:
 
 
 def _places_of(server_id: int) -> Select[int]:
-    """Return a server's channels, as far as the bot ever answered there."""
+    """Return the channels of a server in which the bot has ever answered."""
     noted = select(ChannelServerRow.channel_id).where(ChannelServerRow.server_id == server_id)
     used = select(TurnRow.channel_id).where(TurnRow.server_id == server_id)
     return select(union(noted, used).subquery().c.channel_id)
@@ -110,9 +110,10 @@ def _personas_of(server_id: int) -> Select[int]:
 
 
 def _count_of_server(server_id: int) -> ColumnElement[bool]:
-    """Select a server's counts.
+    """Return the condition for a server's usage counts.
 
-    In its own budget these are all; in the operator's, those of the server and its channels.
+    In the server's own budget these are all counts; in the operator's budget, those of the server
+    and its channels.
     """
     inside = and_(UsageCount.budget_owner == "server", UsageCount.server_id == server_id)
     itself = and_(UsageCount.subject == "server", UsageCount.subject_id == server_id)

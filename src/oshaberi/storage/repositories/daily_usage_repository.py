@@ -1,8 +1,8 @@
 """Counts what users, channels and servers use each day. Limits apply over all processes.
 
-A request is counted in one transaction before it is made: for every account its row is locked,
-compared with the limit and counted up, or nothing is counted at all. Rows are taken in one order,
-so that two processes never wait for each other.
+A request is counted in one transaction before it is made: for every account the transaction locks a
+row, compares it with the limit and increases it; if one limit is reached, nothing is counted. Rows
+are locked in one order, so that two processes never wait for each other.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class DailyUsageRepository:
         return None
 
     async def add(self, day: date, accounts: Iterable[UsageAccount], used: UsageTotals) -> None:
-        """Count what a request used beyond its reservation. It may be negative."""
+        """Count what a request used beyond its reservation. The difference may be negative."""
         steps = tuple(self.adding(day, account, used) for account in accounts)
         await self._store.writer.write_entry(WriteEntry(tallies=steps))
 
@@ -76,7 +76,7 @@ class DailyUsageRepository:
         return WriteStep(self._count_up, _values(day, account, used))
 
     def pruning(self) -> WriteEntry:
-        """Return the entry that deletes days too old to be shown."""
+        """Return the entry that deletes days that are too old to be shown."""
         edge = {"edge": first_kept_day(self._store.now(), KEPT_DAYS)}
         steps = (WriteStep(_OLD, edge), WriteStep(_OLD_NOTICES, edge))
         return WriteEntry(steps, repeatable=True)
@@ -116,7 +116,7 @@ class DailyUsageRepository:
 
     @writes
     async def tell_once(self, day: date, quota: str, subject_id: int, channel_id: int) -> bool:
-        """Tell whether the caller must send the notice: True for the first only."""
+        """Tell whether the caller must send the notice: True only for the first caller."""
         row = self._store.insert(QuotaNotice).values(
             day=day, quota=quota, subject_id=subject_id, channel_id=channel_id
         )
@@ -145,7 +145,7 @@ class DailyUsageRepository:
 
 
 def _values(day: date, account: UsageAccount, used: UsageTotals) -> dict[str, Any]:
-    """Return the values, with the key first: rows are locked in its order."""
+    """Return the values with the key first, because rows are locked in the order of keys."""
     return {
         "purse": account.budget_owner,
         "server_id": account.server_id,

@@ -36,10 +36,10 @@ class ExchangeRepository:
     def __init__(self, store: Transactions) -> None:
         self._store = store
         self._grown: dict[int, int] = {}
-        """Channels that got exchanges since the last pruning, and how many each keeps."""
+        """Channels with new exchanges since the last pruning, and how many exchanges each keeps."""
 
     async def add(self, exchange: Exchange, *, keep: int, days: int) -> None:
-        """Store an exchange for `days` days. The channel keeps its newest `keep`."""
+        """Store an exchange for `days` days. The channel keeps its newest `keep` exchanges."""
         if keep <= 0:
             await self.forget_channel(exchange.channel_id)
             return
@@ -61,7 +61,7 @@ class ExchangeRepository:
         return WriteEntry((WriteStep(_ADD, values),), lane=turns_lane(exchange.channel_id))
 
     def pruning(self) -> WriteEntry:
-        """Return the entry that deletes expired exchanges and those beyond `keep`."""
+        """Return the entry that deletes expired exchanges, and those beyond the newest `keep`."""
         grown, self._grown = self._grown, {}
         steps = [
             WriteStep(_BEYOND_NEWEST, {"its_channel": channel_id, "last_kept": keep - 1})
@@ -81,8 +81,8 @@ class ExchangeRepository:
     async def forget_messages(self, channel_id: int, message_ids: Sequence[int]) -> None:
         """Delete the exchanges of turns that answered or wrote these messages.
 
-        This includes turns whose records wait to be written. Raises StorageAwayError if it
-        happens later.
+        This includes turns whose records still wait to be written. Raises StorageAwayError if they
+        are deleted later.
         """
         steps = (
             WriteStep(_FORGET_MESSAGE, {"its_channel": channel_id, "its_message": message_id})
@@ -93,7 +93,7 @@ class ExchangeRepository:
 
     @writes
     async def forget_at(self, channel_id: int, at: datetime) -> int:
-        """Delete the exchange of that exact time: its turn was taken back."""
+        """Delete the exchange of exactly that time, because its turn was taken back."""
         async with self._store.write() as session:
             gone = delete(Row).where(Row.channel_id == channel_id, Row.at == at)
             return await count(session, gone)
@@ -110,7 +110,7 @@ class ExchangeRepository:
 
 
 def exchange_record(row: Any) -> Exchange:
-    """Return the record of a row of the table."""
+    """Return a row of the table as a record."""
     return Exchange(
         channel_id=row.channel_id,
         user_id=row.user_id,

@@ -1,4 +1,4 @@
-"""The processes of the bot, by their names in the journal."""
+"""The processes of the bot, by the names that they have in the journal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class InstanceRepository:
 
     @reads
     async def gone(self, silent_for: timedelta) -> tuple[str, ...]:
-        """Return processes with open answers or questions, silent for so long."""
+        """Return processes that have open answers or questions and were silent for so long."""
         edge = self._store.now() - silent_for
         begun = _left()
         last = func.max(begun.c.at).label("last")

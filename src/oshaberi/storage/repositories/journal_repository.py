@@ -1,6 +1,6 @@
 """The journal of running responses: `send_journal` writes it, `crash_recovery` reads it.
 
-Every message waits for it: its entries go through the writer, which groups those of all turns.
+Every message waits until its entry is stored. The writer groups the entries of all turns.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Post = table_rows.JournalPostRow
 BEGIN_SECONDS = 0.05
 """How soon a response is stored, whether or not it has messages."""
 KEPT_DAYS = 7
-"""After that nobody will finish a response, whichever process it belonged to."""
+"""After that no process will finish a response."""
 
 
 _POSTS = table_rows.Base.metadata.tables[Post.__tablename__]
@@ -49,7 +49,7 @@ class JournalRepository:
         self._intend = _intending(store)
 
     def queue_begin(self, stream: JournalledStream) -> None:
-        """Queue the start of a response. Its `posts` are stored one by one later."""
+        """Queue the start of a response. Its `posts` are stored later, one by one."""
         step = self._beginning(stream)
         self._store.writer.queue(step, lane=stream.key, repeatable=True, linger_s=BEGIN_SECONDS)
 
@@ -57,7 +57,7 @@ class JournalRepository:
         await self._write(stream.key, self._beginning(stream))
 
     async def intend(self, key: str, post: JournalledPost) -> None:
-        """Store a post. For a known nonce the new body counts; `newest_id` stays."""
+        """Store a post. For a known nonce it replaces the body and keeps `newest_id`."""
         values = {
             "key": key,
             "nonce": post.nonce,
@@ -86,7 +86,7 @@ class JournalRepository:
         await self._store.writer.write_entry(self.finishing(key))
 
     async def flush(self) -> None:
-        """Wait until everything queued is durable."""
+        """Wait until everything in the queue is durable."""
         with _kept_for_later():
             await self._store.writer.flush()
 
@@ -94,7 +94,7 @@ class JournalRepository:
         return WriteEntry((WriteStep(_FORGET, {"its_key": key}),), lane=key, repeatable=True)
 
     def pruning(self) -> WriteEntry:
-        """Return the entry that deletes streams too old to be finished."""
+        """Return the entry that deletes streams that are too old to be finished."""
         edge = self._store.now() - timedelta(KEPT_DAYS)
         return WriteEntry((WriteStep(_FORGET_OLD, {"edge": edge}),), repeatable=True)
 
@@ -114,7 +114,7 @@ class JournalRepository:
 
     @writes
     async def adopt(self, instance: str, new_instance: str) -> tuple[str, ...]:
-        """Give a process's streams to another. Return their keys."""
+        """Give the streams of one process to another. Return their keys."""
         theirs = update(Stream).where(Stream.instance == instance).values(instance=new_instance)
         async with self._store.write() as session:
             return tuple(await session.scalars(theirs.returning(Stream.key)))

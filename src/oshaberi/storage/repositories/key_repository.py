@@ -76,7 +76,7 @@ class KeyRepository:
 
     @writes
     async def rest(self, key_id: int, until: datetime) -> None:
-        """Store a cooldown. Its owner is read from the database, to tell the caches."""
+        """Store a cooldown, and tell the caches of the key's owner."""
         row = update(ApiKeyRow).where(ApiKeyRow.id == key_id).values(rest_until=until)
         owner = row.returning(ApiKeyRow.scope, ApiKeyRow.owner_id)
         async with self._store.write() as session:
@@ -92,7 +92,7 @@ class KeyRepository:
                 self._renewed(row)
 
     async def renew(self) -> None:
-        """Check that all keys can be decrypted; encrypt older ones with the first key."""
+        """Check that all keys can be decrypted; encrypt older ones again with the first key."""
         async with self._store.read() as session:
             rows = (await session.scalars(select(ApiKeyRow))).all()
         old = [row for row in rows if not self._vault.is_current(row.token)]

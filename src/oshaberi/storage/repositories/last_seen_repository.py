@@ -1,4 +1,4 @@
-"""The newest message of each channel that was handled: where to go on after a restart."""
+"""The newest handled message of each channel: where to continue after a restart."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ class LastSeenRepository:
             return None if row is None else row.message_id
 
     async def note(self, channel_id: int, message_id: int) -> None:
-        """Store the newest message. An older one than stored changes nothing."""
+        """Store the newest message. An older one than the stored one changes nothing."""
         values = {"channel_id": channel_id, "message_id": message_id}
         await self._store.writer.write(WriteStep(self._note, values), repeatable=True)

@@ -1,4 +1,4 @@
-"""Stores facts about our messages: their sprite, and the source of a table's picture."""
+"""Stores facts about the bot's messages: their sprite, and the source of a table's picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oshaberi.storage.transactions import Transactions, beyond_newest
 from oshaberi.storage.write_entries import WriteEntry, WriteStep
 
 KEPT_PER_CHANNEL = 1000
-"""No turn looks further back in a channel than that."""
+"""No turn looks back further in a channel."""
 KEPT_DAYS = 180
 """The most that `retention_turns_days` can be."""
 

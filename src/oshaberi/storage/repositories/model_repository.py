@@ -1,4 +1,4 @@
-"""The chains of models: of servers, of their channels, and of persons in direct messages."""
+"""The model chains: of servers, of their channels, and of people in direct messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ModelRepository:
     async def chains(self, server_id: int, user_id: int = 0) -> dict[int, Chain]:
         """Return the chains of a server by channel, or (`server_id` 0) of a person.
 
-        The whole server's has the channel 0.
+        Channel 0 has the chain of the whole server.
         """
         scope = key_scope(server_id, user_id)
         if not scope.is_somebodys:
@@ -50,7 +50,7 @@ class ModelRepository:
         user_id: int = 0,
         channel_id: int = 0,
     ) -> None:
-        """Replace the chain. The order counts, not `position`."""
+        """Replace the chain. The order of the models counts, not their `position`."""
         scope = key_scope(server_id, user_id)
         if not scope.is_somebodys:
             raise StorageError("a chain of models belongs to a server or to a person: name one")
@@ -69,7 +69,7 @@ class ModelRepository:
 
     @writes
     async def adopt(self, user_id: int) -> int:
-        """Give the unowned models to this person if they have none. Return the number."""
+        """Give the unowned models to this person, if they have none. Return their number."""
         scope = KeyScope("direct", user_id)
         own = select(func.count()).select_from(ModelRow).where(_within(scope))
         async with self._store.write(StoredChange("models", scope.name)) as session:

@@ -1,4 +1,4 @@
-"""Personas and their sprites. Names are compared without their case."""
+"""Personas and their sprites. Upper and lower case make no difference in names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PersonaRepository:
     async def save(self, record: PersonaRecord) -> PersonaRecord:
         """Store a persona: with this id, or (without an id) with this name, or a new one.
 
-        Sprites are added and changed, never removed: that is what `delete_sprite` does.
+        Sprites are added and changed, never removed; `delete_sprite` removes them.
         """
         async with self._alone(record.server_id) as session:
             rows = await _rows(session, record.server_id)
@@ -72,7 +72,7 @@ class PersonaRepository:
 
     @writes
     async def save_sprite(self, server_id: int, persona: str, sprite: SpriteRecord) -> None:
-        """Store a sprite by its name. Raises StorageError without such a persona."""
+        """Store a sprite by its name. Raises StorageError if the persona does not exist."""
         async with self._alone(server_id) as session:
             row = _called(await _rows(session, server_id), persona)
             if row is None:

@@ -1,7 +1,7 @@
 """Questions that were admitted and have no answer yet.
 
-A row is written before the turn begins and removed when its answer is settled, whatever the answer
-is. The rows of an ended process are taken up by the next one.
+A row is written before the turn begins, and deleted when the answer is settled, whatever the answer
+is. The next process takes over the rows of an ended one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oshaberi.storage.transactions import Transactions
 from oshaberi.storage.write_entries import WriteEntry, WriteStep, turns_lane
 
 KEPT_DAYS = 7
-"""After that nobody waits for an answer, not even in a channel that could not be reached."""
+"""After that nobody expects an answer, even in a channel that could not be reached."""
 
 _QUESTIONS = Base.metadata.tables[QuestionRow.__tablename__]
 _SETTLE = delete(_QUESTIONS).where(
@@ -29,7 +29,7 @@ _SETTLE = delete(_QUESTIONS).where(
 
 
 class QuestionRepository:
-    """The questions of one process. Those of an earlier process of its name differ."""
+    """The questions of one process, told apart from those of earlier processes of its name."""
 
     def __init__(self, store: Transactions) -> None:
         self._store = store
@@ -37,7 +37,7 @@ class QuestionRepository:
         self._keep = _keeping(store)
 
     async def keep(self, question: StoredQuestion) -> None:
-        """Store a question of this process. A stored one keeps its time, unless begun now."""
+        """Store a question of this process. A stored one keeps its time, unless `is_begun`."""
         await self._store.writer.write_entry(self.keeping(question))
 
     def keeping(self, question: StoredQuestion) -> WriteEntry:
@@ -77,7 +77,7 @@ class QuestionRepository:
 
     @reads
     async def open_in(self, channel_id: int) -> frozenset[int]:
-        """Return the open questions of a channel, whichever process has them."""
+        """Return the open questions of a channel, of all processes."""
         ids = select(QuestionRow.message_id).where(QuestionRow.channel_id == channel_id)
         async with self._store.read() as session:
             return frozenset(await session.scalars(ids))
@@ -91,7 +91,7 @@ class QuestionRepository:
 
     @writes
     async def adopt(self, instance: str, new_instance: str) -> int:
-        """Give a process's questions to another. Return their number."""
+        """Give the questions of one process to another. Return their number."""
         theirs = (
             update(QuestionRow)
             .where(QuestionRow.instance == instance)

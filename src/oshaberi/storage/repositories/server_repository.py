@@ -1,4 +1,4 @@
-"""The settings of each server and of its channels, as the server's admins changed them."""
+"""The settings of each server and of its channels, as far as the server's admins changed them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ServerRepository:
         return StoredSettings(server, dict(channels))
 
     async def config(self, server_id: int, channel_id: int = WHOLE_SERVER) -> dict[str, Any]:
-        """Return what was changed in one place only: nothing that it inherits."""
+        """Return what was changed in exactly one place, without what it inherits."""
         stored = await self.settings(server_id)
         return dict(stored.channels.get(channel_id, {}) if channel_id else stored.server)
 
@@ -72,7 +72,7 @@ class ServerRepository:
 
     @writes
     async def forget_channels(self, server_id: int, channel_ids: Collection[int]) -> int:
-        """Delete the settings and models of channels that are gone. Return the number of rows."""
+        """Delete the settings and models of deleted channels. Return the number of rows."""
         if not channel_ids:
             return 0
         settings = and_(

@@ -19,7 +19,7 @@ Row = table_rows.ConversationSummaryRow
 _TABLE = table_rows.Base.metadata.tables[Row.__tablename__]
 _HERE = _TABLE.c.channel_id == bindparam("its_channel")
 SUMMARY_OF = select(_TABLE).where(_HERE, _TABLE.c.expires_at > bindparam("now"))
-"""What is known of a channel at a moment."""
+"""The query for the summary of a channel that is valid at a given time."""
 _ADD = insert(_TABLE).inline()
 _FORGET = delete(_TABLE).where(_HERE)
 _FORGET_MESSAGE = _FORGET.where(
@@ -33,7 +33,10 @@ class SummaryRepository:
         self._store = store
 
     async def keep(self, summary: ConversationSummary, *, days: int) -> None:
-        """Instead of the channel's last one, for so many days. StorageAwayError: later."""
+        """Store a channel's summary for `days` days; it replaces the last one.
+
+        Raises StorageAwayError if it is stored later.
+        """
         at = summary.at or self._store.now()
         values = {
             "channel_id": summary.channel_id,
@@ -50,7 +53,7 @@ class SummaryRepository:
         await self._store.writer.write(last, WriteStep(_ADD, values), lane=lane, repeatable=True)
 
     def pruning(self) -> WriteEntry:
-        """Forgets what has expired."""
+        """Return the entry that deletes expired summaries."""
         return WriteEntry((WriteStep(_EXPIRED, {"now": self._store.now()}),), repeatable=True)
 
     @reads
@@ -86,7 +89,7 @@ class SummaryRepository:
 
 
 def summary_record(row: Any) -> ConversationSummary:
-    """Return the record of a row of `SUMMARY_OF`."""
+    """Return a row of `SUMMARY_OF` as a record."""
     return ConversationSummary(
         channel_id=row.channel_id,
         text=row.text,

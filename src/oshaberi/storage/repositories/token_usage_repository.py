@@ -48,7 +48,7 @@ class TokenUsageRepository:
 
     @reads
     async def by_model(self) -> tuple[UsageRecord, ...]:
-        """Return what each model was used in all servers together, the most used first."""
+        """Return the usage of each model in all servers together, the most used model first."""
         counts = (Row.requests, Row.input_tokens, Row.output_tokens)
         sums = [func.sum(column) for column in counts]
         rows = select(Row.provider, Row.model, *sums).group_by(Row.provider, Row.model)

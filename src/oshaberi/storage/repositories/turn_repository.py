@@ -1,4 +1,4 @@
-"""The newest turns of each channel, for `/continue`, `/regenerate`, delete and why."""
+"""The newest turns of each channel, for `/continue`, `/regenerate` and the message menu."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TurnRepository:
         return WriteEntry((WriteStep(_ADD, values), *links), lane=turns_lane(turn.channel_id))
 
     async def set_messages(self, turn: TurnRecord) -> None:
-        """The turn of that moment, which was stored before, has these messages now."""
+        """Replace the messages of the stored turn that has this channel and time."""
         its = {"its_channel": turn.channel_id, "its_moment": turn.at}
         links = [WriteStep(self._link, {"message_id": one, **its}) for one in turn.message_ids]
         changed = WriteStep(_SET_MESSAGES, {"its_messages": list(turn.message_ids), **its})
@@ -84,7 +84,7 @@ class TurnRepository:
 
     @reads
     async def whole(self, turn: TurnRecord) -> tuple[TurnRecord, ...]:
-        """Return all turns of the answer that this one is part of, oldest first."""
+        """Return all turns of the answer to which this turn belongs, oldest first."""
         first = turn.first_id
         here = select(TurnRow).where(TurnRow.channel_id == turn.channel_id)
         parts = here.where(or_(TurnRow.id == first, TurnRow.answer_id == first))
@@ -93,7 +93,7 @@ class TurnRepository:
 
     @writes
     async def take_back(self, turn: TurnRecord) -> None:
-        """Mark a turn as deleted: its question stays known, its messages do not."""
+        """Mark a turn as deleted. Its question is kept, its messages are not."""
         values = {"message_ids": [], "undelivered": "", "status": TAKEN_BACK}
         async with self._store.write() as session:
             await session.execute(update(TurnRow).where(TurnRow.id == turn.id).values(**values))
@@ -121,7 +121,7 @@ class TurnRepository:
 
 
 def _linking(store: Transactions) -> Executable:
-    """Return the statement that links a message to the turn written just before."""
+    """Return the statement that links a message to the turn that was written just before."""
     here = select(_TURNS.c.id).where(
         _TURNS.c.channel_id == bindparam("its_channel"), _TURNS.c.at == bindparam("its_moment")
     )

@@ -1,5 +1,5 @@
-"""The tables (`table_rows`, `column_types`) and how a database gets them.
+"""The tables (`table_rows`, `column_types`) and their migrations.
 
-`upgrade_plan` says which `migrations` are to be run, `migration_runner` runs them, after
+`upgrade_plan` says which `migrations` have to be run, `migration_runner` runs them, after
 `migration_backup` has copied a SQLite file.
 """

@@ -12,7 +12,7 @@ from sqlalchemy.types import TypeDecorator
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 RowId = BigInteger().with_variant(Integer, "sqlite")
-"""SQLite counts up only an INTEGER; there it has 64 bits anyway."""
+"""SQLite numbers rows automatically only in an INTEGER column, which has 64 bits there."""
 
 
 class UtcMoment(TypeDecorator[datetime]):

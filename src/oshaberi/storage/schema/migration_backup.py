@@ -32,7 +32,7 @@ def backups_of(file: Path) -> tuple[Path, ...]:
 
 
 async def back_up(file: Path, revision: str) -> Path:
-    """Copy the file beside itself, readable by its owner only. It may be in use meanwhile."""
+    """Copy the file beside itself, readable by its owner only. The file may be in use."""
     path = backup_path(file, revision, datetime.now(UTC))
     try:
         await asyncio.to_thread(_copy, file, path)
@@ -47,7 +47,7 @@ async def back_up(file: Path, revision: str) -> Path:
 
 
 def _copy(file: Path, path: Path) -> None:
-    """Copy under another name until it is complete."""
+    """Copy to a temporary name, and rename the copy when it is complete."""
     partial = path.with_name(f"{path.name}.partial")
     try:
         os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWNER_ONLY))

@@ -1,6 +1,7 @@
 """Migrates a database to this program's schema: all steps in one transaction.
 
-Safe when several processes start at once. There is no way back: a SQLite file is backed up first.
+Several processes may start at once. A migration cannot be undone, so a SQLite file is backed up
+first.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ async def upgrade(
 ) -> tuple[str, ...]:
     """Create the database if needed and migrate it. Return the applied revisions, in order.
 
-    A SQLite file that has tables is backed up first; `on_backup` is told where.
+    A SQLite file that has tables is backed up first; `on_backup` is called with the path.
     """
     address = address_of(url)
     await prepare_file(address)
@@ -97,7 +98,7 @@ async def migrate(
 
 
 async def _enter(connection: AsyncConnection, address: DatabaseAddress) -> None:
-    """Wait until no other process migrates this database."""
+    """Wait until no other process is migrating this database."""
     if address.kind == "sqlite":
         await connection.execute(text("BEGIN IMMEDIATE"))
         return
@@ -107,7 +108,7 @@ async def _enter(connection: AsyncConnection, address: DatabaseAddress) -> None:
 
 
 def _pending(connection: Connection, address: DatabaseAddress, to: str) -> str | None:
-    """Return the database's schema revision, if it has one and there are steps to take."""
+    """Return the database's schema revision, if it has one and there are steps to apply."""
     scripts = ScriptDirectory.from_config(alembic_config())
     current = _revision(connection)
     known = {script.revision for script in scripts.walk_revisions()}

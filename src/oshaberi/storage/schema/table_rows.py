@@ -1,4 +1,4 @@
-"""The tables as they are now. A test compares them with what the migrations make."""
+"""The tables as they are now. A test compares them with the result of the migrations."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class TableSourceRow(Base):
 class ModelRow(Base):
     """A model of a chain. `scope` and `owner_id`: see key_scope.py.
 
-    `channel_id` is the channel, thread or category that has the chain; 0: the whole scope.
+    `channel_id` is the channel, thread or category that has the chain; 0 means the whole scope.
     """
 
     __tablename__ = "models"
@@ -231,7 +231,7 @@ class QuestionRow(Base):
 class InstanceRow(Base):
     """A process that writes into the journal, and when it was last known to run.
 
-    `leases` are the kinds of leases it holds, as words (`redis postgresql`).
+    `leases` are the kinds of leases that it holds, as words (`redis postgresql`).
     """
 
     __tablename__ = "instances"
@@ -256,8 +256,8 @@ class UsageCount(Base):
     """What one user, channel or server used on one day (UTC).
 
     `budget_owner` says whose limits the count is for: `operator` counts requests with the
-    operator's keys (`server_id` is 0 then), `server` counts all requests in that server. Its
-    column has an older name: in a rolling upgrade, older processes still count.
+    operator's keys (`server_id` is 0 then), `server` counts all requests in that server. Its column
+    has an older name, because during a rolling upgrade older processes still write to it.
     """
 
     __tablename__ = "usage_counts"
@@ -306,7 +306,7 @@ class TurnRow(Base):
 
 
 class TurnMessageRow(Base):
-    """The turn that a message of ours belongs to."""
+    """Links a message of the bot to its turn."""
 
     __tablename__ = "turn_messages"
 
@@ -317,7 +317,7 @@ class TurnMessageRow(Base):
 
 
 class OptOutRow(Base):
-    """A user whose messages are not read."""
+    """A user whose messages the bot does not read."""
 
     __tablename__ = "opt_outs"
 
@@ -326,7 +326,7 @@ class OptOutRow(Base):
 
 
 class DepartedServerRow(Base):
-    """A server that the bot has left. What is stored for it is deleted some time later."""
+    """A server that the bot has left. Its data is deleted after a grace time."""
 
     __tablename__ = "departed_servers"
 

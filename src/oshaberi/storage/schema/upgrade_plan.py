@@ -1,4 +1,4 @@
-"""What an upgrade of a database would do. Reads only."""
+"""Tells what an upgrade of a database would do. Changes nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from oshaberi.storage.schema.migration_runner import (
 
 @dataclass(frozen=True, slots=True)
 class PendingMigration:
-    """One step: its revision, and its purpose in a line."""
+    """One step: its revision, and its purpose in one line."""
 
     revision: str
     what: str

@@ -1,4 +1,4 @@
-"""Turns many entries into one transaction: in a thread for a SQLite file, else in the loop."""
+"""Writes many entries in one transaction: in a thread for a SQLite file, else in the loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATUS = text("SELECT txid_status(:xid)")
 
 
 class CommitUnknownError(StorageAwayError):
-    """The connection was lost during a COMMIT. `xid` is the transaction's number."""
+    """The connection was lost during a COMMIT. `xid` is the number of the transaction."""
 
     def __init__(self, message: str, xid: int) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class BatchRunner(Protocol):
     """Writes entries in one transaction. Its errors are StorageError."""
 
     async def run(self, entries: Sequence[WriteEntry], heard: Heard) -> None:
-        """Write all entries, or none and raise."""
+        """Write all entries; or write none and raise."""
 
     async def was_committed(self, xid: int) -> bool:
         """Tell whether a transaction was committed, after CommitUnknownError."""
@@ -42,8 +42,8 @@ class BatchRunner(Protocol):
 class ThreadBatches:
     """For a SQLite file: one thread with its own connection, one call for each batch.
 
-    `writer` is the lock of all writers of this process. After an error nothing is written, so
-    there is never a doubt.
+    `writer` is the lock of all writers of this process. After an error nothing was written, so the
+    outcome is always known.
     """
 
     def __init__(self, engine: Engine, address: DatabaseAddress, writer: asyncio.Lock) -> None:
@@ -73,7 +73,7 @@ class ThreadBatches:
 
 
 class LoopBatches:
-    """For SQLite in memory, which has one connection for all."""
+    """For SQLite in memory, where all share one connection."""
 
     def __init__(self, engine: AsyncEngine, address: DatabaseAddress, writer: asyncio.Lock) -> None:
         self._engine = engine
@@ -95,7 +95,7 @@ class LoopBatches:
 
 
 class PostgresBatches:
-    """For PostgreSQL. After a connection lost during a COMMIT, the server knows the outcome."""
+    """For PostgreSQL. If the connection is lost during a COMMIT, the server knows the outcome."""
 
     def __init__(self, engine: AsyncEngine, address: DatabaseAddress) -> None:
         self._engine = engine

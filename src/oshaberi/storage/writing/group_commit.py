@@ -1,8 +1,8 @@
 """Group commit: joins the writes of all turns of a process into few transactions.
 
-A writer waits until its entry is durable. Entries that wait at the same time share a transaction; a
+A caller waits until its entry is durable. Entries that wait at the same time share a transaction; a
 single entry is written at once. While the database is down, entries are kept by the rules of
-`storage.outages.kept_writes`; they are written when it is back.
+`storage.outages.kept_writes`, and written when it is up again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from oshaberi.virtual_time import VirtualLoop, outside_work
 log = logging.getLogger(__name__)
 
 INTERVAL_SECONDS = 0.03
-"""The time between the beginnings of two transactions, if one follows at once."""
+"""The least time between the starts of two transactions."""
 LINGER_SECONDS = 5.0
 """How long an entry that nobody waits for may wait for others, unless it says otherwise."""
 MOST_AT_ONCE = 500
@@ -55,11 +55,10 @@ class GroupCommit:
         return [] if self._doubt is None else self._doubt[1]
 
     async def write(self, *steps: WriteStep, lane: str = "", repeatable: bool = False) -> None:
-        """Write, and return when it is durable.
+        """Write steps, and return when they are durable.
 
-        Raises StorageAwayError if that is not yet so, but the entry is kept; any other
-        StorageError if the database refuses it. It is written even if the caller is
-        cancelled.
+        Raises StorageAwayError if they are kept but not durable yet, and any other StorageError if
+        the database refuses them. They are written even if the caller is cancelled.
         """
         await self.write_entry(WriteEntry(steps, lane=lane, repeatable=repeatable))
 
@@ -69,7 +68,7 @@ class GroupCommit:
                 raise error
 
     async def write_all(self, entries: Sequence[WriteEntry]) -> list[StorageError | None]:
-        """Write in one transaction if none is refused. Return the error of each, or None."""
+        """Write in one transaction if none is refused. Return the error of each entry, or None."""
         loop = asyncio.get_running_loop()
         waits = [loop.create_future() for _ in entries]
         for entry, wait in zip(entries, waits, strict=True):
@@ -89,7 +88,7 @@ class GroupCommit:
     ) -> None:
         """Write later, in order: with the next awaited entry, or after `linger_s`.
 
-        A failure is logged.
+        If that fails, the error is logged.
         """
         self.queue_entry(WriteEntry(steps, lane=lane, repeatable=repeatable), linger_s)
 
@@ -97,12 +96,12 @@ class GroupCommit:
         self._put([entry], linger_s)
 
     async def flush(self) -> None:
-        """Wait until everything queued so far is durable."""
+        """Wait until everything in the queue is durable."""
         if len(self):
             await self.write_entry(WriteEntry(repeatable=True))
 
     async def close(self) -> None:
-        """Write what is left. A database that is down gets a moment to recover."""
+        """Write what is left. Gives a database that is down a moment to recover."""
         if self._task is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(CLOSE_SECONDS):
@@ -154,7 +153,7 @@ class GroupCommit:
         return [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
 
     async def _pace(self) -> None:
-        """Wait a moment after the last transaction, so that more entries join."""
+        """Wait a moment after the last transaction, so that more entries can join the next."""
         loop = asyncio.get_running_loop()
         left_s = self._began_s + INTERVAL_SECONDS - loop.time()
         if left_s > 0 and not _is_virtual():
@@ -162,7 +161,7 @@ class GroupCommit:
         self._began_s = loop.time()
 
     async def _store(self, batch: list[WriteEntry]) -> None:
-        """Write one transaction; if an entry is refused, one for each."""
+        """Write all entries in one transaction; if one is refused, each in its own."""
         parts = deque([batch] if batch else [])
         while parts:
             part = parts.popleft()
@@ -188,7 +187,7 @@ class GroupCommit:
         self._under_way = []
 
     async def _transaction(self, entries: list[WriteEntry]) -> None:
-        """Run a transaction. If it hangs, callers are released and its outcome awaited."""
+        """Run a transaction. If it hangs, release the callers and keep waiting for its outcome."""
         now_s = asyncio.get_running_loop().time
         began_s = now_s()
         with outside_work():
@@ -202,7 +201,7 @@ class GroupCommit:
         task.result()
 
     async def _clear_up_doubt(self) -> None:
-        """Ask the database whether a COMMIT without an answer was done."""
+        """Ask the database whether a COMMIT that got no answer took effect."""
         while self._doubt is not None:
             xid, entries = self._doubt
             try:

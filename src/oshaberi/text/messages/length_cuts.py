@@ -1,4 +1,7 @@
-"""Chooses where to cut a text that is longer than a message (spec 07, degree 0)."""
+"""Chooses where to cut a text that is longer than a message (spec 07, degree 0).
+
+Code is cut in `text.code_block_splitting`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Decides how much goes into one message: a part, a paragraph, what fits, or all (spec 07).
 
-Parts that share a message wait here for each other. `part_joining` says what stands between them.
+Degree 0 collects a whole answer so, and a long answer becomes fewer messages. Parts that share a
+message wait here for each other. `part_joining` says what stands between them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tools that every bot has. One file each; the folder's listing is the list."""
+"""The tools that every bot has, one file each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool `list_memories`: facts about the user and the server, and the last exchanges here."""
+"""The tool `list_memories`: facts about the user and the server, and the last exchanges."""
 
 from __future__ import annotations
 

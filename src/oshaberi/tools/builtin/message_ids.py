@@ -14,7 +14,7 @@ _ID = re.compile(r"(?:https://\S+/)?(\d{1,20})")
 
 
 def message_id_of(context: ToolContext, written: str | None) -> int:
-    """Return the id in a number or a message link. Without either, it is the answered message."""
+    """Return the id in a number or a message link; without either, that of the answered message."""
     if written is None:
         return context.incoming.said.id
     found = _ID.fullmatch(written.strip())
@@ -30,7 +30,7 @@ def must_read_history(context: ToolContext) -> None:
 
 
 async def message_of(context: ToolContext, message_id: int) -> ChannelMessage:
-    """Return another message of this channel. Raise if the asking person could not read it."""
+    """Return another message of this channel. Raise if the asking person may not read it."""
     must_read_history(context)
     said = await context.turn_channel.said(message_id)
     if said is None:

@@ -1,4 +1,4 @@
-"""What the people of a conversation are called in the results of tools: as in the transcript."""
+"""The names of people in the results of tools: the same as in the transcript."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def names_for(
     context: ToolContext, channel_info: ChannelInfo, others: Iterable[Person] = ()
 ) -> TranscriptNames:
-    """Return unique names, so that nobody can pass for a persona, the bot or another member."""
+    """Return unique names, so that nobody can pose as a persona, the bot or another member."""
     from oshaberi.conversation.transcript_lines import ROLES, TranscriptNames
 
     reserved = (*_persona_names(context.stream.text), channel_info.bot_name, *ROLES)

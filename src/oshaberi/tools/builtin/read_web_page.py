@@ -77,7 +77,7 @@ def _read(found: Fetched) -> tuple[str, str]:
 
 
 def _plain(found: Fetched) -> bytes:
-    """Decompress a body, up to the size limit. Some servers compress without being asked."""
+    """Decompress a body, up to the size limit. Some servers compress even if not asked to."""
     if found.encoding in ("", "identity"):
         return found.body
     if found.encoding not in _COMPRESSED:

@@ -30,7 +30,7 @@ async def recent_messages(context: ToolContext, count: int = 20, before: str | N
 
 
 def _told(context: ToolContext, channel_info: ChannelInfo) -> str:
-    """Return the transcript, in which nobody can pass for somebody else."""
+    """Return the transcript, with names under which nobody can pose as somebody else."""
     from oshaberi.conversation.transcript_lines import indented
 
     others = (one.author for one in channel_info.history if not one.by_us)

@@ -1,4 +1,4 @@
-"""The tool `remember`: keeps a fact in long-term memory."""
+"""The tool `remember`: stores a fact in long-term memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool `reply_to_message`: replies to a message, through the same stages as every answer."""
+"""The tool `reply_to_message`: replies to a message, through the same stages as an answer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def _answering(context: ToolContext, message_id: str | None) -> IncomingMe
 async def _posted(
     context: ToolContext, answering: IncomingMessage, text: str, response: ResponseState
 ) -> StreamResult:
-    """Send the reply. On a stop, a request under way is awaited and nothing else is sent."""
+    """Send the reply. After a stop, a running request is awaited and nothing else is sent."""
     from oshaberi.stream import ScriptedProvider, StopRegistry, StreamContext, stream_to_sink
 
     stops = StopRegistry()
@@ -77,13 +77,13 @@ async def _posted(
 
 
 def _quiet(config: StreamConfig) -> StreamConfig:
-    """Return settings for a reply: no notices in the channel, no prefill, no thoughts."""
+    """Return settings for a reply: without notices in the channel, prefill and thoughts."""
     text = replace(config.text, output_prefill=None, starts_in_thought=False)
     return replace(config, text=text, delivery="messages", suppress_user_errors=True)
 
 
 class _Reply(ResponseState):
-    """A reply that counts against the response's limits and shares its journal."""
+    """A reply that counts towards the response's limits and shares its journal."""
 
     def __init__(self, whole: ResponseState) -> None:
         super().__init__(

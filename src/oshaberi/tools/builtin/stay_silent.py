@@ -1,4 +1,4 @@
-"""The tool `stay_silent`: ends the turn without a (further) word."""
+"""The tool `stay_silent`: ends the turn without saying anything (more)."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ async def user_info(context: ToolContext, user: str | None = None) -> dict[str, 
 
 
 def _found(wanted: str, people: Iterable[Person], names: TranscriptNames) -> Person:
-    """Find a person by id or unique name, else by a name that only one of them has."""
+    """Find a person by id or unique name, else by a name that only one person has."""
     mention = _MENTION.fullmatch(wanted.strip())
     plain = (mention[1] if mention else wanted.strip().removeprefix("@")).casefold()
     known = list({one.id: one for one in people}.values())

@@ -1,7 +1,7 @@
-"""One MCP server: started, listed, asked, and started again when it has died.
+"""One MCP server: starts it, lists its tools, calls them, and starts it again if it has died.
 
-A task of its own opens and closes the connection, because the library's scopes must end where
-they began. Calls come from any task.
+One task opens and closes the connection, because the library's scopes must end in the task in which
+they began. Calls may come from any task.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ log = logging.getLogger(__name__)
 START_S = 30.0
 PROBE_S = 5.0
 RETRY_S = 60.0
-"""How long until a server that never started is tried again without being asked for."""
+"""How long until a server that never started is tried again, even if no tool is called."""
 BACKOFF_S = (0.0, 1.0, 2.0, 5.0, 15.0, 60.0)
 
 
 class McpConnection:
     """A connection to one MCP server.
 
-    `run` is its task, `stop` ends it. `tools` stay known while the server is down.
+    `run` is its task, `stop` ends it. `tools` are kept while the server is down.
     """
 
     def __init__(self, server: McpServer, *, start_s: float = START_S) -> None:
@@ -43,14 +43,14 @@ class McpConnection:
         self._start_s = start_s
         self._secrets = SecretValues(server.secrets)
         self._client: Client | None = None
-        """There while the server can be asked."""
+        """The client, while the server can be used."""
         self._settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the attempt under way, or the next one, has succeeded or failed."""
+        """Done when the running attempt to connect, or the next one, has succeeded or failed."""
         self._wanted = asyncio.Event()
         self._wanted.set()
         self._stir = asyncio.Event()
         self._starting: asyncio.Task[None] | None = None
-        """The task, while it waits for the server to start."""
+        """The current task, while it waits for the server to start."""
         self._closing = False
         self._tools_changed = False
         self._is_suspect = False
@@ -64,7 +64,7 @@ class McpConnection:
 
     @property
     def problem(self) -> str:
-        """Say why the server cannot be used; empty if it can."""
+        """Return why the server cannot be used; empty if it can."""
         return "" if self._client is not None else self._why or "it was shut down"
 
     def stop(self) -> None:
@@ -149,7 +149,7 @@ class McpConnection:
             self._settle()
 
     async def _until_wanted(self) -> None:
-        """Wait until a tool is called. A server whose tools are unknown is started at once."""
+        """Wait until a tool is called; at most RETRY_S if no tools are known after a failure."""
         patience_s = RETRY_S if self._failures and not self.tools else None
         try:
             async with asyncio.timeout(patience_s):
@@ -220,7 +220,7 @@ class McpConnection:
         self._settled = asyncio.get_running_loop().create_future()
 
     def _lose(self, client: Client, why: str, level: int = logging.WARNING) -> None:
-        """Log the loss of a connection, once."""
+        """Drop a lost connection, and log the loss once."""
         if self._client is not client:
             return
         self._client = None
@@ -251,7 +251,7 @@ class McpConnection:
             self._lose(self._client, "it ended")
 
     def _on_silence(self) -> None:
-        """Note that the server reports no more changes: its tools are listed anew when used."""
+        """Drop the connection if the server stops reporting changes. The next call reconnects."""
         if self._client is not None:
             self._lose(self._client, "it hung up", logging.INFO)
 
@@ -264,7 +264,7 @@ class McpConnection:
 
 
 def _first(error: BaseException) -> BaseException:
-    """Return the first error of a group: the others mostly follow from it."""
+    """Return the first error of a group: the others are mostly its consequences."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

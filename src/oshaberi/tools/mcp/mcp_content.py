@@ -19,15 +19,15 @@ log = logging.getLogger(__name__)
 
 MOST_PAGES = 50
 MOST_TOOLS = 128
-"""How many tools of one server are offered: as many as OpenAI's API takes in all."""
+"""How many tools of one server are offered: as many as OpenAI's API takes in total."""
 LONGEST_SCHEMA = 20_000
-"""In characters: every declaration is paid for in every request."""
+"""In characters. Every request pays for every declaration."""
 
 Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 
 
 async def listed_tools(client: Client, server: McpServer, call: Call) -> tuple[Tool, ...]:
-    """Return a server's tools within the limits. The log says how many are left out."""
+    """Return a server's tools within the limits. The log says how many were left out."""
     found: list[Tool] = []
     cursor: str | None = None
     for _page in range(MOST_PAGES):
@@ -44,7 +44,7 @@ async def listed_tools(client: Client, server: McpServer, call: Call) -> tuple[T
 
 
 def _tool_of(theirs: mcp_types.Tool, server: McpServer, call: Call) -> Tool:
-    """Make a tool of ours from one of the server's. `call` gets the server's own name for it."""
+    """Make a tool from one of the server's. `call` gets the name that the server uses."""
 
     async def run(_context: ToolContext, args: Mapping[str, Any]) -> str:
         return await call(theirs.name, args)

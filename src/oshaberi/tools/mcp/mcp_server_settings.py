@@ -19,7 +19,7 @@ class McpServer:
     command: str = ""
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """All it gets of the environment, besides PATH, HOME and the like."""
+    """The environment of the server, besides PATH, HOME and the like."""
     cwd: str | None = None
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -33,7 +33,7 @@ class McpServer:
 
     @classmethod
     def of(cls, name: str, table: Mapping[str, Any]) -> McpServer:
-        """Read one from a table of the settings file."""
+        """Read one server from a table of the settings file."""
         where = f"mcp_servers.{name}"
         known = [one.name for one in fields(cls) if one.name != "name"]
         for key in table:

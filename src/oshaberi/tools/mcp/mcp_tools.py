@@ -19,7 +19,7 @@ CLOSE_S = 10.0
 
 
 class McpTools:
-    """Starts all MCP servers together. A server that cannot be used is only logged."""
+    """Starts all MCP servers together. If a server cannot be used, that is only logged."""
 
     def __init__(self, servers: Iterable[McpServer], *, start_s: float = START_S) -> None:
         self._servers = tuple(servers)

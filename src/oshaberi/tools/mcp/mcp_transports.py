@@ -1,4 +1,4 @@
-"""Connects to an MCP server: a child process or HTTP. The only user of the `mcp` package."""
+"""Connects to an MCP server: a child process or HTTP. The only module that imports `mcp`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 CONNECT_S = 30.0
 READ_S = 660.0
-"""How long a server may be silent: longer than any tool may take, since `ToolBox` keeps the
-time."""
+"""How long a server may be silent: longer than any tool may take, since `ToolBox` has its own
+timeout."""
 LARGEST_EVENT = 16 * 1024 * 1024
 
 
@@ -54,7 +54,7 @@ async def connected(
 
 @asynccontextmanager
 async def listening_for_changes(client: Client, on_end: Callable[[], None]) -> AsyncIterator[None]:
-    """Subscribe to changes. Newer servers report them only on request, older ones always.
+    """Subscribe to changes. Newer servers report them only after a request, older ones always.
 
     `on_end` is called when the server stops reporting.
     """
@@ -110,7 +110,7 @@ async def _over_stdio(
 
 @asynccontextmanager
 async def _watched(transport: Any, on_end: Callable[[], None]) -> AsyncIterator[Any]:
-    """Pass everything on, and call `on_end` when the other side has gone."""
+    """Pass everything on, and call `on_end` when the other side has closed."""
     import anyio
 
     async with transport as (reading, writing):

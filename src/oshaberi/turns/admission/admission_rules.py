@@ -126,14 +126,15 @@ ADMITTED = frozenset(get_args(Admitted))
 Unsaid = Literal[
     "silent", "silent_because", "failed", "used_up", "stopped", "superseded", "overloaded", "mute"
 ]
-"""Why nothing came of an answer that had been begun."""
+"""Why an answer that had begun came to nothing."""
 HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))
 ADDRESSED = frozenset(("mention", "reply", "trigger"))
-"""Answered for its words: an edit can change that."""
+"""Reasons that depend on the words of a message, so that an edit can change them."""
 UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
 """Reasons for an answer although nobody addressed the bot: the model may say nothing."""
 UNINVITED = UNADDRESSED - {"auto"}
-"""Those by chance: nobody waits for an answer, so nobody is told if there is none."""
+"""Reasons of answers by chance: nobody waits for such an answer, so nobody is told if there is
+none."""
 BY_CHANCE = UNINVITED | {"inattentive", "uninvited"}
 """Reasons that a number was drawn for."""
 NO_QUESTION = frozenset(
@@ -146,7 +147,7 @@ MOST_USERS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A decision: its reason in one word, and the numbers it was made with."""
+    """A decision: its reason in one word, and the numbers on which it is based."""
 
     reason: Reason
     detail: tuple[str, ...] = ()
@@ -157,7 +158,7 @@ class Admission:
 
     @property
     def told(self) -> str:
-        """Return the word and the numbers, as they are stored."""
+        """Return the word and the numbers, in the form in which they are stored."""
         return " ".join((self.reason, *self.detail))
 
 
@@ -167,7 +168,7 @@ def reason_word(told: str) -> str:
 
 
 def why_sentence(told: str) -> str | None:
-    """Return the sentence for a reason with its numbers; None if there is no such reason."""
+    """Return the sentence for a stored reason, with its details; None for an unknown reason."""
     word, _, detail = told.partition(" ")
     if word not in WHY:
         return None
@@ -179,7 +180,7 @@ def why_sentence(told: str) -> str | None:
 def admission(
     incoming: IncomingMessage, personas: Sequence[PersonaRecord], config: TurnConfig
 ) -> Admission:
-    """Decide everything but the cooldown, which depends on earlier messages."""
+    """Decide everything except the cooldown, which depends on earlier messages."""
     reason = _refusal(incoming, config) or _address(incoming, personas, config)
     # No model is asked if the answer cannot be sent.
     return Admission("mute" if reason in ADMITTED and not incoming.can_answer else reason)
@@ -188,7 +189,7 @@ def admission(
 def why_ignored(
     message: UnaddressedMessage, personas: Sequence[PersonaRecord], config: TurnConfig
 ) -> Refused | None:
-    """Return why a message is not answered, as `admission` does; None if it is."""
+    """Return why a message is not answered, by the same rules as `admission`; None if it is."""
     path = message.path
     if reason := _unlisted(message.user_id, message.role_ids, path, config):
         return reason
@@ -198,7 +199,7 @@ def why_ignored(
 
 
 def unlisted(person: Person, path: ChannelPath, config: TurnConfig) -> Refused | None:
-    """Return why the lists do not allow this person here, or None if they do."""
+    """Return why the allow and block lists exclude this person here; None if they do not."""
     return _unlisted(person.id, lambda: person.role_ids, path, config)
 
 
@@ -249,16 +250,16 @@ def _address(
 def _call(
     text: str, path: ChannelPath, personas: Sequence[PersonaRecord], config: TurnConfig
 ) -> Admitted | None:
-    """Return why a message without mention and reply is answered, or None."""
+    """Return why a message without a mention or reply is answered, or None."""
     if _any_in(path.ids, config.auto_channels):
         return "auto"
     return "trigger" if named_in(text, personas, by_name=False) else None
 
 
 class Cooldowns:
-    """When each user last began a turn, by the loop's clock, which is never set.
+    """When each user last began a turn, by the loop's clock, which never jumps.
 
-    Only the users who asked last are kept.
+    Only the most recent users are kept.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
-"""Remembers with whom the bot has been talking, and decides by chance whether it goes on listening.
+"""Remembers with whom the bot has talked, and decides by chance whether it keeps listening.
 
-All of it is in memory and bounded: a message that is ignored costs no database query.
+All of this is in memory and limited in size: an ignored message costs no database query.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from oshaberi.turns.bounded_cache import BoundedCache
 
 MOST_CHANNELS = 2000
 SHARE_OF_OTHERS = 0.5
-"""What is left of the chance for people who did not talk with the bot."""
+"""The share of the chance that people get who did not talk with the bot."""
 SHARE_AFTER_OTHERS = 0.5
-"""What is left of the chance after each message of, or to, other people."""
+"""The share of the chance that is left after each message by or for other people."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecentTalk:
-    """The last talk of a channel: with whom, as whom, when (the loop's clock)."""
+    """The last talk of a channel: with whom, as which persona, and when (the loop's clock)."""
 
     user_id: int
     answering: tuple[PersonaRecord, ...]
     at_s: float
     passed: int = 0
-    """Messages since then that other people wrote, or that were for them."""
+    """Messages since then that were written by or for other people."""
     asked_id: int = 0
-    """The question. What was written before it is no part of the talk."""
+    """The question. What was written before it does not belong to the talk."""
 
     def chance(self, user_id: int, now_s: float, config: TurnConfig) -> float:
-        """Return the chance that a message which addresses nobody is answered."""
+        """Return the chance that the bot answers a message that addresses nobody."""
         age_ms = (now_s - self.at_s) * 1000
         if age_ms >= config.attention_ms:
             return 0.0
@@ -64,13 +64,13 @@ class ChannelAttention:
         self._talks.put(channel_id, talk)
 
     def note_passed(self, channel_id: int, user_id: int, *, is_for_others: bool) -> None:
-        """A message was not answered. It counts if others wrote it, or if it was for them."""
+        """Note an unanswered message. It counts if it was written by or for other people."""
         talk = self._talks.get(channel_id)
         if talk is not None and (is_for_others or user_id != talk.user_id):
             self._talks.put(channel_id, replace(talk, passed=talk.passed + 1))
 
     def may_answer(self, channel_id: int, user_id: int, config: TurnConfig, now_s: float) -> bool:
-        """Tell whether a message that addresses nobody has a chance."""
+        """Tell whether a message that addresses nobody has a chance of an answer."""
         if config.interjection_chance:
             return True
         talk = self._talks.get(channel_id) if config.attention_ms else None

@@ -8,7 +8,7 @@ MOST_CHANNELS = 2000
 
 
 class BotRounds:
-    """The loop guard of `answer_bots`. In memory: a restart begins anew."""
+    """The loop guard of `answer_bots`. It is in memory only, so a restart resets it."""
 
     def __init__(self) -> None:
         self._rounds: BoundedCache[int, int] = BoundedCache(MOST_CHANNELS)
@@ -17,9 +17,9 @@ class BotRounds:
         return (self._rounds.get(channel_id) or 0) < most
 
     def note_bot(self, channel_id: int) -> None:
-        """A message of a bot is answered."""
+        """Note that the bot answers a message of another bot."""
         self._rounds.put(channel_id, (self._rounds.get(channel_id) or 0) + 1)
 
     def note_person(self, channel_id: int) -> None:
-        """A person wrote something, to whomever."""
+        """Note that a person wrote something, to anybody."""
         self._rounds.forget(channel_id)

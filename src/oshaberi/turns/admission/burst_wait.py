@@ -1,4 +1,4 @@
-"""Waits until the writer of a question has finished, so that one answer covers all of it."""
+"""Waits until the author of a question has finished writing, so that one answer covers it all."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_config import TurnConfig
 
 TYPING_SECONDS = 10.0
-"""How long Discord shows that somebody types, unless they send a message first."""
+"""How long Discord shows that somebody is typing, unless they send a message first."""
 _ASKED = re.compile(r"[?？][!?！？]*\s*\Z")
 
 
 def is_complete(incoming: IncomingMessage) -> bool:
-    """Tell whether nothing more is expected: it mentions the bot and ends with a question mark."""
+    """Tell whether a message is a complete question: it mentions the bot and ends with a `?`."""
     return incoming.mentions_us and _ASKED.search(incoming.said.text) is not None
 
 
@@ -28,8 +28,8 @@ def burst_of(incoming: IncomingMessage, config: TurnConfig, now_s: float) -> Bur
 class Burst:
     """The messages that one person writes in one go, by the loop's clock.
 
-    It ends `wait_s` after the last of them, later while the person types, at the latest `max_s`
-    after the first.
+    It ends `wait_s` after the last message, later if the person is typing, but at the latest
+    `max_s` after the first.
     """
 
     def __init__(self, now_s: float, wait_s: float, max_s: float) -> None:
@@ -47,7 +47,7 @@ class Burst:
         return now_s < self.ends_s
 
     def note_message(self, now_s: float) -> None:
-        """A message arrived. Whoever typed it does not type any more."""
+        """Note a message. Its author has stopped typing."""
         self._quiet_s = now_s + self._wait_s
         self._typing_s = now_s
         self._changed.set()
@@ -61,7 +61,7 @@ class Burst:
         self._changed.set()
 
     async def over(self) -> None:
-        """Wait until it has ended."""
+        """Wait until the burst has ended."""
         loop = asyncio.get_running_loop()
         while self.is_open(now_s := loop.time()):
             try:

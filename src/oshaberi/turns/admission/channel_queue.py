@@ -18,16 +18,16 @@ from oshaberi.turns.admission.turn_request import Kind, TurnRequest
 from oshaberi.turns.services.turn_services import EffectiveConfigs
 
 Arrival = Literal["new", "missed", "stored"]
-"""Whether a message comes now, came while nobody listened, or was admitted by a process that has
-ended since."""
+"""Whether a message is new, was missed while the bot was offline, or was admitted by a process that
+has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
     """One piece of work for a channel.
 
-    `depth` counts the personas that answered each other up to this job. `called` counts the
-    answers of personas to each other that its message has caused so far.
+    `depth` counts the personas that answered each other up to this job. `called` counts the answers
+    of personas to each other that its message has caused so far.
     """
 
     turn_channel: TurnChannel
@@ -48,7 +48,7 @@ class QueuedJob:
     asked_s: float | None = None
     """When its first message was written, by the loop's clock; None if it is not a message."""
     burst: Burst | None = None
-    """Open until its author has finished writing."""
+    """The burst of its author, open until they have finished writing."""
 
     @property
     def message_ids(self) -> tuple[int, ...]:
@@ -56,12 +56,12 @@ class QueuedJob:
 
     @property
     def is_message(self) -> bool:
-        """Tell whether it is a person's message. Further ones of that person can be joined."""
+        """Tell whether the job answers a person's message. Others of that person can join it."""
         return self.kind == "answer" and self.depth == 0 and self.before is None
 
     @property
     def is_uninvited(self) -> bool:
-        """Tell whether it is answered by chance, so that nobody waits for it."""
+        """Tell whether the message is answered by chance, so that nobody waits for the answer."""
         return reason_word(self.why) in UNINVITED
 
     def turn_request(self, persona: PersonaRecord) -> TurnRequest:
@@ -80,7 +80,7 @@ class QueuedJob:
 
 
 def joined(first: QueuedJob, second: QueuedJob) -> QueuedJob:
-    """Join two jobs: both messages, answered by the personas of either."""
+    """Join two jobs: both messages, answered by the personas of both."""
     answering = tuple(dict.fromkeys((*first.answering, *second.answering)))
     times_s = [one for one in (first.asked_s, second.asked_s) if one is not None]
     return replace(
@@ -93,14 +93,14 @@ def joined(first: QueuedJob, second: QueuedJob) -> QueuedJob:
 
 @dataclass(frozen=True, slots=True)
 class BusyChannel:
-    """A channel in which a turn runs or waits for a slot, for people to look at."""
+    """A channel in which a turn runs or waits for a slot, as operators see it."""
 
     server_id: int
     channel_id: int
     user_id: int
     why: str
     seconds: float | None
-    """Since the question; None if nobody asked."""
+    """Seconds since the question; None if nobody asked."""
     waiting: int
     """Messages that wait behind it."""
 
@@ -108,7 +108,7 @@ class BusyChannel:
 def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
     """Return a job with one more message of its author's burst.
 
-    Whoever is called in any of them answers.
+    The personas that any of its messages calls answer.
     """
     asked = tuple(sorted((*begun.asked, *part.asked), key=lambda one: one.said.id))
     return replace(
@@ -120,7 +120,7 @@ def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
 
 
 def with_changes(job: QueuedJob, asked: tuple[IncomingMessage, ...]) -> QueuedJob:
-    """Return a job whose messages were edited or deleted: it is answered by whom they call now."""
+    """Return a job after an edit or deletion: the personas that its messages call now answer it."""
     if not job.is_message:
         return replace(job, asked=asked)
     called = _called(asked, job.personas)
@@ -134,7 +134,7 @@ def with_changes(job: QueuedJob, asked: tuple[IncomingMessage, ...]) -> QueuedJo
 def _called(
     asked: Sequence[IncomingMessage], personas: Sequence[PersonaRecord]
 ) -> tuple[PersonaRecord, ...]:
-    """Return the personas that the messages call and that may answer there."""
+    """Return the personas that the messages call and that may answer in this channel."""
     called = (persona for one in asked for persona in who_is_asked(one, personas))
     is_age_restricted = bool(asked) and asked[-1].is_age_restricted
     return allowed_in(tuple(dict.fromkeys(called)), is_age_restricted)
@@ -159,7 +159,7 @@ class ChannelQueue:
         return sum(len(job.asked) for job in self.waiting)
 
     def has_room_for(self, job: QueuedJob) -> bool:
-        """Apply `waiting_limit`. What was admitted once is not refused later."""
+        """Tell whether `waiting_limit` allows the job. Stored questions are always allowed."""
         fits = self.messages + len(job.asked) <= job.settings.turn.waiting_limit
         return fits or job.arrival == "stored"
 
@@ -186,11 +186,11 @@ class ChannelQueue:
         return None
 
     def job_of(self, message_id: int) -> QueuedJob | None:
-        """Return the job that has not begun and answers this message."""
+        """Return the job that answers this message, if it has not begun."""
         return next((job for job in self.unbegun if message_id in job.message_ids), None)
 
     def replace_job(self, old: QueuedJob, new: QueuedJob) -> None:
-        """Replace a job that has not begun. One without messages is dropped."""
+        """Replace a job that has not begun. A job without messages is dropped."""
         if self.is_gathering and self.job is old:
             self.job = new
             if not new.asked and new.burst is not None:
@@ -200,7 +200,7 @@ class ChannelQueue:
             self.waiting = deque(job for job in jobs if job.asked)
 
     def put_first(self, job: QueuedJob) -> None:
-        """Put an interrupting job first, joined with one of the same user that is there."""
+        """Put an interrupting job first; join it with the first one if that is of the same user."""
         head = self.waiting[0] if self.waiting else None
         if head is not None and head.user_id == job.user_id and head.is_message:
             self.waiting[0] = joined(head, job)
@@ -208,7 +208,7 @@ class ChannelQueue:
             self.waiting.appendleft(job)
 
     def put_in_order(self, job: QueuedJob) -> None:
-        """Put a late message before those written after it. It interrupts nothing."""
+        """Put a late message before those that were written after it. It interrupts nothing."""
         newer = (
             number
             for number, other in enumerate(self.waiting)
@@ -217,7 +217,7 @@ class ChannelQueue:
         self.waiting.insert(next(newer, len(self.waiting)), job)
 
     def busy(self, now_s: float) -> BusyChannel:
-        """Describe the queue, for people to look at."""
+        """Describe the queue, as operators see it."""
         job = self.job
         return BusyChannel(
             job.turn_channel.server_id,

@@ -1,4 +1,4 @@
-"""Applies `follow_up_policy` to a message that comes while a turn runs in its channel (spec 04)."""
+"""Applies `follow_up_policy` to a message that arrives while a turn runs (spec 04)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from oshaberi.turns.admission.channel_queue import ChannelQueue, QueuedJob
 def queue_follow_up(job: QueuedJob, queue: ChannelQueue) -> Literal["wait", "interrupt"]:
     """Put the job into the queue. Return whether it interrupts the running turn.
 
-    Only a new message interrupts, and only a turn of the same user. A message from before a
-    restart waits in order of time, and one that is answered by chance waits too.
+    Only a new message interrupts, and only a turn of the same user. A message from before a restart
+    waits in order of time, and a message that is answered by chance waits too.
     """
     policy = job.settings.turn.follow_up_policy
     if policy == "collect":

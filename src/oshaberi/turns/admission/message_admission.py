@@ -1,7 +1,7 @@
-"""Decides about each message that is heard, with what is known of earlier ones.
+"""Decides about each message that the bot receives, with what it knows of earlier ones.
 
-`admission_rules` decides by the message alone; here come the loop guard for bots, the bot's
-attention and the cooldown. The database is read only for what the caches lack.
+`admission_rules` decides by the message alone; this module adds the loop guard for bots, the bot's
+attention and the cooldown. It reads the database only for what the caches lack.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
 
 @dataclass(frozen=True, slots=True)
 class HeardMessage:
-    """A message with the settings that apply to it, and what the rules say about it."""
+    """A message with the settings that apply to it, and the decision of the rules."""
 
     incoming: IncomingMessage
     settings: EffectiveConfigs
@@ -46,7 +46,7 @@ class HeardMessage:
 
     @property
     def may_belong(self) -> bool:
-        """Tell whether it can be part of a question that its author has begun."""
+        """Tell whether the message can be part of a question that its author has begun."""
         return self.admission.ok or self.admission.reason == "unaddressed"
 
 
@@ -60,10 +60,11 @@ class MessageAdmission:
         self.bot_rounds = BotRounds()
         self.cooldowns = Cooldowns()
         self._unasked = Cooldowns()
-        """Of answers by chance: whoever gets one has not asked for it, and may still ask."""
+        """The cooldowns of answers by chance: a user who gets one did not ask for it, and may still
+        ask."""
 
     async def heard(self, incoming: IncomingMessage) -> HeardMessage:
-        """Apply the rules. A proxy bot's message counts as its person's."""
+        """Apply the rules. A proxy bot's message counts as that of the person behind it."""
         settings, personas = await self.known(incoming.path)
         incoming = _by_its_author(incoming, settings.turn.proxy_bots)
         decided = admission(incoming, personas, settings.turn)
@@ -82,7 +83,7 @@ class MessageAdmission:
     ) -> Refused | None:
         """Return why a new message is ignored, and note it; None if it may be answered.
 
-        The same as `decide` would say, where chance has no part in it.
+        The reason is the one that `decide` would give, where chance plays no part.
         """
         config, channel_id, user_id = settings.turn, message.path.channel_id, message.user_id
         reason = why_ignored(message, personas, config)
@@ -97,7 +98,7 @@ class MessageAdmission:
         return reason
 
     async def admits(self, incoming: IncomingMessage) -> bool:
-        """Tell whether a missed message would be answered. Messages of bots are not."""
+        """Tell whether a missed message would be answered. Messages of bots would not."""
         heard = await self.heard(incoming)
         is_bot = heard.incoming.said.author.is_bot
         return heard.admission.ok and not is_bot and bool(self._answering(heard, ""))
@@ -156,13 +157,13 @@ class MessageAdmission:
         )
 
     def _age_s(self, incoming: IncomingMessage, arrival: Arrival) -> float:
-        """Return how long ago a message was written. A new one has only just come."""
+        """Return how long ago a message was written; 0 for a new one."""
         if arrival == "new":
             return 0.0
         return max(0.0, (self._services.clock() - incoming.said.at).total_seconds())
 
     def note_admitted(self, job: QueuedJob) -> None:
-        """A job enters the queue."""
+        """Note that a job enters the queue."""
         if job.arrival != "stored":
             cooldowns = self._unasked if job.is_uninvited else self.cooldowns
             cooldowns.note(job.user_id, _now_s())
@@ -170,7 +171,7 @@ class MessageAdmission:
             self.bot_rounds.note_bot(job.turn_channel.channel_id)
 
     def note_talk(self, job: QueuedJob) -> None:
-        """The bot talks with the author of a job, or has just done so."""
+        """Note that the bot talks with the author of a job, or has just done so."""
         is_person = not job.asked[-1].said.author.is_bot
         if job.settings.turn.attention_ms and job.is_message and is_person:
             channel_id, asked_id = job.turn_channel.channel_id, job.message_ids[0]
@@ -181,9 +182,9 @@ class MessageAdmission:
         return not _may_be_automatic(incoming) or self.bot_rounds.allows(channel_id, most)
 
     def _answering(self, heard: HeardMessage, why: str) -> tuple[PersonaRecord, ...]:
-        """Return who answers; nobody if all of them are for age-restricted channels only.
+        """Return the personas that answer; none if they may answer only in age-restricted channels.
 
-        By chance it is the persona that had been talking, if no other is called.
+        If the message is answered by chance and calls no persona, the one of the last talk answers.
         """
         incoming, uncalled = heard.incoming, heard.settings.turn.answering_persona
         talk = self.attention.talk(incoming.channel_id)
@@ -196,16 +197,16 @@ class MessageAdmission:
 def _may_be_automatic(incoming: IncomingMessage) -> bool:
     """Tell whether the loop guard counts a message: a bot's, or a proxy's without an original.
 
-    Any bot can be listed as a proxy. Behind a real one stands a message of a person, each time.
+    Operators can list any bot as a proxy. A real proxy bot always repeats a person's message.
     """
     author = incoming.said.author
     return author.is_bot or (author.application_id is not None and incoming.copied_id is None)
 
 
 def _by_its_author(incoming: IncomingMessage, proxy_bots: Collection[int]) -> IncomingMessage:
-    """Return a proxy's message as a person's, and that of any other webhook as its own.
+    """Return a proxy's message as a person's, and that of any other webhook as the webhook's.
 
-    Else a listed webhook that repeats somebody's words would have that person's rights.
+    Otherwise a listed webhook that repeats somebody's words would have that person's permissions.
     """
     author = incoming.said.author
     if author.application_id is not None and author.application_id in proxy_bots:
@@ -217,7 +218,7 @@ def _by_its_author(incoming: IncomingMessage, proxy_bots: Collection[int]) -> In
 
 
 def _stored(found: Admission, why: str) -> Admission:
-    """Return why a stored question was admitted, if now only its address is missing."""
+    """Return why a stored question was admitted, if it is now refused only as unaddressed."""
     is_admitted = reason_word(why) in ADMITTED
     return _told(why) if found.reason in ("unaddressed", "others") and is_admitted else found
 

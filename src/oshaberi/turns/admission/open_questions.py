@@ -1,6 +1,6 @@
 """Stores questions that have no answer yet, so that a restart does not lose them.
 
-The database may fail. Then a question is still answered, only not after a crash.
+If the database fails, a question is still answered, but a crash loses it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from oshaberi.turns.services.turn_services import TurnServices
 log = logging.getLogger(__name__)
 
 RESTART = "restart"
-"""The reason of an answer that goes on by itself after a restart."""
+"""The reason of an answer that is continued automatically after a restart."""
 
 
 class OpenQuestions:
@@ -30,15 +30,15 @@ class OpenQuestions:
         await self._keep(job, is_begun=False)
 
     async def join(self, job: QueuedJob) -> None:
-        """Settle all but the newest of several messages that are answered together.
+        """Settle all but the newest of several messages that get one answer.
 
-        The answer sees the others in the history.
+        The model sees the others in the history.
         """
         if job.is_message and len(job.asked) > 1:
             await self.settle(job.turn_channel.channel_id, job.message_ids[:-1])
 
     async def keep_cut(self, job: QueuedJob) -> None:
-        """Store a question whose answer a restart cut off, so that it is continued.
+        """Store a question whose answer a restart cut off, so that the answer is continued.
 
         If the settings do not want that, it is settled.
         """
@@ -48,9 +48,9 @@ class OpenQuestions:
             await self.settle(job.turn_channel.channel_id, job.message_ids)
 
     async def settle_job(self, job: QueuedJob) -> None:
-        """Settle a message's questions.
+        """Settle the questions of a job.
 
-        Commands have none, except one that continues an answer after a restart.
+        Commands have none, except the one that continues an answer after a restart.
         """
         if job.is_message:
             await self.settle(job.turn_channel.channel_id, job.message_ids)
@@ -64,7 +64,7 @@ class OpenQuestions:
             await _stored(store.questions.settle(channel_id, message_ids))
 
     async def note_seen(self, channel_id: int, message_id: int) -> None:
-        """Store up to which message a channel needs no look after a restart."""
+        """Store up to which message a channel needs no search after a restart."""
         store = self._services.store
         if store is not None:
             await _stored(store.seen.note(channel_id, message_id))
@@ -86,7 +86,7 @@ class OpenQuestions:
 
 
 def _asked_id(job: QueuedJob) -> int:
-    """Return the id of the question; for a continued answer that of its first part."""
+    """Return the id of the question; for a continued answer, that of its first part."""
     earlier = None if job.continues is None else job.continues.asked_id
     return earlier or job.message_ids[-1]
 

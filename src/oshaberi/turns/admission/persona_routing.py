@@ -16,9 +16,9 @@ def who_answers(
     bot_name: str = "",
     uncalled: str = "",
 ) -> tuple[PersonaRecord, ...]:
-    """Return the personas that answer: those who are asked, in order.
+    """Return the personas that answer: those that the message asks, in order.
 
-    If none is asked, the one named `uncalled` answers (`answering_persona`), or the default.
+    If it asks none, the one named `uncalled` answers (`answering_persona`), or the default.
     """
     named = persona_called(uncalled, personas) if uncalled else None
     asked = who_is_asked(incoming, personas, bot_name)
@@ -28,9 +28,9 @@ def who_answers(
 def who_is_asked(
     incoming: IncomingMessage, personas: Sequence[PersonaRecord], bot_name: str = ""
 ) -> tuple[PersonaRecord, ...]:
-    """Return first the persona replied to, then those called, in order.
+    """Return the persona that the message replies to, then those that it calls, in order.
 
-    If the message addresses the bot, a persona's name calls it too.
+    If the message addresses the bot, the name of a persona calls it too.
     """
     addressed = incoming.mentions_us or incoming.is_direct or _replied(incoming)
     called = named_in(incoming.said.text, personas, by_name=addressed)
@@ -41,7 +41,7 @@ def who_is_asked(
 def allowed_in(
     personas: Sequence[PersonaRecord], is_age_restricted: bool
 ) -> tuple[PersonaRecord, ...]:
-    """Return the personas that may answer in such a channel."""
+    """Return the personas, without age-restricted ones unless the channel is so too."""
     return tuple(one for one in personas if is_age_restricted or not one.is_age_restricted)
 
 

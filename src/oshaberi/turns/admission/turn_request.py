@@ -26,18 +26,18 @@ class TurnRequest:
     personas: tuple[PersonaRecord, ...]
     why: str
     user_id: int
-    """Who may stop it: a person, even if a persona asked."""
+    """The user who may stop it: a person, even if a persona asked."""
     kind: Kind = "answer"
     text: str = ""
     before: int | None = None
-    """Only what the channel had seen before this message counts."""
+    """The model sees only messages from before this one."""
     told: frozenset[int] = frozenset()
-    """Messages that the model does not see: their words are in `asked` already, or they are
+    """Messages that the model does not see: their words are already in `asked`, or they are
     questions that are answered later."""
     continues: TurnRecord | None = None
-    """The turn whose answer this one goes on with."""
+    """The turn whose answer this one continues."""
     answered_ids: frozenset[int] = frozenset()
-    """What other personas have answered to the same question."""
+    """The messages with which other personas answered the same question."""
     waiting_ids: Callable[[], frozenset[int]] = field(default=frozenset, compare=False)
     """Returns the questions of the channel that wait for a turn of their own."""
 
@@ -50,12 +50,12 @@ class TurnRequest:
 
     @property
     def is_unaddressed(self) -> bool:
-        """Tell whether it is answered although nobody addressed the bot."""
+        """Tell whether the bot answers although nobody addressed it."""
         return reason_word(self.why) in UNADDRESSED
 
     @property
     def is_uninvited(self) -> bool:
-        """Tell whether it is answered by chance, so that nobody waits for it."""
+        """Tell whether the message is answered by chance, so that nobody waits for the answer."""
         return reason_word(self.why) in UNINVITED
 
     @property

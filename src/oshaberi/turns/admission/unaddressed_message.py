@@ -1,7 +1,7 @@
-"""A message that does not address the bot, with what is needed to ignore it and nothing else.
+"""A message that does not address the bot, with only what is needed to ignore it.
 
-Most messages on a server are not for the bot. Names, rights, pictures and files are not worked out
-for them.
+Most messages on a server are not for the bot. So the bot does not work out names, permissions,
+pictures and files for them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from oshaberi.conversation.channel_path import ChannelPath
 
 RoleIds = Callable[[], frozenset[int]]
-"""Returns the roles of a person. Few servers have settings that ask for them."""
+"""Returns the roles of a person. Few servers have settings that need them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Changes questions that are not being answered yet: adds a message to one, or takes one out."""
+"""Changes questions whose turn has not begun: adds a message to one, or takes one out.
+
+A message is taken out if it is deleted or edited, or if a proxy bot replaced it by its copy.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.bounded_cache import BoundedCache
 
 Claim = Callable[[int], Awaitable[bool]]
-"""Whether this process may answer the message: with several, only one of them may."""
+"""Tells whether this process may answer the message: of several processes, only one may."""
 
 CLAIMED = "claimed"
 """Another process answers it. If that one ends, the message can be claimed again."""
 
 
 class UnbegunQuestions:
-    """The questions of one process whose turns have not begun. `queues` are by channel."""
+    """The questions of one process whose turns have not begun. `queues` is by channel."""
 
     def __init__(
         self,
@@ -47,7 +50,7 @@ class UnbegunQuestions:
     async def joined(self, heard: HeardMessage, turn_channel: TurnChannel) -> str | None:
         """Add a message to the question that its author has begun, if there is one.
 
-        Returns why it is answered, or None if it is not part of a question.
+        Returns why the message is answered, or None if it is not part of a question.
         """
         queue = self._queues.get(heard.incoming.channel_id)
         if queue is None or not heard.may_belong:
@@ -85,7 +88,7 @@ class UnbegunQuestions:
             job.burst.end()
 
     def settle_copy(self, incoming: IncomingMessage) -> bool:
-        """Drop the original of a copy if it still waits. Return True if it is answered already."""
+        """Drop the original of a proxy's copy if it waits. Return True if it was answered."""
         copied_id = incoming.copied_id
         if copied_id is None or self.drop(incoming.channel_id, copied_id, "replaced"):
             return False
@@ -94,7 +97,7 @@ class UnbegunQuestions:
     async def amend(self, changed: IncomingMessage) -> None:
         """Replace a message by its edited version.
 
-        It is dropped if it asks us no more, or is for somebody else now.
+        Drop it if it no longer addresses the bot, or now addresses somebody else.
         """
         channel_id, message_id = changed.channel_id, changed.said.id
         heard = await self._admission.heard(changed)
@@ -106,7 +109,7 @@ class UnbegunQuestions:
             queue.amend(heard.incoming)
 
     def withdraw(self, channel_id: int, message_id: int, reason: str) -> None:
-        """Drop a message. If nothing else of its question was for us, all of it goes."""
+        """Drop a message. If no other message of its question addressed the bot, drop them too."""
         queue = self._queues.get(channel_id)
         job = None if queue is None else queue.job_of(message_id)
         if job is None or not self.drop(channel_id, message_id, reason):
@@ -127,7 +130,7 @@ class UnbegunQuestions:
         return True
 
     async def _settle_dropped(self, left: QueuedJob, message_id: int) -> None:
-        """Settle a dropped message. What is left of its question is stored in its place."""
+        """Settle a dropped message, and store what is left of its question."""
         if left.asked and left.message_ids[-1] < message_id:
             await self._questions.keep(left)
         await self._questions.settle(left.turn_channel.channel_id, (message_id,))

@@ -1,7 +1,7 @@
 """Builds the context items that a model is shown in one turn. Pure (spec 01, spec 08).
 
 Only our own words and the persona's prompt are system text. Everything that others wrote, named or
-asked us to keep is shown as something that was said.
+asked the bot to remember is shown as something that was said.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def context_items(around: TurnSurroundings) -> tuple[ContextItem, ...]:
 
 
 def without_oldest(items: tuple[ContextItem, ...]) -> tuple[ContextItem, ...]:
-    """Drop the older half of the history, in whole pairs."""
+    """Drop the older half of the history, in whole pairs of question and answer."""
     old = [number for number, item in enumerate(items) if item.tag == "history"]
     drop = -(-len(old) // 2)
     while drop < len(old) and items[old[drop]].role == "assistant":

@@ -1,6 +1,7 @@
 """Writes the conversation for a model, in the order of the channel. Pure (spec 08).
 
-The question stands where it was asked. If something was said after it, a note at the end names it.
+The question stays where it was asked. If something was said after it, a note at the end names the
+question.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class ContextDialogue:
         self._old_images = _newest_images(self._history)
         self._images_left = MOST_IMAGES
         self._worn: str | None = None
-        """The sprite of our last message."""
+        """The sprite of the bot's last message."""
 
     def items(self) -> Iterator[ContextItem]:
         if self._around.go_on:
@@ -82,7 +83,7 @@ class ContextDialogue:
             yield said("user", self._reminder(), "current")
 
     def _is_current(self, one: ChannelMessage) -> bool:
-        """Tell whether it is the question, or another persona's answer right after it."""
+        """Tell whether a message is the question, or another persona's answer right after it."""
         is_after = one.id > self._around.newest.id
         return one.id in self._asked or (is_after and not self._is_passed)
 
@@ -115,7 +116,7 @@ class ContextDialogue:
             yield incoming.said
 
     def _found_passed(self) -> bool:
-        """Tell whether anything follows the question, besides other personas' answers to it."""
+        """Tell whether anything follows the question, apart from other personas' answers to it."""
         newest = self._around.newest.id
         answers = self._around.answered_ids
         return any(one.id > newest and one.id not in answers for one in self._history)
@@ -196,7 +197,7 @@ class ContextDialogue:
 
 
 def _labelled(spoken: AttributedSpeaker, worn: str | None) -> str:
-    """Add a label where the sprite changes, a plain one where it changes back (spec 06 S2)."""
+    """Add a label where the sprite changes, without a modifier where it ends (spec 06 S2)."""
     if spoken.modifier == worn:
         return spoken.text
     if spoken.modifier is None:

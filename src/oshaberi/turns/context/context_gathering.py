@@ -1,4 +1,4 @@
-"""Collects what a context is built from: history, memories, files. Failed parts are left out."""
+"""Collects what the context is built from: history, memories, files. Leaves out failed parts."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ async def surroundings(
 
 
 def _silence_marker(turn_request: TurnRequest, config: TurnConfig) -> str:
-    """Return the marker to tell the model about. Whoever addresses the bot wants an answer."""
+    """Return the silence marker, or none: somebody who addresses the bot wants an answer."""
     return next(iter(config.silence_markers), "") if turn_request.is_unaddressed else ""
 
 
 async def _or(what: str, work: Awaitable[T], instead: T) -> T:
     """Return the result, or `instead` if it fails.
 
-    An answer with less memory is better than none.
+    An answer with less memory is better than no answer.
     """
     try:
         return await work
@@ -120,8 +120,8 @@ def _summary(
 ) -> ConversationSummary | None:
     """Return the summary, if it may be used.
 
-    One that covers messages after the answered one may not: an old message is answered again
-    then.
+    A summary of messages after the question must not be used: then an old message is being answered
+    again.
     """
     found, newest = stored.summary, turn_request.newest.said
     if found is None or not config.summarise_history or not newest.author.can_read_history:
@@ -132,7 +132,7 @@ def _summary(
 async def _texts(
     services: TurnServices, turn_request: TurnRequest, channel_info: ChannelInfo
 ) -> Mapping[str, str]:
-    """Read attached text files: first those of the question, then the latest in the history."""
+    """Read attached text files: first those of the question, then the newest of the history."""
     if services.read_text is None or turn_request.kind == "deliver":
         return {}
     wanted = dict.fromkeys(_readable(turn_request, channel_info))

@@ -1,6 +1,6 @@
-"""Writes the notes for a model about the channel and about its memories. Pure.
+"""Writes notes for a model about the channel and about its memories. Pure.
 
-All of it comes from others (names, topics, memories), so it is never system text.
+All of it comes from other people (names, topics, memories), so it is never system text.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def place_note(
 def memory_note(
     facts: Sequence[Fact], exchanges: Sequence[Exchange], since: datetime | None
 ) -> str:
-    """List the facts, and the earlier exchanges that the history from `since` does not show."""
+    """List the facts, and what the history from `since` on does not show of the exchanges."""
     lines = []
     if facts:
         lines.append("Notes that you were asked to keep:")
@@ -87,5 +87,5 @@ def _told(text: str, most: int = MOST_TEXT) -> str:
 
 
 def _comparable(at: datetime, other: datetime) -> datetime:
-    """Give `at` the zone of `other`. Some databases drop the zone; all times are UTC."""
+    """Give `at` the time zone of `other`. Some databases drop the zone; all times are UTC."""
     return at if (at.tzinfo is None) == (other.tzinfo is None) else at.replace(tzinfo=other.tzinfo)

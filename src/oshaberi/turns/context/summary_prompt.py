@@ -40,7 +40,7 @@ def summary_request(
     persona: str,
     before: ConversationSummary | None,
 ) -> Request:
-    """Return the request for the summary, for the model that has no room for `old`."""
+    """Return the request for a summary, to the model that has no room for `old`."""
     items = [said("system", _TASK, "system")]
     if before is not None:
         items.append(said("user", f"{_BEFORE}\n{indented(before.text)}", "memory"))
@@ -59,7 +59,7 @@ def summary_request(
 
 
 def _line(item: ContextItem, persona: str) -> str:
-    """Images and files by their name: the words are what is summarised."""
+    """Return a line with images and files by name: only the words are summarised."""
     words = "\n".join(filter(None, map(_words, item.parts)))
     return f"{persona}: {indented(words)}" if item.role == "assistant" else words
 

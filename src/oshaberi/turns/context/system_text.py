@@ -22,7 +22,7 @@ def rules(
 ) -> str:
     """Return the rules.
 
-    `silence_marker`: the model may say nothing, and this is how. `is_uninvited`: nobody asked.
+    `silence_marker`: the model may say nothing by writing this. `is_uninvited`: nobody asked.
     """
     name = plain_name(persona.name)
     lines = [

@@ -19,7 +19,7 @@ from oshaberi.turns.shown_reasoning import is_shown_thought
 class TurnSurroundings:
     """Everything that one answer depends on.
 
-    `sprites` and `tables` have the original form of our messages, which Discord shows
+    `sprites` and `tables` have the original form of the bot's messages, which Discord shows
     differently. `texts` has the contents of small files by URL. `go_on`: nothing new was asked.
     """
 
@@ -35,18 +35,18 @@ class TurnSurroundings:
     texts: Mapping[str, str] = field(default_factory=dict)
     go_on: bool = False
     told: frozenset[int] = frozenset()
-    """Messages whose words are in `asked` already."""
+    """Messages whose words are already in `asked`."""
     summary: ConversationSummary | None = None
-    """Stands for the messages up to its last one."""
+    """Replaces the messages up to its last one."""
     silence_marker: str = ""
     is_uninvited: bool = False
-    """Whether nobody spoke to the bot."""
+    """Whether nobody addressed the bot."""
     """Given if nobody addressed the bot: the model writes it to say nothing."""
 
     answered_ids: frozenset[int] = frozenset()
-    """What other personas have answered to the same question."""
+    """The messages with which other personas answered the same question."""
     waiting_ids: frozenset[int] = frozenset()
-    """Questions of the history that get an answer of their own after this one."""
+    """Questions in the history that get their own answer after this one."""
 
     @property
     def newest(self) -> ChannelMessage:
@@ -55,7 +55,7 @@ class TurnSurroundings:
 
     @property
     def history(self) -> tuple[ChannelMessage, ...]:
-        """Return the history without the current question and our shown thoughts."""
+        """Return the history without the current question and the thoughts that the bot showed."""
         asked = set() if self.go_on else {incoming.said.id for incoming in self.asked}
         left_out = asked | self.told
         after_id = -1 if self.summary is None else self.summary.last_id

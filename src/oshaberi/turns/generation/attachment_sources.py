@@ -16,7 +16,7 @@ from oshaberi.render.render_result import Picture
 
 
 class AttachmentSources:
-    """A renderer that remembers the tables of one turn shown as pictures or as a file.
+    """A renderer that remembers the tables of one turn that became pictures or files.
 
     `plug_ins` remember the code blocks that they turned into files.
     """

@@ -1,7 +1,7 @@
 """Continues an answer that ran out of tokens, if its API says how (NovelAI).
 
 The next request begins with everything said so far (`continuation_prefill`), and its answer belongs
-to the same stream: no message ends where one request did.
+to the same stream: no message has to end where a request ended.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from oshaberi.stream.provider_protocol import Provider, WrappedProvider
 MOST_CONTINUATIONS = 8
 
 MayContinue = Callable[[Request], Awaitable[bool]]
-"""Whether one more request may be made."""
+"""Tells whether one more request may be made."""
 
 
 class ContinuedAnswer(WrappedProvider):
-    """A provider that asks its model again as often as an answer needs it, within limits."""
+    """A provider that asks its model again as often as one answer needs, within limits."""
 
     def __init__(
         self, provider: Provider, may_continue: MayContinue, most: int = MOST_CONTINUATIONS
@@ -31,7 +31,7 @@ class ContinuedAnswer(WrappedProvider):
         self._most = most
 
     async def open(self, request: Request) -> AsyncIterator[Any]:
-        """Yield the raw chunks of all requests. Of their ends only the last is passed on."""
+        """Yield the raw chunks of all requests. Only the last end is passed on."""
         left = self._most
         while True:
             begun, ends = request.prefill, list[Any]()

@@ -24,9 +24,9 @@ class GenerationSetup:
     channel: ActiveChannel
     tools: tuple[ToolDeclaration, ...] = ()
     begins_answer: bool = True
-    """False: it goes on with one that was given before."""
+    """False if it continues an earlier answer."""
     may_say_nothing: bool = False
-    """Nobody addressed the bot: an empty answer is an answer."""
+    """Nobody addressed the bot, so the model may say nothing."""
 
     def is_silence(self, result: StreamResult) -> bool:
         """Tell whether the model chose to say nothing (more)."""

@@ -1,7 +1,8 @@
 """Summarises the oldest part of a conversation when it does not fit into a model's window.
 
-The model that has no room for it is asked, once: the summary is stored, and more than necessary is
-summarised, so that the next turns need none. If it fails, the history is cut instead.
+The model that has no room for the history writes the summary, once: the summary is stored, and it
+covers more than necessary, so that the next turns need no new one. If that fails, the history is
+cut instead.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from oshaberi.turns.turn_interruption import until_stopped
 log = logging.getLogger(__name__)
 
 KEPT_SHARE = 0.6
-"""How much of the room the messages may take that are not summarised."""
+"""How much of the room the messages that are not summarised may take."""
 FEWEST_MESSAGES = 2
 PATIENCE_S = 90.0
 PAUSE_S = 600.0
-"""How long no summary is tried in a channel after one failed."""
+"""How long after a failure no new summary is tried in a channel."""
 
 
 class HistoryCondenser:
@@ -70,8 +71,8 @@ class HistoryCondenser:
     ) -> tuple[ContextItem, ...]:
         """Return the items, with a summary instead of those that do not fit, if possible.
 
-        `asked` is the request, which begins with `items`; `dropped` are items that an earlier try
-        left out.
+        `asked` is the request, which begins with `items`; `dropped` are items that an earlier
+        attempt left out.
         """
         if not self._is_wanted(adapter):
             return items
@@ -94,7 +95,7 @@ class HistoryCondenser:
         return _with_note(kept, summary_note(made))
 
     def _is_wanted(self, adapter: ConnectedAdapter) -> bool:
-        """Tell whether to summarise. A model that only continues a text cannot."""
+        """Tell whether to summarise. A model that can only continue a text cannot summarise."""
         if not self._turn.summarise_history or self._services.store is None or adapter.continues:
             return False
         paused_until_s = self._services.summaries_paused.get(self._channel_id) or 0.0
@@ -169,7 +170,7 @@ class HistoryCondenser:
         )
 
     async def _keep(self, made: ConversationSummary) -> None:
-        """Store the summary, unless a stored one reaches further (an old question's turn)."""
+        """Store the summary, unless the stored one reaches further (turns for old questions)."""
         store = self._services.store
         if store is None:
             return

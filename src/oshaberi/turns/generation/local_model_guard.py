@@ -1,7 +1,7 @@
 """Refuses local models and plug-ins that the settings file does not list, unless allowed.
 
-Checked when a model is chosen and each time it is used: a host name may have another address by
-then.
+It checks when a model is chosen and each time it is used: by then the host name may have another
+address.
 """
 
 from __future__ import annotations

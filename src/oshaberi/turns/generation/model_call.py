@@ -38,7 +38,7 @@ ModelAddress = tuple[str, str, str | None, str | None]
 
 
 class ModelCaller:
-    """The attempts of one turn. All of them ask with the same items, or with fewer."""
+    """Asks models in one turn. All requests have the same items, or fewer after `forget_oldest`."""
 
     def __init__(
         self,
@@ -54,10 +54,10 @@ class ModelCaller:
         self._quota = quota
         self._condenser = condenser
         self._dropped: tuple[ContextItem, ...] = ()
-        """What an API had no room for, and nobody has summarised yet."""
+        """Items that an API had no room for, and that are not summarised yet."""
 
     def forget_oldest(self, *, for_summary: bool) -> bool:
-        """Ask with less history from now on. Return False if there is nothing to leave out."""
+        """Ask with less history from now on. Return False if there is nothing more to leave out."""
         fewer = without_oldest(self._items)
         shrunk = len(fewer) < len(self._items)
         kept = set(map(id, fewer))
@@ -119,7 +119,7 @@ class ModelCaller:
         request: Request,
         rounds: Sequence[ToolRound],
     ) -> Request:
-        """Return the request, with a summary instead of what does not fit."""
+        """Return the request, with a summary in place of what does not fit."""
         self._items = await self._condenser.condensed(
             adapter, candidate, request, self._items, self._dropped
         )
@@ -129,9 +129,9 @@ class ModelCaller:
     def _continued(
         self, adapter: ConnectedAdapter, candidate: ModelCandidate, request: Request
     ) -> Provider:
-        """Let the answer be continued. Each continuation is a counted request.
+        """Let the answer be continued. Each continuation counts as a request.
 
-        Not if the settings limit the length: that limit is for the whole answer.
+        If the settings limit the length, it is not continued: the limit is for the whole answer.
         """
         if not adapter.continues or request.max_output_tokens is not None:
             return adapter
@@ -157,7 +157,7 @@ class ModelCaller:
 
 
 def _unusable(candidate: ModelCandidate, error: Exception) -> ProviderError:
-    """Return the error for a candidate. Only errors of ours are shown in full."""
+    """Return the error of an unusable candidate. Only our own errors keep their text."""
     ours = isinstance(error, OshaberiError)
     log.warning("%s cannot be used: %s", candidate.model.provider, error, exc_info=not ours)
     words = error.args[0] if ours and error.args else type(error).__name__

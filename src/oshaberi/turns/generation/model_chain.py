@@ -1,4 +1,4 @@
-"""The models of a channel in order, each with its keys."""
+"""Finds the models of a channel in order, each with its keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def chain_of(
 ) -> tuple[ModelCandidate, ...]:
     """Return the models of a channel, else of the nearest place above it, else the operator's.
 
-    In direct messages they are the user's.
+    In direct messages they are those of the user.
     """
     store, scope = services.store, key_scope(path.server_id, user_id)
     chains: StoredChains = {} if store is None else await _stored(services, store, scope)

@@ -1,7 +1,7 @@
-"""Gets an answer from the first model and key that work: a chain of models, keys for each.
+"""Gets an answer from the first model and key that work: a chain of models, each with keys.
 
-A failed attempt is quiet while another can be tried, and nothing is tried again once text of the
-attempt is visible (spec 08).
+A failed attempt is not shown while another can be tried, and nothing is tried again once text is
+visible (spec 08). `same_model_retries` decides whether the same model is asked again.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ from oshaberi.turns.generation.generation_setup import GenerationSetup
 from oshaberi.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.turns.generation.model_call import ModelCaller
 from oshaberi.turns.generation.overload_wait import OverloadWait, is_overload
-from oshaberi.turns.quotas.request_quota import (
-    QuotaReachedError,
-    RequestQuota,
-)
+from oshaberi.turns.generation.same_model_retries import PatientCaller, failure_of
+from oshaberi.turns.quotas.request_quota import QuotaReachedError, RequestQuota
 from oshaberi.turns.services.key_cooldowns import KeyCooldowns, is_keys_fault, rest_seconds
 from oshaberi.turns.services.model_candidates import ModelCandidate
 from oshaberi.turns.services.turn_services import TurnServices
@@ -35,22 +33,18 @@ log = logging.getLogger(__name__)
 
 Failure = tuple[ModelCandidate, ProviderError]
 
-MORE_TRIES = 2
-"""How often a model is asked again: after an empty answer, or with less history if that was too
-long."""
-
 MOST_LOGGED = 500
 _MODELS_FAULT = frozenset(("model_error", "content_blocked", "context_length", "timeout"))
-"""Errors that would come with another key too."""
+"""Errors that another key would not avoid."""
 _LASTING = frozenset(("auth", "balance_exhausted", "affordability", "model_error", "api_error"))
-"""Errors that last until somebody does something about them."""
+"""Errors that last until somebody fixes their cause."""
 
 
 class ModelTries:
-    """The candidates left for one answer.
+    """The candidates that are left for one answer.
 
-    Keys in cooldown are skipped. If all are in cooldown, the first call returns the one that
-    ends first.
+    Keys in cooldown are skipped. If all are in cooldown, the first call returns the candidate whose
+    cooldown ends first.
     """
 
     def __init__(self, candidates: Sequence[ModelCandidate], cooldowns: KeyCooldowns) -> None:
@@ -80,7 +74,7 @@ class ModelTries:
 
 
 class ModelFallback:
-    """Asks the models in one turn. After a tool call the one that worked is asked first."""
+    """Asks the models in one turn. After a tool call, the model that worked is asked first."""
 
     def __init__(
         self,
@@ -94,7 +88,8 @@ class ModelFallback:
         self._services = services
         self._setup = setup
         self._candidates = list(candidates)
-        self._caller = ModelCaller(services, setup, items, quota, condenser)
+        caller = ModelCaller(services, setup, items, quota, condenser)
+        self._models = PatientCaller(caller, setup)
 
     async def stream(self, rounds: Sequence[ToolRound] = ()) -> StreamResult:
         """Return one answer, or the last failure. Overloaded models are asked again."""
@@ -115,7 +110,7 @@ class ModelFallback:
         result, failures = StreamResult("error", data=NO_MODEL), list[Failure]()
         tries = ModelTries(candidates, self._services.cooldowns)
         while (candidate := tries.next(self._services.clock(), _now_s())) is not None:
-            result = await self._patiently(candidate, rounds)
+            result = await self._models.ask(candidate, rounds)
             if isinstance(result.data, QuotaReachedError) and result.data.is_operators:
                 tries.skip_operators()
                 continue
@@ -127,28 +122,6 @@ class ModelFallback:
             failures.append((candidate, error))
             await self._note(candidate, error, tries)
         return result, failures
-
-    async def _patiently(
-        self, candidate: ModelCandidate, rounds: Sequence[ToolRound]
-    ) -> StreamResult:
-        """Ask one candidate; again if nothing came or less history may help."""
-        result = await self._caller.ask(candidate, rounds)
-        for _ in range(MORE_TRIES):
-            if not self._may_ask_again(result):
-                break
-            result = await self._caller.ask(candidate, rounds)
-        return result
-
-    def _may_ask_again(self, result: StreamResult) -> bool:
-        if self._setup.is_silence(result):
-            return False
-        error = failure_of(result)
-        too_long = error is not None and error.type == "context_length"
-        if too_long or (result.status == "empty_response" and result.finish_reason == "length"):
-            shrunk = self._caller.forget_oldest(for_summary=too_long)
-            return shrunk or not too_long
-        # After a tool call the answer may be in what was said before it.
-        return result.status == "empty_response" and not self._setup.context.response.sent
 
     async def _note(
         self, candidate: ModelCandidate, error: ProviderError, tries: ModelTries
@@ -179,19 +152,8 @@ NO_MODEL = ProviderError(
 )
 
 
-def failure_of(result: StreamResult) -> ProviderError | None:
-    """Return the error if another attempt may be made: the model failed and nothing was shown."""
-    if result.metrics.messages or result.ledger.expected:
-        return None
-    if result.status in ("timeout", "error") and isinstance(result.data, ProviderError):
-        return result.data
-    if result.status == "timeout":
-        return ProviderError("timeout", provider=result.thought_log.provider)
-    return None
-
-
 def _tell_failure(candidate: ModelCandidate, error: ProviderError) -> None:
-    """Log the provider's words: as a warning if waiting alone does not help."""
+    """Log the provider's message; as a warning if waiting alone does not help."""
     key = candidate.key
     log.log(
         logging.WARNING if error.type in _LASTING else logging.INFO,

@@ -8,27 +8,27 @@ from oshaberi.chunks import ProviderError
 from oshaberi.turns.services.key_cooldowns import said_seconds
 
 LONGEST_SECONDS = 30.0
-"""How long overloaded models are tried in all. A reader who has waited longer wants to be told."""
+"""How long overloaded models are tried in total. After that the reader gets a notice."""
 PAUSES_SECONDS = (2.0, 8.0)
-"""The pauses between the tries, where the provider does not say how long."""
+"""The pauses between the tries, if the provider does not say how long to wait."""
 
 _OVERLOADED = frozenset(("rate_limit", "provider_overloaded"))
 
 
 def is_overload(error: ProviderError) -> bool:
-    """Tell whether an error is an overload, which may end soon for any request."""
+    """Tell whether an error is an overload, which may soon end."""
     return error.type in _OVERLOADED
 
 
 class OverloadWait:
-    """The waits of one answer."""
+    """The waits for one answer."""
 
     def __init__(self) -> None:
         self._left_s = LONGEST_SECONDS
         self._pauses_s = iter(PAUSES_SECONDS)
 
     def next(self, errors: Iterable[ProviderError]) -> float | None:
-        """Return the seconds to wait for the first of these, or None to give up."""
+        """Return how many seconds to wait after these errors, or None to give up."""
         usual = next(self._pauses_s, None)
         if usual is None:
             return None

@@ -14,7 +14,7 @@ def may_reply(turn_request: TurnRequest, turn_channel: TurnChannel, mode: str) -
 
 
 def response_to(turn_request: TurnRequest, turn_channel: TurnChannel, mode: str) -> ResponseState:
-    """Return the state of a new response. With `auto` the channel is looked at before sending."""
+    """Return the state of a new response. With `auto` the channel is checked before sending."""
     asked_id = turn_request.newest.said.id
 
     def is_due() -> bool:

@@ -21,7 +21,7 @@ def request_for(
     stream: StreamConfig,
     turn: TurnConfig,
 ) -> Request:
-    """Build the request. Options that are not ours go to the model's API unchanged."""
+    """Build the request. Options that Oshaberi does not know go to the model's API unchanged."""
     text = stream.text
     guard = text.llm_stop_speaker_pattern_enabled or text.registered_speaker_guard_enabled
     return Request(
@@ -38,11 +38,11 @@ def request_for(
 def config_for(
     stream: StreamConfig, text: Mapping[str, Any], prefill: str | None = None
 ) -> StreamConfig:
-    """Return the stream's settings with the model's own. The turn shows the failures."""
+    """Return the stream's settings with the model's. Failures are not shown: the turn does that."""
     changed = replace(stream.text, output_prefill=prefill, **text)
     return replace(stream, text=changed, suppress_user_errors=True)
 
 
 def begun_request(request: Request, takes_prefill: bool) -> Request:
-    """Return the request, without its prefill if the API takes none or no answer begins."""
+    """Return the request; without its prefill if the model does not take one."""
     return request if takes_prefill or request.prefill is None else replace(request, prefill=None)

@@ -96,5 +96,5 @@ class ToolLoop:
 
 
 def _ended(last: StreamResult, ending: StreamResult) -> StreamResult:
-    """Return the last stream's result with another ending."""
+    """Return the last stream's result with another status."""
     return replace(last, status=ending.status, data=ending.data, calls=())

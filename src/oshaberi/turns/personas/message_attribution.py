@@ -1,6 +1,6 @@
-"""Finds which persona wrote one of our old messages, with which sprite, and its original text.
+"""Finds which persona wrote an old message of the bot, with which sprite, and its original text.
 
-Pure. Undoes what delivery makes of a name (spec 06 S2, spec 07 webhook path and fallback).
+Pure. It reverses what delivery does to a name (spec 06 S2, spec 07 webhook path and fallback).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.personas.trigger_words import default_of, name_key, persona_called
 
 BASE_FACE = "default"
-"""What a persona's own face is called where it needs a name (username_alternation.py)."""
+"""The name of a persona's own avatar, where it needs one (username_alternation.py)."""
 
 _BOLD_NAME = re.compile(r"\*\*((?:\\.|[^*\\\n])+)\*\*:\s?")
 _DECORATED = re.compile(r"(?P<outer>.+) \((?P<inner>.+)\)", re.DOTALL)
@@ -32,7 +32,7 @@ class AttributedSpeaker:
 
 
 class MessageAttribution:
-    """Attributes our messages. `sprites` and `tables` are stored data by message id."""
+    """Attributes the bot's messages. `sprites` and `tables` are stored data by message id."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class MessageAttribution:
 def speaker_of(
     text: str, shown_as: str | None, bot_name: str, personas: Sequence[PersonaRecord]
 ) -> AttributedSpeaker:
-    """Return the speaker of a message of ours that was shown under this name."""
+    """Return the speaker of a message of the bot that was shown under this name."""
     if shown_as is None or name_key(shown_as) == name_key(bot_name):
         return _spoken_as_bot(text, personas)
     if (persona := persona_called(shown_as, personas)) is not None:

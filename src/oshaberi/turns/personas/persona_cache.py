@@ -19,7 +19,7 @@ class PersonaCache:
         self._known.forget(server_id)
 
     async def of(self, server_id: int) -> Personas:
-        """Return a server's personas, never none: the operator's is the default if it has none."""
+        """Return a server's personas; without a default one, the operator's is added."""
         return _with_default(await self._stored(server_id), self._services.persona)
 
     async def _stored(self, server_id: int) -> Personas:

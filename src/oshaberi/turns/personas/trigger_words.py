@@ -1,6 +1,6 @@
 """Finds personas that a text calls by name, alias or trigger word. Pure.
 
-A trigger is a whole word, whatever its case; links, code and emoji do not call anybody.
+A trigger must be a whole word, in any case; links, code and emoji call nobody.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _SILENT = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|<a?:\w+:\d+>|:\w+
 def named_in(
     text: str, personas: Sequence[PersonaRecord], *, by_name: bool
 ) -> tuple[PersonaRecord, ...]:
-    """Return the personas whose trigger words are in the text, in that order.
+    """Return the personas whose trigger words are in the text, in the order of the text.
 
-    With `by_name`, an alter's name counts too. The default persona's does not: it addresses the
-    bot.
+    With `by_name`, an alter's name counts too. The default persona's name does not count: it
+    addresses the bot.
     """
     heard = _audible(text).casefold()
     found: list[tuple[int, int]] = []
@@ -45,7 +45,7 @@ def persona_called(name: str, personas: Iterable[PersonaRecord]) -> PersonaRecor
 
 
 def default_of(personas: Sequence[PersonaRecord]) -> PersonaRecord:
-    """Return the default persona: the first if none is marked."""
+    """Return the default persona; the first one if none is marked."""
     return next((persona for persona in personas if persona.is_default), personas[0])
 
 
@@ -54,7 +54,7 @@ def name_key(name: str) -> str:
 
 
 def _audible(text: str) -> str:
-    """Return the text without links, code and emoji. Each of them has a colon or a backtick."""
+    """Return the text without links, code and emoji. All of these contain a colon or a backtick."""
     return _SILENT.sub(" ", text) if ":" in text or "`" in text else text
 
 
@@ -70,7 +70,7 @@ def _place(heard: str, word: str) -> int:
 
 
 def _runs_on(heard: str, beside: int, edge: str) -> bool:
-    """Tell whether the letter beside belongs to the same word. Some scripts have no word edges."""
+    """Tell whether the neighbouring letter belongs to the word. Some scripts have no spaces."""
     inside = 0 <= beside < len(heard)
     return inside and _is_letter(edge) and _is_letter(heard[beside])
 

@@ -1,6 +1,6 @@
-"""After an answer.
+"""What happens after an answer.
 
-`post_turn_effects` shows thoughts, logs them (`thought_log_embeds`) and stores the turn, with its
-`interrupted_questions`; `incomplete_answer_log` says in one line of the log why text is
-missing.
+`post_turn_effects` shows thoughts and stores the turn, with its `interrupted_questions`;
+`thought_log` posts the thoughts to another channel; `incomplete_answer_log` logs in one line why
+text is missing.
 """

@@ -1,4 +1,4 @@
-"""Tells why a turn ended without its text, or without part of it, in one line for the log."""
+"""Explains in one log line why a turn ended without its text, or without part of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oshaberi.turns.turn_outcome import TurnOutcome
 
 _FAILED = ("error", "timeout", "empty_response")
 _WANTED = ("send_message_limit", "flush_limit", "speaker_guard")
-"""Stops that the settings ask for."""
+"""Stops that the settings cause."""
 
 
 def missing_text_reason(outcome: TurnOutcome, last: StreamResult) -> str | None:
@@ -37,7 +37,7 @@ def _words(last: StreamResult) -> str:
 
 
 def lost_text(outcome: TurnOutcome) -> str:
-    """Count the lost messages by their fate in the ledger."""
+    """Count the lost messages by their reason in the ledger."""
     fates = Counter(
         entry.fate
         for result in outcome.results

@@ -1,4 +1,4 @@
-"""The question whose answer a restart cut off: what is stored of it, so that the answer goes on."""
+"""The question whose answer a restart cut off, as it is stored so that the answer continues."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oshaberi.turns.services.turn_services import TurnServices
 def cut_question(
     services: TurnServices, turn_channel: TurnChannel, turn_request: TurnRequest
 ) -> StoredQuestion:
-    """Return the question to store: the one that the first part of the answer was for."""
+    """Return the question to store: the one that the first part of the answer answers."""
     earlier = turn_request.continues
     asked_id = None if earlier is None else earlier.asked_id
     return StoredQuestion(

@@ -1,4 +1,4 @@
-"""Does the work after an answer: shows and logs thoughts, stores memories and records.
+"""Does the work after an answer: shows thoughts, stores memories and records.
 
 Each of these may fail without affecting the answer or the others.
 """
@@ -20,7 +20,7 @@ from oshaberi.turns.admission.turn_request import TurnRequest
 from oshaberi.turns.generation.attachment_sources import AttachmentSources
 from oshaberi.turns.generation.engine_config import persona_of
 from oshaberi.turns.post_turn.interrupted_questions import cut_question
-from oshaberi.turns.post_turn.thought_log_embeds import thought_embeds
+from oshaberi.turns.post_turn.thought_log import log_thoughts
 from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
 from oshaberi.turns.shown_reasoning import shown_thoughts
 from oshaberi.turns.turn_notices import NoticeSender
@@ -58,7 +58,7 @@ class PostTurnEffects:
         tables: AttachmentSources,
         used: Sequence[UsedRequest] = (),
     ) -> TurnOutcome:
-        """Do the work. Return the outcome, with the message that shows the thoughts.
+        """Do the work. Return the outcome, including the message that shows the thoughts.
 
         `used` are requests that have not been counted yet.
         """
@@ -97,12 +97,12 @@ class PostTurnEffects:
         tables: AttachmentSources,
         used: Sequence[UsedRequest] = (),
     ) -> None:
-        """Store a turn that is cancelled. Its journal stays open: a message may be on the wire."""
+        """Store a cancelled turn. Its journal stays open, because a message may be on its way."""
         if self._services.store is not None:
             self._services.store.queue_turn(self._traces(outcome, response, tables, used))
 
     async def add_notice(self, notice: Sent) -> None:
-        """Add a notice to the stored turn, because it was sent later."""
+        """Add a notice, which was sent later, to the stored turn."""
         store, stored = self._services.store, self._stored
         if store is None or stored is None or notice.id is None:
             return
@@ -135,18 +135,9 @@ class PostTurnEffects:
         return replace(traces, settled_question_id=question.message_id)
 
     async def log_thoughts(self, outcome: TurnOutcome) -> None:
-        """Write the thoughts to the log channel. This may take a while."""
-        channel = self._settings.turn.thought_log_channel_id
-        display = self._settings.turn.reasoning_display
-        if not channel or channel == self._turn_channel.channel_id or display == "off":
-            return
-        logs = [result.thought_log for result in outcome.results]
-        embeds = thought_embeds(self._turn_request.persona.name, logs)
-        if embeds:
-            face = face_of(None, persona_of(self._turn_request.persona))
-            await _quietly(
-                "thought log", lambda: self._turn_channel.log_thoughts(channel, embeds, face)
-            )
+        config, persona = self._settings.turn, self._turn_request.persona
+        work = log_thoughts(self._turn_channel, config, persona, outcome)
+        await _quietly("thought log", lambda: work)
 
     async def _show_thoughts(self, outcome: TurnOutcome) -> int | None:
         if outcome.interrupted or outcome.is_silent or outcome.status not in _SHOWN_AFTER:
@@ -197,7 +188,7 @@ class PostTurnEffects:
         return {one: asked.why if why in (None, "seen") else why for one, why in reasons.items()}
 
     def _exchange(self, outcome: TurnOutcome, record: TurnRecord) -> Exchange | None:
-        """Return the exchange, with the time of the turn's record, so that both are found."""
+        """Return the exchange with the time of the turn's record, so that both can be found."""
         if not self._settings.turn.short_memory_size or not (outcome.text or outcome.details):
             return None
         if any(

@@ -1,5 +1,5 @@
-"""How much may be asked in a day.
+"""How many requests and tokens may be used in a day.
 
 `request_quota` counts every request before it is made, with `token_estimate`, and afterwards with
-`request_cost`; `quota_notices` says when a quota is used up and when it renews.
+`request_cost`; `quota_notices` tells users when a quota is used up and when it is renewed.
 """

@@ -41,7 +41,7 @@ _USED_UP: dict[tuple[Subject, str], str] = {
 
 
 def quota_words(refusal: QuotaRefusal, place: QuotaPlace) -> str:
-    """Say which quota is used up and when it renews, in the reader's time zone."""
+    """Say which quota is used up and when it is renewed, in the reader's time zone."""
     if isinstance(refusal, QuotaUnknownError):
         return translated(
             "How much was used today cannot be looked up right now. Try again in a moment."
@@ -57,7 +57,7 @@ def quota_words(refusal: QuotaRefusal, place: QuotaPlace) -> str:
 def quota_notice(refusal: QuotaRefusal, place: QuotaPlace) -> Embed:
     unknown = isinstance(refusal, QuotaUnknownError)
     unknown_title = translated("No model can be asked right now")
-    title = unknown_title if unknown else translated("That was all for today")
+    title = unknown_title if unknown else translated("The limit for today is reached")
     return Embed(title, quota_words(refusal, place))
 
 
@@ -84,7 +84,7 @@ async def _is_first(services: TurnServices, refusal: QuotaReachedError, place: Q
 
 
 def _is_first_today(services: TurnServices, place: QuotaPlace) -> bool:
-    """Tell whether this is the channel's first such notice today. Kept in memory."""
+    """Tell whether this is the channel's first such notice today. Remembered in memory."""
     day, told = usage_day(services.clock()), services.quota_unknown_told
     if told.get(place.channel_id) == day:
         return False

@@ -1,4 +1,4 @@
-"""Computes what a request to a model cost, from the tokens and the prices that were set."""
+"""Computes the cost of a request to a model, from its tokens and the configured prices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def cost_of(used: Usage, candidate: ModelCandidate, links: Sequence[OperatorMode
 
 
 def _price(candidate: ModelCandidate, links: Sequence[OperatorModel]) -> tuple[float, float] | None:
-    """Return the price set with the model's own key, else the operator's."""
+    """Return the price that is set with the model's own key, else the operator's."""
     own = candidate.model.params.get("price")
     if own and not candidate.is_operators:
         return own["input"], own["output"]

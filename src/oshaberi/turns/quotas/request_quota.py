@@ -1,8 +1,8 @@
 """Counts every request to a model before it is made, and refuses it when a quota is used up.
 
 Two sets of quotas apply at once: the operator's for requests with the operator's keys, and the
-server's own for all requests there. If quotas are set and the database is down, nothing is asked;
-without quotas a count that fails is only logged.
+server's own for all requests there. If quotas are set and the database is down, no model is asked;
+without quotas a failed count is only logged.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class QuotaPlace:
 
 
 def quota_place(turn_channel: TurnChannel, user_id: int) -> QuotaPlace:
-    """Return the place. A thread counts as its channel, so that it brings no new quota."""
+    """Return the place. A thread counts as its channel, so that it has no quota of its own."""
     return QuotaPlace(
         turn_channel.server_id, turn_channel.path.parent_id or turn_channel.channel_id, user_id
     )
@@ -96,7 +96,7 @@ class RequestQuota:
         self._unsettled: list[UsedRequest] = []
 
     async def refusal(self, candidates: Sequence[ModelCandidate]) -> QuotaRefusal | None:
-        """Return why none of these may be asked, or None. Counts nothing; for before a turn."""
+        """Return why none of these may be asked, or None. For before a turn: counts nothing."""
         refused: QuotaRefusal | None = None
         for pays in dict.fromkeys(one.is_operators for one in candidates if not one.lacks_key):
             refused = await self._look(limits_of(self._services, self._own, self._place, pays))
@@ -122,9 +122,9 @@ class RequestQuota:
         return Reservation(day, candidate, UsageTotals(1, input_tokens), input_tokens)
 
     async def settle(self, reservation: Reservation, used: Usage) -> None:
-        """Count what the request really used. Only logs failures: the answer is there.
+        """Count what the request really used. Failures are only logged: the answer is there.
 
-        With a quota it is counted at once, else with the records of the turn.
+        With a quota it is counted at once, otherwise with the records of the turn.
         """
         store, request = self._services.store, self._used(reservation, used)
         if store is None:
@@ -140,7 +140,7 @@ class RequestQuota:
             log.error("a request could not be counted: %s", error)
 
     def take_unsettled(self) -> tuple[UsedRequest, ...]:
-        """Remove and return the requests to be counted at the end of the turn."""
+        """Remove and return the requests that are counted at the end of the turn."""
         taken, self._unsettled = tuple(self._unsettled), []
         return taken
 
@@ -189,7 +189,7 @@ class RequestQuota:
 def limits_of(
     services: TurnServices, own: TurnConfig, place: QuotaPlace, operator_pays: bool
 ) -> list[UsageLimit]:
-    """Return every count that a request goes into, with its limits."""
+    """Return every account in which a request is counted, with its limits."""
     found = _limits("server", own, place, place.server_id)
     if operator_pays:
         found += _limits("operator", services.operator_turn(), place, 0)
@@ -199,7 +199,7 @@ def limits_of(
 def _limits(
     budget_owner: BudgetOwner, config: TurnConfig, place: QuotaPlace, server_id: int
 ) -> list[UsageLimit]:
-    """Return the limits of one payer. Direct messages have no count for the server."""
+    """Return the limits of one payer. Direct messages have no account for the server."""
     return [
         UsageLimit(
             UsageAccount(budget_owner, server_id, subject, place.id_of(subject)),

@@ -1,7 +1,7 @@
-"""Estimates the tokens of a request and its answer, if the provider does not tell. Pure.
+"""Estimates the tokens of a request and its answer, if the provider does not report them. Pure.
 
-Before a request the count is unknown, and a stopped stream never tells it. Three bytes per token is
-slightly too much for English and about right for Japanese, so that a quota is not exceeded.
+Before a request the count is unknown, and a stopped stream never reports it. Three bytes per token
+is slightly too high for English and about right for Japanese, so that a quota is not exceeded.
 """
 
 from __future__ import annotations

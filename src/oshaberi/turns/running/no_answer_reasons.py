@@ -1,4 +1,4 @@
-"""Tells in one word why nothing came of a job, for *Why this turn*."""
+"""Tells in one word why a job produced no answer, for *Why this turn*."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST_NOTE = 200
 
 
 def unsaid_reason(outcomes: Sequence[TurnOutcome]) -> Unsaid | None:
-    """Return why nobody said anything; None if somebody did, or will after a restart."""
+    """Return why no persona said anything; None if one did, or will after a restart."""
     if not outcomes or any(outcome.message_ids for outcome in outcomes):
         return None
     last = outcomes[-1]
@@ -42,7 +42,7 @@ def _shortened(noted: str) -> str:
 
 
 def stop_reason(request: StopRequest) -> Unsaid | None:
-    """Return the same for a job that a stop ended before its turn began."""
+    """Return the reason for a job that a stop ended before its turn began."""
     if request.reason == "system_request":
         return None
     return _ended_by(is_follow_up=request.follow_up)

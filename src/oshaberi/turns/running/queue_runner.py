@@ -23,8 +23,8 @@ from oshaberi.turns.status_reactions import StatusReactions
 log = logging.getLogger(__name__)
 
 LAST_SECONDS = 20.0
-"""How long stopped turns may take to end: a message on the wire is awaited (spec 04 O1), and a
-hundred turns that end at once store and tell that they were cut off."""
+"""How long stopped turns may take to end: a message that is being sent is awaited (spec 04 O1), and
+a hundred turns that end at once have to store what they did and send notices."""
 
 
 class QueueRunner:
@@ -53,7 +53,7 @@ class QueueRunner:
         return channel_id in self.queues
 
     def enter(self, job: QueuedJob) -> str:
-        """Run the job now, or queue it. From here on the channel is active."""
+        """Run the job now, or queue it. From now on the channel is active."""
         queue = self.queues.get(job.turn_channel.channel_id)
         if self.is_closing:
             return "closing"
@@ -80,7 +80,7 @@ class QueueRunner:
         self.on_busy(job.turn_channel.channel_id, True)
 
     def why_written(self, message_id: int) -> str | None:
-        """Return why an answer is given that is under way and has this message; else None."""
+        """Return why a running answer that has this message is given; None if there is none."""
         return self._runner.why_written(message_id)
 
     async def idle(self) -> None:
@@ -134,7 +134,7 @@ class QueueRunner:
             self.on_busy(channel_id, False)
 
     async def _is_written(self, queue: ChannelQueue) -> bool:
-        """Wait until the question is complete. Return whether it is still to be answered."""
+        """Wait until the question is complete. Return whether it still has to be answered."""
         burst = queue.job.burst
         if burst is None:
             return True
@@ -169,13 +169,13 @@ class QueueRunner:
             await asyncio.gather(self._note_seen(queue), *settled)
 
     def _note_unsaid(self, job: QueuedJob, reason: str | None) -> None:
-        """Note why a question got no answer. What only follows an answer does not unsay it."""
+        """Note why a question got no answer. Jobs that only follow an answer are not noted."""
         if reason is not None and job.kind == "answer" and not job.depth:
             for message_id in job.message_ids:
                 self._reasons.put(message_id, reason)
 
     async def _note_seen(self, queue: ChannelQueue) -> None:
-        """Store up to which message nothing waits. A restart looks only after it."""
+        """Store up to which message nothing waits. A restart searches only after it."""
         if not queue.job.is_message:
             return
         newest, oldest = queue.job.asked[-1].said.id, queue.oldest_waiting

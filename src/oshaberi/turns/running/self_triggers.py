@@ -15,7 +15,7 @@ from oshaberi.turns.turn_outcome import TurnOutcome
 
 @dataclass(slots=True)
 class AnsweredPersona:
-    """One persona's part of a job."""
+    """One persona's answer in a job."""
 
     persona: PersonaRecord
     outcome: TurnOutcome
@@ -24,7 +24,7 @@ class AnsweredPersona:
 def called_jobs(
     job: QueuedJob, played: Sequence[AnsweredPersona], now: datetime
 ) -> tuple[QueuedJob, ...]:
-    """Return the jobs of called personas. `self_trigger_limit` bounds all their answers."""
+    """Return the jobs of called personas. `self_trigger_limit` limits their answers in all."""
     left = job.settings.turn.self_trigger_limit - job.called
     if left <= 0 or any(one.outcome.interrupted for one in played):
         return ()
@@ -43,7 +43,7 @@ def called_jobs(
 
 
 def _counted(jobs: list[QueuedJob], left: int) -> tuple[QueuedJob, ...]:
-    """Set how many more each job may call: the last one as many as are left, the others none."""
+    """Set how many more personas each job may call: the last one all that are left, others none."""
     spent = [replace(job, called=job.settings.turn.self_trigger_limit) for job in jobs]
     if spent:
         spent[-1] = replace(spent[-1], called=spent[-1].called - left)
@@ -51,7 +51,7 @@ def _counted(jobs: list[QueuedJob], left: int) -> tuple[QueuedJob, ...]:
 
 
 def _as_incoming(job: QueuedJob, played: AnsweredPersona, now: datetime) -> IncomingMessage:
-    """Return an answer of ours as a message that another persona may answer."""
+    """Return an answer of the bot as a message that another persona may answer."""
     newest = job.asked[-1]
     said = ChannelMessage(
         id=played.outcome.message_ids[-1],

@@ -48,7 +48,8 @@ from oshaberi.turns.turn_outcome import TurnOutcome, outcome_of
 log = logging.getLogger(__name__)
 
 CROWDED_SECONDS = 4.0
-"""When the typing indicator is shown first while many turns run: by then most have an answer."""
+"""How long the typing indicator is delayed while many turns run: by then most have their first
+message."""
 
 
 class Turn:
@@ -83,20 +84,20 @@ class Turn:
 
     @property
     def ids(self) -> TurnIds:
-        """Return the ids for the log."""
+        """Return the ids for log lines."""
         place = self._place
         return TurnIds(place.server_id, place.channel_id, place.user_id, self._response.key)
 
     def why_written(self, message_id: int) -> str | None:
-        """Return why the answer is given if it has this message so far; else None."""
+        """Return why the answer is given, if this message is part of it so far; else None."""
         return self._turn_request.why if self._response.has_sent(message_id) else None
 
     def times(self, asked_s: float | None) -> AnswerTimes:
-        """Return how long the answer took, from the question on."""
+        """Return how long the answer took, counted from the question."""
         return answer_times(asked_s, self._response)
 
     async def run(self) -> TurnOutcome:
-        """Run the turn. Never raises but on cancellation; then the journal stays open."""
+        """Run the turn. Raises only on cancellation; then the journal stays open."""
         self._journal.begin()
         try:
             last = await self._safely()
@@ -125,7 +126,11 @@ class Turn:
         await self._post_turn.log_thoughts(outcome)
 
     def _leave_cut(self) -> None:
-        """The process ends now: the next one goes on here, unless nothing was to be said yet."""
+        """Store a turn that is cancelled because the process ends, so that the next one continues
+        it.
+
+        If nothing was about to be sent yet, only the usage is stored.
+        """
         if not self._response.numbered:
             self._quota.settle_soon()
             return
@@ -135,8 +140,11 @@ class Turn:
         self._post_turn.leave(outcome, self._response, self._renderer, used)
 
     async def _announce_restart(self) -> None:
-        """Everything is stored. Whether the notice arrives changes nothing, so no journal has it;
-        it is part of the answer if it does."""
+        """Tell the channel about the restart. Everything is stored by now.
+
+        The journal does not contain this notice: nothing depends on its arrival. If it arrives, it
+        becomes part of the answer.
+        """
         announcer = NoticeSender(self._bare_sink, self._response, self._channel)
         goes_on = self._settings.turn.continue_after_restart
         sent = await announcer.show(restart_notice(goes_on))
@@ -190,13 +198,13 @@ class Turn:
         return await self._generated(setup, around, candidates)
 
     async def _models(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
-        """Return the models that may be asked, and why none of them may be asked now."""
+        """Return the models that may be asked, and the reason if none may be asked now."""
         asker = self._turn_request.user_id
         candidates = await chain_of(self._services, self._turn_channel.path, asker)
         return candidates, await self._quota.refusal(candidates)
 
     async def _gathered(self) -> TurnSurroundings:
-        """Collect the surroundings, with the typing indicator shown."""
+        """Collect the surroundings while the typing indicator is shown."""
         self._keep_typing()
         work = surroundings(
             self._services, self._turn_channel, self._turn_request, self._settings.turn
@@ -224,7 +232,7 @@ class Turn:
         return result
 
     async def _show_failure(self, result: StreamResult, loop: ToolLoop) -> None:
-        """Show the last failure, unless the loop has already shown its own."""
+        """Show the last failure, unless the tool loop has already shown one."""
         if isinstance(result.data, QuotaRefusal):
             await self._tell_quota(result.data)
             return
@@ -234,7 +242,7 @@ class Turn:
             await self._announcer.show(notice)
 
     async def _tell_quota(self, refusal: QuotaRefusal) -> None:
-        """Show a notice if it is the first, else a reaction."""
+        """Show a notice if it is the first of its kind, else a reaction."""
         log.info("user %s in channel %s: %s", self._place.user_id, self._place.channel_id, refusal)
         if self._turn_request.is_uninvited:
             return
@@ -245,11 +253,11 @@ class Turn:
 
     @property
     def _is_quiet(self) -> bool:
-        """Tell whether failures are not shown: nobody waits for words that nobody asked for."""
+        """Tell whether failures are hidden: nobody waits for an answer that nobody asked for."""
         return self._settings.stream.suppress_user_errors or self._turn_request.is_uninvited
 
     async def _delivered(self, setup: GenerationSetup) -> StreamResult:
-        """Send text of an earlier turn. Speaker guard and unique emoji are off for it."""
+        """Send text of an earlier turn, without speaker guard and unique emoji."""
         text = replace(
             setup.stream.text,
             emoji_unique_lookback=0,

@@ -1,4 +1,4 @@
-"""The journal entry of one turn: what is written down before it leaves."""
+"""The journal entry of one turn: what is stored before it is sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oshaberi.turns.services.turn_services import TurnServices
 
 
 class TurnJournal:
-    """The entry. Nothing is written if the process has no journal."""
+    """The entry. If the process has no journal, nothing is stored."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class TurnJournal:
         self._services.journal.queue_begin(stream)
 
     def journalled(self, sink: Sink) -> Sink:
-        """Return a sink that writes down each message before it sends it."""
+        """Return a sink that stores each message before it sends it."""
         journal = self._services.journal
         return sink if journal is None else JournalledSink(sink, journal, self._newest)
 

@@ -30,19 +30,19 @@ SILENT = ("silent", "silent_because")
 class JobResult:
     """The result of a job. `called` are the jobs of personas that an answer called.
 
-    `is_settled` is false if a shutdown came before anything was said: it can be asked again.
-    `is_cut`: a shutdown came in the middle, and it can be continued.
+    `is_settled` is false if a shutdown came before anything was said: the job can run again.
+    `is_cut`: a shutdown came in the middle, and the answer can be continued.
     """
 
     called: tuple[QueuedJob, ...] = ()
     is_settled: bool = True
     is_cut: bool = False
     unsaid: str | None = None
-    """Why nobody said anything, as it is stored; None if somebody did, or will after a restart."""
+    """Why no persona said anything, as it is stored; None if one did, or will after a restart."""
 
     @property
     def is_silent(self) -> bool:
-        """Tell whether whoever was asked chose to say nothing."""
+        """Tell whether the personas that were asked chose to say nothing."""
         return reason_word(self.unsaid or "") in SILENT
 
 
@@ -66,7 +66,7 @@ class TurnRunner:
         self._running: set[Turn] = set()
 
     def why_written(self, message_id: int) -> str | None:
-        """Return why an answer is given that is under way and has this message; else None."""
+        """Return why a running answer that has this message is given; None if there is none."""
         found = (turn.why_written(message_id) for turn in self._running)
         return next(filter(None, found), None)
 
@@ -76,7 +76,7 @@ class TurnRunner:
             return await self._of(job, channel)
 
     async def _of(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
-        """As soon as there is a slot for it."""
+        """Run a job as soon as there is a slot for it."""
         try:
             async with turn_slot(self._services.slots, job, channel):
                 return await self._with_slot(job, channel)

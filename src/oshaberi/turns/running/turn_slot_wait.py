@@ -1,5 +1,8 @@
-"""Waits until a job may run: the reader sees the typing indicator when its turn is near, and is
-told if that takes too long."""
+"""Waits until a job may run.
+
+When its turn is near, the reader sees the typing indicator. If that takes too long, the reader gets
+a notice.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ async def turn_slot(
 
 
 async def tell_overload(job: QueuedJob, channel: ActiveChannel, reactions: StatusReactions) -> None:
-    """Say that the bot is overloaded; with a reaction where notices are not wanted."""
+    """Tell the user that the bot is overloaded; with a reaction where notices are switched off."""
     answering = _answering(job)
     if job.is_uninvited:
         return
@@ -72,7 +75,10 @@ async def _typing_when(near: asyncio.Event, turn_channel: TurnChannel) -> AsyncI
 
 
 async def _type_when(near: asyncio.Event, turn_channel: TurnChannel) -> None:
-    """Until it is cancelled. A turn that begins at once shows its own."""
+    """Show the typing indicator once the turn is near, until cancelled.
+
+    A turn that begins at once shows its own indicator.
+    """
     await near.wait()
     indicator = TypingIndicator()
     indicator.keep_alive(turn_channel.sink(None), after_seconds=QUIET_SECONDS)

@@ -28,12 +28,12 @@ Address = tuple[str, str, str | None, str | None, str]
 
 
 class ConnectedAdapter(Provider, Protocol):
-    """An adapter as a turn uses it."""
+    """An adapter, with what a turn uses of it."""
 
     text: Mapping[str, Any]
-    """Text settings in which this model differs from the others."""
+    """Text settings that are different for this model."""
     continues: bool
-    """Whether an answer that ran out of tokens says how to go on."""
+    """Whether an answer that ran out of tokens says how to continue it."""
 
     def takes_prefill(self, request: Request) -> bool:
         """Tell whether the model continues the request's `prefill`."""
@@ -58,8 +58,8 @@ class _PoolEntry:
 class AdapterPool:
     """Keeps up to `limit` adapters; those in use are never closed.
 
-    `learned` has what endpoints refused, for all adapters. A custom `connect` must get it
-    itself (`functools.partial`).
+    `learned` has what endpoints refused, for all adapters. If you pass your own `connect`, give it
+    `learned` yourself (`functools.partial`).
     """
 
     def __init__(
@@ -105,12 +105,12 @@ class AdapterPool:
         key: str | None,
         settings: Mapping[str, Any] = NO_SETTINGS,
     ) -> None:
-        """Prepare an adapter. The caller may be cancelled at any time."""
+        """Prepare an adapter in advance. The caller may be cancelled at any time."""
         async with self.lease(provider, model, base_url, key, settings):
             pass
 
     async def aclose(self) -> None:
-        """Close all adapters. Call it when no turn runs any more."""
+        """Close all adapters. Call it when no turn is running any more."""
         entries = list(self._entries.values())
         self._entries.clear()
         for entry in entries:

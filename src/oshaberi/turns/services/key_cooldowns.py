@@ -1,4 +1,7 @@
-"""Decides which API keys pause after a failure, and for how long (spec 08, generation)."""
+"""Decides which API keys pause after a failure, and for how long (spec 08, generation).
+
+`generation.model_fallback` chooses the next key.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ SECONDS: Mapping[ErrorType, float] = {
     "balance_exhausted": 3600,
     "auth": 3600,
 }
-"""How long a key is not used after a failure that is its own, unless the provider says how long."""
+"""How long a key is not used after a failure caused by the key, unless the provider says how
+long."""
 LONGEST_SECONDS = 86_400.0
 MOST_KEYS = 2000
 
@@ -26,12 +30,12 @@ def is_keys_fault(error: ProviderError) -> bool:
 
 
 def rest_seconds(error: ProviderError) -> float:
-    """Return how long a key pauses: as the provider says, else as usual for the error."""
+    """Return how long a key pauses: as the provider says, else as usual for this error."""
     return min(said_seconds(error) or SECONDS[error.type], LONGEST_SECONDS)
 
 
 def said_seconds(error: ProviderError) -> float | None:
-    """Return after how many seconds the provider wants a retry, or None."""
+    """Return the seconds after which the provider allows a retry, or None."""
     raw = error.raw if isinstance(error.raw, Mapping) else {}
     said = raw.get("retry_after_s", raw.get("retry_after"))
     return float(said) if isinstance(said, int | float) and said > 0 else None
@@ -48,15 +52,15 @@ class _Rest:
 class KeyCooldowns:
     """The key cooldowns of this process. Those of stored keys are in the database too.
 
-    The wall clock may be set during a cooldown. So its end is read from it once, when it
-    becomes known; from then on the loop's clock counts.
+    The wall clock may be changed during a cooldown. So the end is read from it once, when the
+    cooldown becomes known; from then on the loop's clock counts.
     """
 
     def __init__(self) -> None:
         self._cooldowns: OrderedDict[tuple[str, str], _Rest] = OrderedDict()
 
     def seconds_left(self, key: KeyRecord | None, wall: datetime, now_s: float) -> float:
-        """Return the seconds until the key may be tried again; 0 for now."""
+        """Return the seconds until the key may be tried again; 0 means now."""
         rest = None if key is None else self._known(key, wall, now_s)
         return 0.0 if rest is None else max(0.0, rest.end_s - now_s)
 

@@ -1,4 +1,4 @@
-"""The models that an answer can come from: a server's own, the operator's, each with a key."""
+"""The models that may answer: a server's own and the operator's, each with a key."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 StoredChain = tuple[tuple[ModelRecord, tuple[KeyRecord, ...]], ...]
 """Models in order, each with the keys that its owner has for it."""
 StoredChains = Mapping[int, StoredChain]
-"""By the channel, thread or category that has the chain; 0 is the whole server."""
+"""Chains by the channel, thread or category that has them; 0 is the whole server."""
 
 
 @dataclass(slots=True)
 class OperatorModel:
-    """A model of the operator's own settings, with its keys."""
+    """A model from the operator's settings, with its keys."""
 
     model: ModelRecord
     keys: tuple[str, ...] = field(default=(), repr=False)
     price: tuple[float, float] | None = None
-    """Dollars for a million tokens: read, written."""
+    """Dollars for a million tokens: input, output."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCandidate:
-    """One model with one key. The key is None if none is needed or there is none."""
+    """One model with one key. The key is None if none is needed, or if there is none."""
 
     model: ModelRecord
     key: KeyRecord | None = None
     is_operators: bool = False
-    """Whether the operator pays for it: with a key, or with the machine that it runs on."""
+    """Whether the operator pays for it: with a key, or with the machine on which it runs."""
 
     @property
     def secret(self) -> str | None:

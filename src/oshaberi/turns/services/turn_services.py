@@ -71,7 +71,7 @@ def utc_now() -> datetime:
 SettingsOf = Callable[[ChannelPath], Awaitable[EffectiveConfigs]]
 ReadText = Callable[[AttachedFile], Awaitable[str | None]]
 Alone = Callable[[str], AbstractAsyncContextManager[object]]
-"""Keeps other processes out of a block of that name: `turn:` and a channel's id."""
+"""Locks a name (`turn:` and a channel's id) against other processes, for a block."""
 
 
 def nobody_else(_what: str) -> AbstractAsyncContextManager[object]:
@@ -91,12 +91,12 @@ class TurnServices:
     tools: ToolRunner | None = None
     store: TurnStore | None = None
     journal: SendJournal | None = None
-    """The database's, if what leaves is to survive a crash."""
+    """The database's journal, if sent messages are to survive a crash."""
     instance: str = ""
     models: tuple[OperatorModel, ...] = ()
-    """For servers that have no chain of their own."""
+    """The models of servers that have no chain of their own."""
     allow_local_models: Callable[[], bool] = lambda: False
-    """Whether models that were chosen by a command may be inside the operator's network."""
+    """Whether models that were chosen by command may be inside the operator's network."""
     persona: PersonaRecord = NOBODY_YET
     """The default persona of servers that have none."""
     observers: tuple[StreamObserver, ...] = ()
@@ -105,15 +105,15 @@ class TurnServices:
     tool_text: Mapping[str, ToolText] = field(default_factory=dict)
     """Plug-ins for text that tools write into the channel."""
     read_text: ReadText | None = None
-    """The text of a small file that came with a message; None if it cannot be had."""
+    """Returns the text of a small attached file; None if it cannot be read."""
     context_since: datetime | None = None
-    """What was said before is not shown to the model: another one has answered it."""
+    """What was said before this time is not shown to the model: another model answered it."""
     clock: Callable[[], datetime] = utc_now
     draw: Callable[[], float] = random
-    """A random number below 1: whether the bot speaks unasked."""
+    """Returns a random number below 1, which decides whether the bot speaks unasked."""
     alone: Alone = nobody_else
     slots: TurnSlots = field(default_factory=TurnSlots)
-    """How many turns run at once, and who is next."""
+    """Limits how many turns run at once."""
     cooldowns: KeyCooldowns = field(default_factory=KeyCooldowns)
     chains: StoredCache[KeyScope, StoredChains] = field(
         default_factory=lambda: StoredCache(MOST_SERVERS, "models", "keys")
@@ -122,13 +122,14 @@ class TurnServices:
     deleted_messages: BoundedCache[int, bool] = field(
         default_factory=lambda: BoundedCache(MOST_DELETED)
     )
-    """Messages that were taken back lately: what was said in them is not remembered."""
+    """Recently deleted messages: what was said in them is not remembered."""
     on_answered: Callable[[AnswerTimes], None] = lambda _times: None
     """Called when the first persona that a message asked has answered or failed."""
     tracer: TurnTracer | None = None
-    """Records what each turn does and for how long; None: nothing is traced."""
+    """Records what each turn does and for how long; None means that nothing is traced."""
     operator_turn: Callable[[], TurnConfig] = TurnConfig
-    """The operator's settings as they are now: its quotas hold besides those of a server."""
+    """Returns the operator's settings as they are now: the operator's quotas apply besides a
+    server's."""
     summaries_paused: BoundedCache[int, float] = field(
         default_factory=lambda: BoundedCache(MOST_SERVERS)
     )
@@ -136,4 +137,4 @@ class TurnServices:
     quota_unknown_told: BoundedCache[int, date] = field(
         default_factory=lambda: BoundedCache(MOST_SERVERS)
     )
-    """Channels where it was told that quotas cannot be counted, and on which day."""
+    """Channels that were told that quotas cannot be counted, and on which day."""

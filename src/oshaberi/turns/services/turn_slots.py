@@ -1,7 +1,7 @@
-"""How many turns a process runs at once. Further ones wait: in order, and fairly between servers.
+"""Limits how many turns a process runs at once. Others wait in order, fairly between servers.
 
-Servers take turns: each free slot goes to the next server that waits, and within a server to who
-has waited longest. Nothing here knows of Discord or of what a turn does.
+Servers take turns: each free slot goes to the next server that waits, and within a server to the
+turn that has waited longest. Nothing here knows Discord, or what a turn does.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ DEFAULT_SLOTS = 200
 DEFAULT_WAIT_SECONDS = 120
 CROWD = 50
 """With more turns than this at once, their first messages keep a core busy for a good part of a
-second. What these messages do not need comes later."""
+second. Anything that these messages do not need is done later."""
 NEAR_PLACES = 10
-"""How many of the waiting turns are told that they are next soon."""
+"""How many of the waiting turns are told that their turn is near."""
 
 
 class NoTurnSlotError(OshaberiError):
-    """There was no slot in time, or the process ends."""
+    """No slot became free in time, or the process is ending."""
 
     def __init__(self, reason: Literal["waited too long", "ending"]) -> None:
         super().__init__(reason)
@@ -51,7 +51,7 @@ class WaitingPlace:
 
 
 class TurnSlots:
-    """The slots of one process, and who waits for one."""
+    """The slots of one process, and the turns that wait for one."""
 
     def __init__(
         self, slots: int = DEFAULT_SLOTS, max_wait_s: float = DEFAULT_WAIT_SECONDS
@@ -60,19 +60,20 @@ class TurnSlots:
         self._max_wait_s = max_wait_s
         self._taken = 0
         self._servers: dict[int, list[WaitingPlace]] = {}
-        """Who waits, by server. The first server is the next one to get a slot."""
+        """The waiting turns by server. The first server is the next one to get a slot."""
         self._numbers = count()
         self._left: dict[int, int] = {}
-        """The numbers of channels that stopped waiting: a changed question keeps its place."""
+        """The queue numbers of channels that stopped waiting: a changed question keeps its
+        place."""
 
     @property
     def is_crowded(self) -> bool:
-        """Whether so many turns run that typing indicators have to wait."""
+        """Tell whether so many turns run that typing indicators have to wait."""
         return self._taken > CROWD
 
     @property
     def is_free(self) -> bool:
-        """Whether nobody has to wait."""
+        """Tell whether a slot is free and no turn waits."""
         return self._taken < self._slots and not self._servers
 
     @property
@@ -87,9 +88,9 @@ class TurnSlots:
     async def slot(
         self, server_id: int, channel_id: int, near: asyncio.Event | None = None
     ) -> AsyncIterator[None]:
-        """Hold a slot, or raise NoTurnSlotError. `near` is set when few wait before this one.
+        """Hold a slot, or raise NoTurnSlotError. `near` is set when few turns wait before this one.
 
-        Server 0 is direct messages: each of them counts as a server.
+        Server 0 is direct messages: each DM channel counts as a server.
         """
         if self.is_free:
             self._taken += 1
@@ -102,7 +103,7 @@ class TurnSlots:
             self._give()
 
     def dismiss_waiting(self) -> None:
-        """Refuse a slot to everybody who waits, because the process ends."""
+        """Refuse a slot to all turns that wait, because the process is ending."""
         for place in self._in_order():
             if not place.given.done():
                 place.given.set_exception(NoTurnSlotError("ending"))
@@ -132,7 +133,7 @@ class TurnSlots:
             raise
 
     def _give(self) -> None:
-        """Give the free slots to those who are next."""
+        """Give free slots to the turns that are next."""
         while self._servers and self._taken < self._slots:
             server, places = next(iter(self._servers.items()))
             del self._servers[server]

@@ -1,7 +1,7 @@
-"""Fetches channels of guilds that the shards of another process serve, ready to write in.
+"""Fetches channels of guilds that another process serves, with what is needed to write there.
 
-discord.py knows only the guilds of its own shards. A channel fetched from elsewhere has a guild
-without roles and without the bot's member, so its permissions would be unknown.
+discord.py knows only the guilds of its own shards. When it fetches a channel of another guild, that
+guild has no roles and no member for the bot, so the bot's permissions would be unknown.
 """
 
 from __future__ import annotations

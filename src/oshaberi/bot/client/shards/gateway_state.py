@@ -1,7 +1,7 @@
-"""Which shards of a client are connected to Discord's gateway now.
+"""Knows which shards of a client are connected to Discord's gateway now.
 
-discord.py's `is_ready` stays true while a shard reconnects. So this follows the events of the
-shards, and looks when each shard's last heartbeat was acknowledged.
+discord.py's `is_ready` stays true while a shard reconnects. So `GatewayState` follows the events of
+the shards, and checks when Discord last acknowledged each shard's heartbeat.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LATE_SECONDS = 10.0
 
 
 class GatewayState:
-    """The state of a client's shards. The client tells of connections and losses."""
+    """The state of a client's shards. The client reports when a shard connects or disconnects."""
 
     def __init__(
         self, client: discord.AutoShardedClient, now_s: Callable[[], float] = time.perf_counter
@@ -49,7 +49,7 @@ class GatewayState:
         return len(self.shard_ids()) - len(self.missing())
 
     def problem(self) -> str | None:
-        """Return what is wrong with the connection to Discord, or None."""
+        """Describe what is wrong with the connection to Discord; None if nothing is."""
         if self._client.is_closed():
             return "the bot has ended"
         if not self._client.is_ready():
@@ -66,7 +66,7 @@ class GatewayState:
         return connected and self._silence_s(shard) < LATE_SECONDS
 
     def _silence_s(self, shard: discord.ShardInfo) -> float:
-        """Return for how many seconds an acknowledgement has been overdue; below 0 if it is not."""
+        """Return how many seconds an acknowledgement is overdue; negative if it is not."""
         beats = shard._parent.ws._keep_alive  # noqa: SLF001
         if beats is None or beats.interval is None:
             return 0.0

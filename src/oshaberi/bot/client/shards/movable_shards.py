@@ -1,7 +1,7 @@
 """A discord.py client that takes on and gives up single shards while it runs.
 
-discord.py starts all shards of an `AutoShardedClient` once and keeps them. This one starts none by
-itself if it has `ShardTerms`: the keeper of the leases starts and stops them (decision 20).
+discord.py starts all shards of an `AutoShardedClient` once and keeps them. With `ShardTerms` this
+client starts none by itself: the shard keeper starts and stops them (decision 20).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ FAULTS = (aiohttp.ClientError, discord.DiscordException, ReconnectWebSocket, Tim
 
 
 class ShardTerms(Protocol):
-    """What a client asks the keeper of the leases about its shards."""
+    """What a client asks the shard keeper about its shards."""
 
     async def begin(self, host: MovableShardsClient, recommended: int, max_concurrency: int) -> int:
-        """Return the number of shards of the bot."""
+        """Return the total number of shards of the bot."""
 
     async def identify_turn(self, shard_id: int) -> None:
-        """Wait for the turn to send IDENTIFY. Raises OSError if the shard is not ours."""
+        """Wait for permission to send IDENTIFY. Raises OSError if the shard is not ours."""
 
     def holds(self, shard_id: int) -> bool: ...
 
@@ -82,7 +82,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         self._terms = shard_terms
         self._gateway: yarl.URL | None = None
         self._sockets: dict[int, DiscordWebSocket] = {}
-        """The newest of each shard, from before it is identified."""
+        """The newest socket of each shard, from before it sends IDENTIFY."""
         if shard_terms is not None:
             self._connection._update_references = self._note_socket  # type: ignore[method-assign]  # noqa: SLF001
         self._caught_up: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
@@ -99,16 +99,16 @@ class MovableShardsClient(discord.AutoShardedClient):
         return self.shard_ids is None or shard_id in self.shard_ids
 
     def knows_servers_of(self, shard_id: int) -> bool:
-        """Tell whether this process has a shard, and was told its servers."""
+        """Tell whether this process has a shard and knows its servers by now."""
         is_told = self._terms is None or self._caught_up[shard_id].is_set()
         return self.has_shard(shard_id) and is_told
 
     def shard_of(self, server_id: int) -> int:
-        """Return the shard of a server; 0, which has the direct messages, for none."""
+        """Return the shard of a server. Server 0 (direct messages) belongs to shard 0."""
         return (server_id >> 22) % (self.shard_count or 1)
 
     async def launch_shards(self) -> None:
-        """Start the shards, or let the keeper do that."""
+        """Start the shards, unless the shard keeper does that."""
         if self._terms is None:
             await super().launch_shards()
             return
@@ -137,12 +137,12 @@ class MovableShardsClient(discord.AutoShardedClient):
             raise
 
     def _note_socket(self, ws: DiscordWebSocket) -> None:
-        """discord.py calls this with every new connection; its own does so for voice only."""
+        """Note a new connection. discord.py calls this; its own method is for voice only."""
         if ws.shard_id is not None:
             self._sockets[ws.shard_id] = ws
 
     async def start_shard(self, shard_id: int) -> None:
-        """Connect a shard. Raises OSError if that may work later."""
+        """Connect a shard. Raises OSError if a later attempt may succeed."""
         self._caught_up[shard_id].clear()
         opening = DiscordWebSocket.from_client(self, gateway=self._gateway, shard_id=shard_id)
         try:
@@ -154,7 +154,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         shard.launch()
 
     async def stop_shard(self, shard_id: int) -> None:
-        """Disconnect a shard, and forget its servers: another process knows them better."""
+        """Disconnect a shard and forget its servers, which another process will serve."""
         shard = self._AutoShardedClient__shards.pop(shard_id, None)
         if isinstance(shard, MovableShard):
             await shard.give_up()
@@ -170,7 +170,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         self.dispatch("shard_disconnect", shard_id)
 
     def catch_up(self, shard_id: int) -> None:
-        """Hold new messages of a shard back until the missed ones are found."""
+        """Hold back new messages of a shard until its missed messages are found."""
         if self._terms is not None:
             self._caught_up[shard_id].clear()
 
@@ -179,7 +179,7 @@ class MovableShardsClient(discord.AutoShardedClient):
             self._caught_up[shard_id].set()
 
     async def turn_of(self, server_id: int) -> None:
-        """Wait until the messages of a server that were missed are found: they come first."""
+        """Wait until the missed messages of a server are found: the bot answers them first."""
         shard_id = self.shard_of(server_id)
         if self._terms is not None and self._terms.holds(shard_id):
             await self._caught_up[shard_id].wait()

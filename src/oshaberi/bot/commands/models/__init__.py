@@ -2,8 +2,8 @@
 
 - `model_commands`: `/model show`, `set` and `reset`.
 - `fallback_commands`, `key_commands`, `model_option_commands`: `/model fallback`, `key`, `option`.
-- `stored_chains`: the chain of models of a server or channel; `model_input_checks`: what may be
-  typed into these commands.
+- `stored_chains`: the model chain of a server or channel; `model_input_checks`: checks what users
+  type into these commands.
 """
 
 from __future__ import annotations

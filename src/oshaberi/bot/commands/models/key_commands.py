@@ -1,5 +1,8 @@
-"""`/model key`: API keys. They are typed into a form, so that none ever stands in a channel, and
-shown only by their last letters."""
+"""`/model key`: API keys.
+
+Users type a key into a form, so that it never appears in a channel. The bot shows only its last
+letters.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,7 @@ async def key_choices(context: BotContext, asker: CommandUser, typed: str) -> Ch
 
 
 async def keys_of(context: BotContext, asker: CommandUser, provider: str) -> tuple[KeyRecord, ...]:
-    """Return the keys of the server; in direct messages those of the user."""
+    """Return the keys of the server, or in direct messages the keys of the user."""
     return await context.db.keys.of(asker.server_id, provider, asker.person.id)
 
 
@@ -117,7 +120,7 @@ def described(key: KeyRecord) -> str:
 
 
 def masked(secret: str) -> str:
-    """Return the last letters of a key, or none of a short one."""
+    """Return the last letters of a key; nothing of a short key."""
     return "…" + (secret[-SHOWN_LETTERS:] if len(secret) >= SHORTEST_SHOWN else "")
 
 

@@ -62,7 +62,7 @@ async def set_model(
     base_url: str | None,
     where: Where = None,
 ) -> str:
-    """Set the first model of the chain. Its fallbacks stay."""
+    """Set the first model of the chain. The fallbacks stay."""
     asker.must_manage()
     first = await checked_model(context, asker, provider, model, base_url)
     await check_payer(context, first)
@@ -105,7 +105,7 @@ async def show(interaction: Interaction, place: PlaceOption | None = None) -> No
 def add_choosing_command(
     group: app_commands.Group, name: str, description: str, choose: ChooseModel
 ) -> None:
-    """Add a command whose options name a model, and where it answers."""
+    """Add a command whose options name a model and the place where it answers."""
 
     @group.command(name=name, description=description)
     @app_commands.rename(model_name="model", place="in")

@@ -1,4 +1,4 @@
-"""Checks what somebody types into `/model`: the provider, the model, its address, its key."""
+"""Checks what users type into `/model`: the provider, the model, its address, its key."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def checked_model(
 
 
 def _check_address(asker: CommandUser, url: str) -> None:
-    """Refuse users other than the owner: keys would be sent to that address."""
+    """Refuse everybody but the bot's owner: the bot would send keys to that address."""
     if not asker.is_owner:
         raise CommandRefusedError(
             translated("Only the bot's owner can choose another address: keys would be sent there.")
@@ -69,7 +69,7 @@ def _check_address(asker: CommandUser, url: str) -> None:
 
 
 async def check_payer(context: BotContext, model: ModelRecord) -> None:
-    """Refuse a model without a key. The operator's keys are only for the operator's models."""
+    """Refuse a model without a key. The operator's keys are for the operator's models only."""
     links = context.services.models
     if not ModelCandidate(model).lacks_key or any(is_same_model(model, link) for link in links):
         return

@@ -1,4 +1,4 @@
-"""`/model option`: how one model of the chain is asked."""
+"""`/model option`: sets the options of one model of the chain."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def set_option(
     number: int,
     where: Where = None,
 ) -> str:
-    """Set an option of a model set here, by its number in the list. None removes the option."""
+    """Set an option of a model that is set in this place, by its number. None removes it."""
     asker.must_manage()
     name = option.strip().lower()
     if name not in OPTIONS:

@@ -1,4 +1,4 @@
-"""The chain of models of a server or channel: read, stored, and put into words."""
+"""The model chain of a server or channel: reads it, stores it and describes it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ OPTION_SHOWN = 60
 
 
 async def own_chain(context: BotContext, asker: CommandUser, where: Where = None) -> Chain:
-    """Return the models set in one place only: for the server, a channel, or the user in DMs."""
+    """Return the models set in exactly one place: the server, a channel, or the user's DMs."""
     channel_id = WHOLE_SERVER if where is None else where.channel_id
     return await context.db.models.chain(asker.server_id, asker.person.id, channel_id)
 
 
 async def chain_of(context: BotContext, asker: CommandUser, where: Where = None) -> Chain:
-    """Return the models that are tried in `where`, in order; None: where the command was used."""
+    """Return the models to try in `where`, in order. None means where the command was used."""
     return (await inherited_chain(context, asker, where or asker.path))[0]
 
 
 async def inherited_chain(
     context: BotContext, asker: CommandUser, path: ChannelPath
 ) -> tuple[Chain, int | None]:
-    """Return the chain with the id of the place that has it; None if it is the operator's."""
+    """Return the chain and the id of the place that has it; None if it is the operator's."""
     chains = await context.db.models.chains(asker.server_id, asker.person.id)
     for place_id in (*path.ids, WHOLE_SERVER):
         if place_id in chains:
@@ -65,7 +65,7 @@ def name_of(model: ModelRecord) -> str:
 
 
 def listed_chain(chain: Sequence[ModelRecord], for_owner: bool, is_own: bool) -> str:
-    """List the chain. Only the owner sees base URLs and prices, which may be private."""
+    """List the chain. Only the bot's owner sees base URLs and prices, which may be private."""
     lines = []
     for number, model in enumerate(chain, 1):
         where = (
@@ -79,7 +79,7 @@ def listed_chain(chain: Sequence[ModelRecord], for_owner: bool, is_own: bool) ->
 
 
 def _told_options(model: ModelRecord) -> str:
-    """List our own options of a model. Other parameters may be private to the operator."""
+    """List the model's options that Oshaberi defines. Others may be private to the operator."""
     told = (f"{name} {told_option(model.params[name])}" for name in OPTIONS if name in model.params)
     listed = ", ".join(told)
     return f" ({listed})" if listed else ""

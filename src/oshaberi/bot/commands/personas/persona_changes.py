@@ -17,7 +17,7 @@ from oshaberi.languages import translatable, translated
 from oshaberi.storage.stored_records import PersonaRecord
 
 PROMPT_LIMIT = 4000
-"""As much as a field of a form holds."""
+"""As many characters as a field of a form can hold."""
 BUILT_IN = translatable("The built-in persona cannot be deleted; create another one instead.")
 MOST_PERSONAS = 50
 
@@ -42,7 +42,7 @@ async def create_persona(
 
 
 async def may_create(context: BotContext, asker: CommandUser, name: str) -> str:
-    """Check that the persona can be created: before the form opens and when it is sent."""
+    """Check that the persona can be created: before the form opens, and again on submit."""
     asker.must_manage()
     name = checked_name(name)
     stored = await context.db.personas.of(asker.server_id)
@@ -118,7 +118,7 @@ async def delete_persona(context: BotContext, asker: CommandUser, name: str) -> 
 
 
 async def _new_default(context: BotContext, server_id: int) -> str:
-    """Make the first persona the default, since there must be one."""
+    """Make the first persona the default, since each server needs a default one."""
     first = (await personas_of(context, server_id))[0]
     await context.db.personas.make_default(server_id, first.name)
     return translated(" {name} is now the default.", name=plain(first.name))
@@ -167,7 +167,7 @@ async def restrict_by_age(
 async def _may_be_called(
     context: BotContext, server_id: int, name: str, values: dict[str, str]
 ) -> None:
-    """Refuse an alias that is already a name of another persona."""
+    """Refuse an alias that already names another persona."""
     for alias in checked_words(values["aliases"], translated("Other names")):
         other = await context.db.personas.get(server_id, checked_name(alias))
         if other is not None and other.name != name:

@@ -1,4 +1,4 @@
-"""The forms in which a persona is written."""
+"""The forms in which users write a persona."""
 
 from __future__ import annotations
 

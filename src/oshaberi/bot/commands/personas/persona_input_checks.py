@@ -1,6 +1,6 @@
-"""Checks names and picture URLs when they are entered, as Discord takes them from a webhook.
+"""Checks names and picture URLs as Discord will check them when a webhook uses them.
 
-A wrong one is refused with its reason then, and not when the persona first speaks.
+So the user learns at once what is wrong, and not when the persona first speaks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def checked_name(name: str, what: str = PERSONA, limit: int = MAX_UNITS) -> str:
 
 
 def checked_sprite(name: str) -> str:
-    """Check a sprite's name. It must not have parentheses, since it is written inside some."""
+    """Check a sprite's name. It must have no parentheses, because it is written inside them."""
     name = checked_name(name, SPRITE, SPRITE_UNITS)
     if "(" in name or ")" in name:
         raise CommandRefusedError(
@@ -69,7 +69,7 @@ def checked_url(url: str) -> str:
 
 
 def checked_words(text: str, what: str) -> tuple[str, ...]:
-    """Split a comma-separated list of names, each once."""
+    """Split a comma-separated list of names, without duplicates."""
     words = [word.strip() for word in text.split(",")]
     unique = tuple(dict.fromkeys(word for word in words if word))
     if len(unique) > MOST_WORDS:

@@ -1,4 +1,4 @@
-"""The personas of a server: found by name, listed, offered as choices."""
+"""Finds the personas of a server by name, lists them, and offers them as choices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def personas_of(context: BotContext, server_id: int) -> tuple[PersonaRecor
 async def persona_named(context: BotContext, server_id: int, name: str) -> PersonaRecord:
     """Find a persona by name or alias.
 
-    The operator's becomes the server's own once it is changed.
+    The operator's persona is copied to the server as soon as the server changes it.
     """
     stored = await context.db.personas.get(server_id, name.strip())
     if stored is not None:

@@ -31,7 +31,7 @@ MOST_SPRITES = 50
 async def add_sprite(
     context: BotContext, asker: CommandUser, persona: str, name: str, url: str, identity: bool
 ) -> str:
-    """Add a sprite. One of the same name is replaced."""
+    """Add a sprite. It replaces a sprite of the same name."""
     asker.must_manage()
     owner = await persona_named(context, asker.server_id, persona)
     sprite = SpriteRecord(checked_sprite(name), checked_url(url), identity)
@@ -108,7 +108,7 @@ async def add(
 
 
 @sprite.command(name="list", description="List the sprites of a persona, or of all")
-@app_commands.describe(persona="Whose sprites; everybody's if left out")
+@app_commands.describe(persona="Whose sprites; of all personas if left out")
 async def list_(interaction: Interaction, persona: str | None = None) -> None:
     await answer(interaction, list_sprites(context_of(interaction), asker_of(interaction), persona))
 

@@ -20,7 +20,7 @@ DETAILS = (
     *("default_auto_archive_duration", "default_thread_rate_limit_per_user"),
     *("default_sort_order", "default_forum_layout"),
 )
-"""What is kept as it was said."""
+"""Fields that are stored as they were sent."""
 
 
 @routes.on("GET", "/channels/{channel_id}")
@@ -67,7 +67,7 @@ def _check_name(body: Json) -> None:
 
 
 def _change_thread(call: RouteCall, channel: Channel) -> None:
-    """Change a thread. Everybody who may write can unarchive it; the rest is for moderators."""
+    """Change a thread. Everybody who may write can unarchive it; other changes need moderators."""
     thread_state, body, world = channel.thread, call.body, call.state.world
     assert thread_state is not None
     granted = world.permissions_of(world.bot.id, channel)

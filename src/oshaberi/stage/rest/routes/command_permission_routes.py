@@ -43,7 +43,7 @@ async def one(call: RouteCall) -> object:
 
 @routes.on("PUT", ONE)
 async def put(call: RouteCall) -> object:
-    """On Discord a bot needs somebody's OAuth2 token for it; the stage takes the bot's own."""
+    """Set permissions. Discord needs a user's OAuth2 token for this; the stage takes the bot's."""
     guild, number = _guild(call), call.id("command_id")
     if number not in call.state.world.commands:
         raise refusal(10063)

@@ -76,7 +76,7 @@ def _check_options(payload: Json, place: tuple[str | int, ...], errors: FormErro
 
 
 def _add(call: RouteCall, guild_id: int | None, payload: Json) -> Command:
-    """Add a command. One of the same name and kind is replaced and keeps its id."""
+    """Add a command. It replaces one of the same name and kind, and keeps its id."""
     kind = payload.get("type", CHAT_INPUT)
     for old in _of(call, guild_id):
         same_kind = old.payload.get("type", CHAT_INPUT) == kind

@@ -44,7 +44,7 @@ async def create(call: RouteCall) -> object:
 
 
 def _refuse_stickers(call: RouteCall) -> None:
-    """The stage has none: that is told at the end, or it would look like the bot's mistake."""
+    """Report stickers as a problem of the stage, which has none: it is not the bot's mistake."""
     if call.body.get("sticker_ids"):
         call.state.journal.problem(f"{call.record.name}: the stage has no stickers")
         raise refusal(50081)
@@ -60,7 +60,7 @@ def _create(state: StageState, channel: Channel, draft: MessageDraft) -> StageMe
 
 
 def as_read(state: StageState, messages: Sequence[StageMessage]) -> list[Json]:
-    """Return the messages. Without the message content intent REST hides as much as the gateway."""
+    """Return the messages. Without the message content intent REST hides what the gateway hides."""
     granted = "message_content" in state.world.application.privileged
     bot_id = state.world.bot.id
     shown = []
@@ -111,7 +111,7 @@ async def pins(call: RouteCall) -> object:
 
 @routes.on("GET", "/channels/{channel_id}/pins")
 async def old_pins(call: RouteCall) -> object:
-    """Return the pins as older clients ask for them."""
+    """Return the pins at the older endpoint."""
     channel = call.channel()
     pinned = [m for m in call.state.world.history(channel.id) if m.pinned]
     return as_read(call.state, pinned[::-1])

@@ -1,4 +1,4 @@
-"""Polls: who chose an answer, and their early end."""
+"""Polls: who chose an answer, and ending a poll early."""
 
 from __future__ import annotations
 

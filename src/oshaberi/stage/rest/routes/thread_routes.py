@@ -1,4 +1,4 @@
-"""Threads: begun from a message, by themselves or as a forum's post; who is in them."""
+"""Threads: start one from a message, alone or as a forum post; list their members."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _kind(body: Json) -> ChannelType:
 
 
 def _forum_post(call: RouteCall, parent: Channel) -> Json:
-    """Create a post. It has the id of its first message."""
+    """Create a forum post. It has the same id as its first message."""
     world = call.state.world
     require(call.state, parent, Permission.SEND_MESSAGES)
     body = field_types.mapping(call.body, "message")

@@ -1,4 +1,4 @@
-"""Webhooks: made and listed by the bot, executed by whoever has the token."""
+"""Webhooks: the bot creates and lists them; whoever has the token executes them."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ async def delete_by_token(call: RouteCall) -> object:
 
 @routes.on("POST", BY_TOKEN, WEBHOOK_LIMIT, for_bot=False)
 async def execute(call: RouteCall) -> object:
-    """Execute a webhook. Without `wait` a message that is not saved is no error: 204."""
+    """Execute a webhook. Without `wait`, Discord answers 204 even if the message was not saved."""
     if call.id("webhook_id") == call.state.world.application.id:
         return followup_routes.create(call)
     webhook = _owned(call)

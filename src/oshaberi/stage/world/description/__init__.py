@@ -1,1 +1,1 @@
-"""Builds a world from a short description; `World.described` is the way in."""
+"""Builds a world from a short description. Call `World.described`."""

@@ -1,4 +1,4 @@
-"""Reads single values of a world's description. A wrong one is named with its place."""
+"""Reads single values of a world's description. An error names the place of the value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import TypeVar
 
-from oshaberi.json_node import JsonNode, hint
+from oshaberi.checked_json import JsonNode, hint
 from oshaberi.stage.world import permissions
 from oshaberi.stage.world.discord_records import Channel, Guild, Overwrite, Role, User
 from oshaberi.stage.world.snowflakes import number_in
@@ -74,7 +74,7 @@ def overwrite_of(guild: Guild, node: JsonNode) -> Overwrite:
 
 
 def id_of(fields: Mapping[str, JsonNode]) -> int | None:
-    """The `id` that the description fixes: a number, or better a text of digits."""
+    """Return the `id` that the description sets: a number, or better a text of digits."""
     node = fields.get("id")
     if node is None:
         return None

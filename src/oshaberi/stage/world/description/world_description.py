@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from oshaberi.checked_json import JsonNode
 from oshaberi.errors import SceneError
-from oshaberi.json_node import JsonNode
 from oshaberi.stage.stage_errors import WorldError
 from oshaberi.stage.world import permissions
 from oshaberi.stage.world.description.description_values import (
@@ -102,7 +102,7 @@ class _WorldBuilder:
         ids.begin()
 
     def _new_id(self, fields: Mapping[str, JsonNode]) -> int:
-        """The fixed one, or the next."""
+        """Return the id that the description sets, or the next free one."""
         fixed = id_of(fields)
         if fixed is None:
             return self._ids.new()
@@ -140,7 +140,7 @@ class _WorldBuilder:
         self._system_channel(guild, fields.get("system_channel"))
 
     def _system_channel(self, guild: Guild, node: JsonNode | None) -> None:
-        """Set where Discord says who joined: the first text channel, another, or (null) none."""
+        """Set where Discord announces joins: the first text channel, another, or (null) none."""
         own = {c.id: c for c in self.world.channels.values() if c.guild_id == guild.id}
         texts = {number: c for number, c in own.items() if c.type == ChannelType.TEXT}
         if node is None:

@@ -1,1 +1,1 @@
-"""The history of the schema, step by step (migrate.py runs it)."""
+"""The history of the schema, step by step (`migration_runner` runs it)."""

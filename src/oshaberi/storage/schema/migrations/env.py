@@ -1,4 +1,4 @@
-"""Alembic's entry: works on the connection that migrate.py hands over, in its transaction."""
+"""Alembic's entry point: uses the connection and transaction that `migration_runner` passes in."""
 
 from __future__ import annotations
 

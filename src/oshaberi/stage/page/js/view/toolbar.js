@@ -87,7 +87,7 @@ export class Toolbar {
       hidden ? null : button("reply", "Reply", () => this.app.composer.replyTo(message)),
       own ? button("edit", "Edit", () => this.app.composer.edit(message)) : null,
       this.app.inspector.explains(message.id)
-        ? button("why", "Why is it as it is?", () => this.app.why(message.id))
+        ? button("why", "Why this message?", () => this.app.why(message.id))
         : null,
       button("copy", "Copy text", () => copy(message.content)),
       button("more", "More", (opener) => this.#menu(message, opener)),
@@ -118,7 +118,7 @@ export class Toolbar {
         run: () => openNewThread(app, app.store.channels.get(message.channel_id), message),
       },
       app.inspector.explains(message.id) && {
-        label: "Why is it as it is?",
+        label: "Why this message?",
         icon: "why",
         run: () => app.why(message.id),
       },

@@ -1,1 +1,1 @@
-"""Routes of a guild, one file for each of the things it has."""
+"""Routes of a guild, one file for each kind of thing that a guild has."""

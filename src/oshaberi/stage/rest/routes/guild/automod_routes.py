@@ -1,4 +1,4 @@
-"""Rules of automatic moderation. Keywords that block are applied to what people write."""
+"""Rules of automatic moderation. Rules that block keywords apply to what people write."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _METADATA: dict[int, Json] = {
     5: {"mention_total_limit": 20, "mention_raid_protection_enabled": False},
     6: {"keyword_filter": [], "regex_patterns": [], "allow_list": []},
 }
-"""What each kind of trigger has."""
+"""The metadata of each kind of trigger."""
 
 
 def _rule(call: RouteCall, guild: Guild) -> Json:

@@ -59,7 +59,7 @@ def _ban(call: RouteCall, guild: Guild, user_id: int) -> None:
 
 
 def _forget(call: RouteCall, guild: Guild, user_id: int, seconds: int) -> None:
-    """Remove what they wrote lately."""
+    """Remove the recent messages of a banned user."""
     world = call.state.world
     now = created_at(world.snowflakes.new())
     places = [c.id for c in world.channels.values() if c.guild_id == guild.id]

@@ -1,4 +1,4 @@
-"""Emoji of a guild and of the application: made, renamed, deleted."""
+"""Emoji of a guild and of the application: create, rename, delete."""
 
 from __future__ import annotations
 

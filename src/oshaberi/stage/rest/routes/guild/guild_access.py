@@ -1,4 +1,4 @@
-"""What the routes of a guild ask first: which guild, and whether the bot may."""
+"""The checks that the routes of a guild begin with: which guild, and may the bot do this."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from oshaberi.stage.world_changes.member_changes import top_position
 
 
 def guild_of(call: RouteCall, *needed: Permission) -> Guild:
-    """The guild of the path, if the bot may do this in it."""
+    """Return the guild in the path, if the bot has the permission there."""
     guild = call.state.world.find_guild(call.id("guild_id"))
     granted = in_guild(guild, call.state.world.bot.id)
     if any(not granted & permission for permission in needed):

@@ -1,4 +1,4 @@
-"""Invites: made for a channel, listed, looked up, revoked. `people.join` uses one up."""
+"""Invites: create for a channel, list, look up, revoke. `people.join` uses one."""
 
 from __future__ import annotations
 

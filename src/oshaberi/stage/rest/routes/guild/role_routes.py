@@ -1,4 +1,4 @@
-"""Roles: made, changed, moved, deleted."""
+"""Roles: create, change, move, delete."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _role(call: RouteCall, guild: Guild) -> Role:
 
 
 def _changeable(call: RouteCall, guild: Guild) -> Role:
-    """One below the bot's own."""
+    """Return a role that the bot may change: one below its own highest role."""
     role = _role(call, guild)
     if role.position >= top_position(guild, call.state.world.bot.id):
         raise refusal(50013)

@@ -1,4 +1,4 @@
-"""Scheduled events: made, changed, deleted, and who is interested (nobody is, on the stage)."""
+"""Scheduled events: create, change, delete, and who is interested (on the stage nobody is)."""
 
 from __future__ import annotations
 

@@ -28,5 +28,5 @@ async def regions(_call: RouteCall) -> object:
 
 @routes.on("GET", "/soundboard-default-sounds")
 async def sounds(_call: RouteCall) -> object:
-    """None. py-cord asks for them before it is ready."""
+    """Return no sounds. py-cord asks for them before it is ready."""
     return []

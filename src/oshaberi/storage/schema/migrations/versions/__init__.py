@@ -1,1 +1,1 @@
-"""One step per file. A step that was released is never changed."""
+"""One step per file. A released step is never changed."""

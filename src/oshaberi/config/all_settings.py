@@ -1,4 +1,8 @@
-"""Every setting there is, as declared: by name, with what it allows, in words and as a type."""
+"""Collects all settings from where each is declared: its default, its range, its description.
+
+The declarations are in `text.text_config`, `delivery.stream_config`, `conversation.turn_config` and
+`config.process_config`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ SECTIONS: tuple[type, ...] = (TextConfig, StreamConfig, TurnConfig, ProcessConfi
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting. `about` has its declaration: range, choices, and so on."""
+    """One setting. `about` is its declaration: range, choices, and so on."""
 
     name: str
     section: type
@@ -31,7 +35,7 @@ class Setting:
 
     @property
     def allowed(self) -> Sentence:
-        """Describe the allowed values, to be used after "is not"."""
+        """Describe the allowed values, in words that follow "is not"."""
         about = self.about
         if "low" in about:
             low, high = about["low"], about["high"]
@@ -76,12 +80,12 @@ DECLARED: Mapping[str, Setting] = {
 
 
 def within(section: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of `values` that belong to one section."""
+    """Return the values that belong to one section."""
     return {key: value for key, value in values.items() if DECLARED[key].section is section}
 
 
 def near(key: str, known: Iterable[str]) -> Sentence:
-    """Suggest the key that was probably meant, for the end of an error message."""
+    """Suggest the setting that was probably meant, as the end of an error message."""
     from difflib import get_close_matches
 
     new_name = RENAMED.get(key.lower())

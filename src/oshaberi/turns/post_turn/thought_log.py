@@ -1,21 +1,39 @@
-"""Makes the thought log: the model's thoughts as embeds for another channel. Pure."""
+"""Posts the thought log: the model's thoughts, as embeds in another channel."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from oshaberi.conversation.transcript_lines import plain_name
+from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.posting.stream_notices import DESCRIPTION_LIMIT
+from oshaberi.delivery.posting.webhook_identity import face_of
 from oshaberi.delivery.sink import Embed
 from oshaberi.languages import translated
 from oshaberi.secret_redaction import redact
+from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.stream.thought_collector import ThoughtLog
+from oshaberi.turns.generation.engine_config import persona_of
+from oshaberi.turns.turn_outcome import TurnOutcome
 
 MOST_EMBEDS = 10
 
 
+async def log_thoughts(
+    turn_channel: TurnChannel, config: TurnConfig, persona: PersonaRecord, outcome: TurnOutcome
+) -> None:
+    """Post the thoughts of a turn, if there is a channel for them. This may take a while."""
+    channel = config.thought_log_channel_id
+    if not channel or channel == turn_channel.channel_id or config.reasoning_display == "off":
+        return
+    embeds = thought_embeds(persona.name, [result.thought_log for result in outcome.results])
+    if embeds:
+        await turn_channel.log_thoughts(channel, embeds, face_of(None, persona_of(persona)))
+
+
 def thought_embeds(persona: str, logs: Sequence[ThoughtLog]) -> tuple[Embed, ...]:
-    """Return one embed, or several if it is long; none without thoughts."""
+    """Return one embed, or several if the text is long; none without thoughts."""
     body = _body(logs)
     if not body:
         return ()
@@ -49,7 +67,7 @@ def _body(logs: Sequence[ThoughtLog]) -> str:
 
 
 def _pieces(text: str, most: int) -> Iterator[str]:
-    """Split the text, at a line end if there is one in the last quarter."""
+    """Split the text; at the end of a line, if there is one in the last quarter."""
     while len(text) > most:
         at = text.rfind("\n", most * 3 // 4, most)
         at = at if at > 0 else most

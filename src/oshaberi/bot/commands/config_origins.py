@@ -1,7 +1,6 @@
-"""The settings that apply in one channel, and where each value comes from.
+"""For `/config`: which settings apply in one channel, and where each value comes from.
 
-A value is looked for in the thread, its channel, its category and the server, in this order. If
-none of them has one, the operator's value applies.
+`config.inherited_settings` decides which value applies.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ Level = Literal["here", "channel", "category", "server"]
 
 @dataclass(frozen=True, slots=True)
 class ChannelSettings:
-    """What applies in the place of `path`."""
+    """The settings that apply in the channel of `path`."""
 
     path: ChannelPath
     stored: StoredSettings
     now: EffectiveSettings
 
     def level_of(self, key: str) -> Level | None:
-        """Return which place above or here has the value; None if it is the operator's."""
+        """Return which place has the value: this one or one above; None if it is the operator's."""
         path, place_id = self.path, self._origin(key)
         if place_id is None:
             return None
@@ -40,7 +39,7 @@ class ChannelSettings:
         return levels.get(place_id, "server")
 
     def origin_of(self, setting: Setting, operators: LoadedSettings) -> str:
-        """Tell where a value comes from, to be used after "from"."""
+        """Say where a value comes from, in words that follow "from"."""
         place_id, level = self._origin(setting.name), self.level_of(setting.name)
         if place_id is None:
             is_changed = operators.value(setting.name) != setting.default

@@ -1,4 +1,4 @@
-"""Finds how large a model's context is, from the best known value to the usual one."""
+"""Finds the size of a model's window: the most reliable known value, else the usual one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from oshaberi.providers.request.endpoint import Endpoint
 
 
 async def known_window(endpoint: Endpoint, capabilities: ModelCapabilities) -> int | None:
-    """Return the window in tokens. A local server's value counts, not the model's maximum."""
+    """Return the window in tokens. For a local server its own value counts, not the model's."""
     if endpoint.window is not None:
         return endpoint.window
     if endpoint.ask_window is not None:

@@ -1,4 +1,4 @@
-"""Makes one tiny call to a model of the settings, to see whether it answers."""
+"""Makes one tiny call to a model from the settings, to see whether it answers."""
 
 from __future__ import annotations
 
