@@ -31,6 +31,19 @@ _NAMED = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _SECRET_VARIABLE = re.compile(r"key|token|secret|password|passwd|credential", re.IGNORECASE)
+_SECRET_SETTING = re.compile(
+    r"key|token|secret|pass|pwd|credential|auth(?!or)|cookie|session|private|signature|\bpin\b|_pin\b",
+    re.IGNORECASE,
+)
+_ORDINARY_PART = r"(?:[A-Za-z]{1,12}\d{0,2}|\d{1,2})"
+_ORDINARY_VALUE = re.compile(
+    rf"""
+      (?: https?://[A-Za-z0-9.-]+ (?: :\d{{1,5}} )? )?               # an address without a login,
+      (?: /? {_ORDINARY_PART} (?: [-_./]{_ORDINARY_PART} ){{0,6}} /? )?  # words, a path, a region,
+    | \d{{1,8}}                                                      # a number
+    """,
+    re.VERBOSE,
+)
 _SCHEMES = frozenset({"apikey", "basic", "bearer", "digest", "token"})
 """How a header announces its secret. They are words of everybody."""
 
@@ -38,6 +51,18 @@ _SCHEMES = frozenset({"apikey", "basic", "bearer", "digest", "token"})
 def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values of environment variables whose names mean that they are secret."""
     return tuple(value for name, value in environ.items() if _SECRET_VARIABLE.search(name))
+
+
+def secret_settings(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values that may be secrets: by their names, or because they are no plain words.
+
+    Of what a tool server is told, much is not secret: a mode, a level, a path, a region.
+    """
+    return tuple(
+        value
+        for name, value in settings.items()
+        if _SECRET_SETTING.search(name) or not _ORDINARY_VALUE.fullmatch(value)
+    )
 
 
 def redact(text: str) -> str:

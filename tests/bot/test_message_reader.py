@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
+from types import SimpleNamespace
+from typing import Any
+
+import discord
+
+from oshaberi.bot.client.message_reader import MessageReader
+from oshaberi.bot.commands.command_languages import speak_to_user
 from oshaberi.conversation.conversation_messages import ChannelMessage
 from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
 from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
@@ -224,11 +232,13 @@ def test_whom_a_message_is_for() -> None:
         for text in (f"<@{ren}>", f"<@&{world_.role('mods').id}>", "@everyone", f"<@{bot}>"):
             people.post("general", text, user=OWNER)
         people.post("general", "hm", user=MEMBER, reply_to=hers)
-        heard = await harness.heard(6)
-        assert [one.is_for_others for one in heard] == [False, True, True, True, False, True]
+        people.post("general", "I mean", user=OWNER, reply_to=hers)
+        heard = await harness.heard(7)
+        for_others = [False, True, True, True, False, True, False]
+        assert [one.is_for_others for one in heard] == for_others
         ours = await _say(harness, "mine")
         people.post("general", "oh", user=MEMBER, reply_to=ours)
-        assert not (await harness.heard(7))[-1].is_for_others
+        assert not (await harness.heard(8))[-1].is_for_others
 
     run_with_client(scenario)
 
@@ -256,3 +266,19 @@ def test_a_thread_starts_with_what_it_was_made_from() -> None:
         assert told == [("Renny", "a question"), (OWNER, "inside")]
 
     run_with_client(scenario)
+
+
+def test_a_command_tells_the_language_of_its_direct_message_channel() -> None:
+    """Discord does not always say whose a channel is: then its id is all that is known."""
+    reader = MessageReader(discord.Client(intents=discord.Intents.none()))
+    told: Any = SimpleNamespace(
+        locale=discord.Locale.japanese,
+        client=SimpleNamespace(reader=reader),
+        user=SimpleNamespace(id=1),
+        guild_id=None,
+        channel_id=77,
+    )
+    channel: Any = SimpleNamespace(id=77)
+    assert reader.locale_of_direct(channel, None) is None
+    copy_context().run(speak_to_user, told)
+    assert reader.locale_of_direct(channel, None) == "ja"

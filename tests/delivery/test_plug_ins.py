@@ -150,6 +150,27 @@ class TestDisplayModes:
         assert [r["username"] for r in played.of("message")] == ["Somebody"] * 2
 
     @pytest.mark.parametrize(
+        "answer", ["| a | b |\n|---|---|\n| c | d |", BLOCK], ids=["table", "attachment"]
+    )
+    def test_files_go_the_same_way(self, answer: str, caplog: pytest.LogCaptureFixture) -> None:
+        def plain(message: PersonaMessage) -> PersonaMessage:
+            asked.append(message)
+            head = f"**{message.persona}**\n" if message.number == 0 else ""
+            return replace(message, face=None, text=head + message.text)
+
+        asked: list[PersonaMessage] = []
+        plug_ins = replace(drawing(), display_modes={"mine": plain})
+        text = {"persona": {"name": "Ren", "is_alter": True}}
+        for words, said in ((answer, ["**Ren**"]), (f"Look:\n{answer}", ["**Ren**\nLook:", ""])):
+            played = play(words, text=text, plug_ins=plug_ins, display_mode="mine")
+            assert [one.post.content for one in played.sink.posted] == said
+            assert {record["via"] for record in played.sink.records if "via" in record} == {"bot"}
+            (file,) = played.of("file")
+            assert file["source"] in answer
+        assert [one.text for one in asked] == ["", "Look:", ""]
+        assert caplog.messages == []
+
+    @pytest.mark.parametrize(
         ("mode", "told"),
         [
             (fail, "ValueError: it broke"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns, PersonaMessage
 from oshaberi.delivery.pacing.bucket_pace import leave_at, spare_requests
 from oshaberi.delivery.sink import RequestRoom
 from oshaberi.stream import Silence, Step, Stop
@@ -128,3 +130,14 @@ def test_with_notify_last_the_last_message_notifies() -> None:
     played, _sink = limited(*lines(20, 100), notify="last")
     silent = [posted.post.silent for posted in played.sink.posted]
     assert silent == [True] * (len(silent) - 1) + [False]
+
+
+def test_an_alter_that_a_display_mode_shows_as_the_bot_waits_for_the_bots_bucket() -> None:
+    def plain(message: PersonaMessage) -> PersonaMessage:
+        return replace(message, face=None)
+
+    modes = DeliveryPlugIns(display_modes={"plain": plain})
+    alter = {"persona": {"name": "Ren", "is_alter": True}}
+    played, sink = limited(*lines(40, 100), text=alter, plug_ins=modes, display_mode="plain")
+    assert "line 39" in played.messages[-1]
+    assert sink.refused == 0

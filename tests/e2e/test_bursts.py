@@ -43,6 +43,7 @@ def test_somebody_who_never_stops_typing() -> None:
         assert job.burst is not None
         burst, typed_s = job.burst, 0.0
         while not here.model.requests:
+            assert loop.time() - began_s < 60.0, "nobody waits that long"
             here.stage.people.type(PLACE, user=MEMBER)
             typed_s = max(typed_s, burst._typing_s)
             await asyncio.sleep(0.5)

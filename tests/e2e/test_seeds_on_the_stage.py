@@ -185,6 +185,7 @@ def test_plug_ins_of_all_three_kinds() -> None:
         assert {one.webhook_id for one in texts} == {None}
         (file,) = [one for one in here.ours() if one.attachments]
         assert [one.filename for one in file.attachments] == ["table.csv"]
+        assert file.webhook_id is None
 
     reply = Call("reply_to_message", '{"text": "The kettle is on."}')
     answer = "Look:\n```csv\ntea,minutes\ngreen,2\n```\nEnjoy."

@@ -83,8 +83,12 @@ def test_a_person_who_writes_in_bursts() -> None:
         second = here.post("I have a question")
         await gathering(here, place, 2)
         aside = here.post("good luck", user=OWNER)
+        job = here.bot.channel_turns.current(place)
+        assert job is not None
+        assert job.burst is not None
         last = here.ask("how tall is Fuji?")
         (answer,) = await here.says("3776 metres.")
+        assert job.burst._latest_s == 0.0, "the question mark ended it, not the time"
         assert answer.reference is not None
         assert int(answer.reference["message_id"]) == last
         asked = here.asked().last
@@ -276,6 +280,21 @@ def test_silence_is_an_answer_also_to_a_question() -> None:
     run_with_bot(scenario, (react, Call("stay_silent")), "NO_REPLY", (), "Hi.")
 
 
+def test_a_model_may_say_why_it_stays_silent() -> None:
+    async def scenario(here: BotHarness) -> None:
+        asked = here.ask("I am not talking to you")
+        await here.asked_times(1)
+        await here.idle()
+        done = here.ask("then write it down")
+        (answer,) = await here.says("Sure, done.")
+        noted = "It noted: “mika is asked”"
+        silent = f"the model read it and chose to say nothing (silence_markers). {noted}"
+        await whys(here, (asked, silent), (done, MENTION), (answer.id, MENTION))
+
+    pieces = [Say(piece) for piece in ("NO_RE", "PLY\n", "(mika is", " asked)")]
+    run_with_bot(scenario, pieces, "Sure, done.\nNO_REPLY (nothing to add)")
+
+
 def test_reply_modes() -> None:
     async def scenario(here: BotHarness) -> None:
         asked: list[int] = []
@@ -357,12 +376,12 @@ def test_what_is_said_after_a_question_stands_after_it() -> None:
     run_with_bot(scenario, (Say("One.\nTwo"), Stall()), "You too.")
 
 
-def proxied(here: BotHarness, words: str, name: str = "Mika | she") -> int:
+def proxied(here: BotHarness, words: str, name: str = "Mika | she", *, mention: bool = True) -> int:
     """A proxy bot repeats somebody's words through its webhook."""
     speaker = message_posting.PostAuthor(4711, 4711, name, None, PROXY_BOTS[0])
     place = here.stage.world.channel("general")
     bot = here.stage.world.bot.id
-    draft = MessageDraft(content=f"<@{bot}> {words}")
+    draft = MessageDraft(content=f"<@{bot}> {words}" if mention else words)
     return message_posting.post(here.stage.state, place, speaker, draft).id
 
 

@@ -24,7 +24,7 @@ from tests.e2e.bot_harness import (
     settings_of,
     whys,
 )
-from tests.e2e.test_when_it_speaks import PATIENT, SILENT, drawing, gathering
+from tests.e2e.test_when_it_speaks import BURST, PATIENT, SILENT, drawing, gathering
 
 FAILED = "its answer failed before its first word"
 USED_UP = "a quota was used up (`/usage`)"
@@ -32,6 +32,7 @@ STOPPED = "somebody stopped its answer before its first word (`/stop`)"
 SUPERSEDED = "its author wrote again before the answer's first word (follow_up_policy)"
 OVERLOADED = "too many answers were being written (max_simultaneous_turns, max_wait_s)"
 RESTARTED = "its answer had been cut off by a restart of the bot"
+NOTED = "the model read it and chose to say nothing (silence_markers). It noted:"
 BROKEN = Refuse("auth")
 
 
@@ -84,6 +85,51 @@ def test_a_quota_that_is_used_up() -> None:
         )
 
     run_with_bot(scenario, "Hi.", "Never.", quota_requests_per_user_day=1, interjection_chance=0.5)
+
+
+def test_after_a_restart_the_reasons_of_questions_are_known(tmp_path: Path) -> None:
+    """They are stored with the turn. Of messages that had no turn nothing is known any more."""
+
+    async def main() -> None:
+        answers = (Say("Hi."),), (Say("NO_REPLY: mika is asked"),), (Say("Two."),), (BROKEN,)
+        async with ModelServer(OpenAIWire(), *answers) as server, staged(world(), FAST) as stage:
+            given = {**QUICK, **PATIENT, "persona": PERSONA, "models": links([server])}
+            settings = settings_of(tmp_path, {}, **given, quota_requests_per_user_day=4)
+            async with serving(settings, stage) as bot:
+                here = BotHarness(stage, bot, [server], settings)
+                said = here.ask("hello?")
+                await here.says("Hi.")
+                silent = here.ask("not you?")
+                await here.asked_times(2)
+                await here.idle()
+                first = here.ask("one")
+                await gathering(here, here.id_of("general"))
+                second = here.post("and")
+                await gathering(here, here.id_of("general"), 2)
+                third = here.ask("two?")
+                (hi, two) = await here.says("Hi.", "Two.")
+                failed = here.ask("and?")
+                await here.wait_for(here.notices)
+                await here.idle()
+                used_up = here.ask("more?")
+                await here.wait_for(lambda: len(here.notices()) == 2)
+                await here.idle()
+                aside = here.post("hm", user=OWNER)
+                expected = (
+                    *((one, MENTION) for one in (said, hi.id, first, third, two.id)),
+                    (silent, f"{NOTED} “mika is asked”"),
+                    (second, BURST),
+                    (failed, FAILED),
+                    (used_up, USED_UP),
+                )
+                await whys(here, *expected)
+            async with serving(settings, stage) as bot:
+                here = BotHarness(stage, bot, [server], settings)
+                await whys(here, *expected)
+                told = await here.choose("Why this turn", aside)
+                assert told.startswith("I do not know any more why this message was answered")
+
+    asyncio.run(main())
 
 
 def test_a_stop_before_the_first_word() -> None:

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from oshaberi.chunks import ToolCall
 from oshaberi.storage import Database, StorageError
-from oshaberi.storage.repositories.fact_repository import MOST_FACTS
 from oshaberi.storage.stored_records import (
+    MOST_FACTS,
     TAKEN_BACK,
     Exchange,
     Fact,
@@ -18,7 +19,9 @@ from oshaberi.storage.stored_records import (
     TurnRecord,
     UsageRecord,
 )
+from oshaberi.tools import ToolBox, builtin_tools
 
+from ..tools.fake_tool_context import MIKA, context
 from .scenario_database import NOON, Clock, ask, with_database
 
 SERVER, CHANNEL, USER = 2**62 + 1, 2**62 + 2, 2**62 + 3
@@ -195,6 +198,20 @@ def test_facts_are_not_dropped_in_silence(url: str) -> None:
     with_database(url, scenario)
 
 
+def test_a_model_that_remembers_much_at_once_meets_the_limit(url: str) -> None:
+    """Calls of one round run together: each sees the facts from before."""
+
+    async def scenario(db: Database) -> None:
+        for number in range(MOST_FACTS - 1):
+            await db.facts.add(Fact(SERVER, f"fact {number}", MIKA.id))
+        given = context(author=MIKA, server_id=SERVER, store=db)
+        calls = [ToolCall("remember", {"fact": f"one more: {number}"}) for number in range(3)]
+        await ToolBox(builtin_tools()).run(calls, given, timeout_ms=10_000, result_limit_chars=1000)
+        assert len(await db.facts.of(SERVER, MIKA.id)) <= MOST_FACTS
+
+    with_database(url, scenario)
+
+
 def test_usage_adds_up(url: str) -> None:
     async def scenario(db: Database) -> None:
         await db.usage.add(SERVER, "openai", "big", 10, 5)
@@ -276,6 +293,21 @@ def test_turns(url: str) -> None:
         newer = await db.turns.of_message(11)
         assert newer is not None
         assert newer.status == "stopped"
+
+    with_database(url, scenario)
+
+
+def test_why_questions_were_answered(url: str) -> None:
+    async def scenario(db: Database) -> None:
+        await db.turns.remember(turn(10, questions={5: "mention", 6: "burst"}))
+        await db.turns.remember(turn(questions={5: "silent_because it is late"}))
+        await db.turns.remember(turn(11, channel_id=7, questions={5: "reply"}))
+        assert await db.turns.reasons(CHANNEL, 5) == ("silent_because it is late", "mention")
+        assert await db.turns.reasons(CHANNEL, 6) == ("burst",)
+        assert await db.turns.reasons(CHANNEL, 7) == ()
+        first = await db.turns.of_message(10)
+        assert first is not None
+        assert first.questions == {5: "mention", 6: "burst"}
 
     with_database(url, scenario)
 

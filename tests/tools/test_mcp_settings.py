@@ -81,6 +81,48 @@ def test_what_is_secret_about_a_server() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MODE", "public"),
+        ("LEVEL", "debug-and-more"),
+        ("REGION", "us-east-1"),
+        ("LANG", "en_US.UTF-8"),
+        ("ROOT", "/srv/files"),
+        ("API_URL", "https://api.example.com:8443/v1/items"),
+        ("PORT", "808080"),
+        ("Accept", "application/json"),
+        ("Accept", "text/event-stream"),
+        ("AUTHOR", "somebody"),
+    ],
+)
+def test_an_ordinary_word_is_no_secret(name: str, value: str) -> None:
+    assert McpServer("x", env={name: value}).secrets == ()
+    assert McpServer("x", headers={name: value}).secrets == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("API_KEY", "public"),
+        ("PASSPHRASE", "correct-horse"),
+        ("X-Session", "sesame"),
+        ("Cookie", "chocolate"),
+        ("THING", "9f86d081884c7d65"),
+        ("THING", "Tr0ub4dor"),
+        ("THING", "correcthorsebatterystaple"),
+        ("THING", "two words"),
+        ("DSN", "postgres://mika:hunter@db/x"),
+        ("HOOK", "https://hooks.example.com/services/T0AB12/B3CD45"),
+        ("HOOK", "https://example.com/?sig=abcdef"),
+        ("Authorization", "Bearer abcdefgh"),
+    ],
+)
+def test_what_may_be_a_secret_is_one(name: str, value: str) -> None:
+    assert McpServer("x", env={name: value}).secrets == (value,)
+    assert McpServer("x", headers={name: value}).secrets == (value,)
+
+
+@pytest.mark.parametrize(
     ("table", "words"),
     [
         ({}, "mcp_servers.x: needs either a command or a url"),

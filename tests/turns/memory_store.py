@@ -238,6 +238,10 @@ class MemoryTurns:
         found = [turn for turn in self.kept if message_id in turn.message_ids]
         return found[-1] if found else None
 
+    async def reasons(self, channel_id: int, message_id: int) -> tuple[str, ...]:
+        here = [turn.questions for turn in reversed(self.kept) if turn.channel_id == channel_id]
+        return tuple(one[message_id] for one in here if message_id in one)
+
     async def last(self, channel_id: int) -> TurnRecord | None:
         found = [turn for turn in self.kept if turn.channel_id == channel_id]
         return found[-1] if found else None

@@ -14,6 +14,7 @@ from tests.turns.turn_harness import CHANNEL, TurnHarness, calls, quick, run_tur
 
 AUTO = {"auto_channels": (CHANNEL,)}
 WHY = "Because the model read it and chose to say nothing (silence_markers, `stay_silent`)."
+NOTED = "Because the model read it and chose to say nothing (silence_markers). It noted: “{}”."
 MARKER: Sequence[Step] = [text("NO"), Silence(300), text("_REP"), Silence(300), text("LY")]
 
 
@@ -73,6 +74,50 @@ def test_a_reaction_instead() -> None:
     run_turns(scenario, [asked], tools=ToolBox(builtin_tools()))
 
 
+@pytest.mark.parametrize(
+    "stream",
+    [quick(), quick(humanizer_degree=0), quick(humanizer_degree=3), quick(delivery="live")],
+)
+def test_a_marker_with_a_reason(stream: StreamConfig) -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer("lunch?")
+        assert harness.turn_channel.channel.posted == []
+        asked = harness.turn_channel.people[-1].id
+        assert await harness.channel_turns.why(asked) == NOTED.format("Ann asked Bo, not me")
+
+    pieces = ("NO_REP", "LY (Ann asked", " Bo,\nnot me)")
+    run_turns(
+        scenario, [step for piece in pieces for step in (text(piece), Silence(300))], stream=stream
+    )
+
+
+def test_a_long_reason_is_cut() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer("lunch?")
+        asked = harness.turn_channel.people[-1].id
+        assert await harness.channel_turns.why(asked) == NOTED.format("x" * 199 + "…")
+
+    run_turns(scenario, [text("NO_REPLY: " + "x" * 5000)])
+
+
+@pytest.mark.parametrize(("mention", "said"), [(True, ["NO_REPLY is my word."]), (False, [])])
+def test_words_right_behind_a_marker_are_its_reason_where_it_was_offered(
+    mention: bool, said: Sequence[str]
+) -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.answer("lunch?", mention=mention)
+        assert harness.turn_channel.contents == said
+
+    run_turns(scenario, [text("NO_REPLY is my word.")], turn=AUTO)
+
+
+def test_a_name_before_a_marker() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        await is_silent(harness, mention=True)
+
+    run_turns(scenario, [text("Tomori: NO_"), text("REPLY")])
+
+
 def test_words_before_a_marker_are_said() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer("lunch?")
@@ -81,14 +126,16 @@ def test_words_before_a_marker_are_said() -> None:
         assert await harness.channel_turns.why(asked) == "Because the bot was mentioned."
 
     run_turns(scenario, [text("Rice.\nNO_"), text("REPLY")])
+    run_turns(scenario, [text("Rice.\nNO_"), text("REPLY (that is all"), text(")")])
 
 
-def test_without_markers_the_word_is_shown() -> None:
+@pytest.mark.parametrize("markers", [(), (" ",)])
+def test_without_markers_the_word_is_shown(markers: tuple[str, ...]) -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer("lunch?")
         assert harness.turn_channel.contents == ["NO_REPLY"]
 
-    run_turns(scenario, MARKER, turn={"silence_markers": ()})
+    run_turns(scenario, MARKER, turn={"silence_markers": markers})
 
 
 @pytest.mark.parametrize(("mention", "told"), [(True, False), (False, True)])

@@ -13,6 +13,7 @@ from oshaberi.config.secrets_in_settings import secrets_in_header, secrets_in_ur
 from oshaberi.config.settings_redaction import KnownSecrets, masked
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.secret_redaction import secret_settings
 from oshaberi.text.text_config import TextConfig
 
 DEFAULT = "default"
@@ -69,13 +70,13 @@ class LoadedSettings(ProcessConfig):
         servers, models = self.mcp_servers.values(), self.models
         own = [self.database_url, self.redis_url, self.discord_api_url, self.otel_endpoint]
         urls = [*own, *(server.url for server in servers)]
-        headers = [value for server in servers for value in server.headers.values()]
+        headers = [value for server in servers for value in secret_settings(server.headers)]
         found: list[str | None] = [
             self.discord_token,
             self.status_token,
             environ.get("OSHABERI_SECRET_KEY"),
             *(key for model in models for key in (*model.api_keys, *model.keys(environ))),
-            *(value for server in servers for value in server.env.values()),
+            *(value for server in servers for value in secret_settings(server.env)),
             *(part for value in headers for part in secrets_in_header(value)),
             *(part for url in urls for part in secrets_in_url(url)),
             *(part for model in models for part in secrets_in_url(model.base_url)),

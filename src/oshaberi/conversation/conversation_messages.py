@@ -111,11 +111,11 @@ class IncomingMessage:
 
     @property
     def is_for_others(self) -> bool:
-        """Tell whether a message mentions or replies to somebody else."""
-        is_reply = self.said.reply_to is not None
-        return self.mentions_others or (
-            is_reply and not (self.replied is not None and self.replied.by_us)
-        )
+        """Tell whether a message mentions or replies to others than the bot and its author."""
+        if self.mentions_others or self.said.reply_to is None:
+            return self.mentions_others
+        replied = self.replied
+        return replied is None or not (replied.by_us or replied.author.id == self.user_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ Messages that Discord would refuse wait here instead, where others can still joi
 from __future__ import annotations
 
 from oshaberi.delivery.degree_policy import paces
+from oshaberi.delivery.delivery_plug_ins import PERSONA_MODE
 from oshaberi.delivery.pacing.bucket_pace import leave_at, spare_requests
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.posting.webhook_identity import face_of
@@ -60,6 +61,14 @@ class BucketWaits:
         return leave_at(self._sink.room("send"), self._now()) <= self._now()
 
     def _known(self) -> RequestRoom | None:
+        return self._sink.room("webhook_send" if self._wears_face() else "send")
+
+    def _wears_face(self) -> bool:
+        """Tell whether the next message goes through the webhook.
+
+        What a plug-in decides is known only when it is sent: presumably as the last time.
+        """
+        if self._config.display_mode != PERSONA_MODE and self._response.messages:
+            return self._response.messages[-1].via == "webhook"
         face = face_of(self._queue.first.identity, self._config.text.persona)
-        webhook = face is not None and not self._response.webhook_lost
-        return self._sink.room("webhook_send" if webhook else "send")
+        return face is not None and not self._response.webhook_lost

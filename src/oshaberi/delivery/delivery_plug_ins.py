@@ -28,6 +28,7 @@ class PersonaMessage:
     """A message as it is to be shown. A display mode returns it changed (`dataclasses.replace`)."""
 
     text: str
+    """Empty if the message only has files."""
     face: WebhookFace | None
     """Name and avatar, through the webhook; None: as the bot itself."""
     persona: str = ""
@@ -89,7 +90,7 @@ class DeliveryPlugIns:
             self.tell_missing(mode)
             return message
         try:
-            return _checked(made(message), max_length)
+            return _checked(made(message), max_length, least=1 if message.text else 0)
         except Exception as error:
             # Whatever a plug-in raises, the answer is more important.
             log.error("%s", plug_in_error(DISPLAY_GROUP, mode, error))
@@ -113,11 +114,11 @@ def _checked_files(files: Iterable[object]) -> tuple[File, ...]:
     return tuple(found)
 
 
-def _checked(message: object, max_length: int) -> PersonaMessage:
+def _checked(message: object, max_length: int, least: int) -> PersonaMessage:
     if not isinstance(message, PersonaMessage):
         raise TypeError(f"{message!r} is no PersonaMessage")
-    if not message.text.strip() or utf16_len(message.text) > max_length:
+    if len(message.text.strip()) < least or utf16_len(message.text) > max_length:
         raise ValueError(
-            f"its text has {utf16_len(message.text)} characters, not 1 to {max_length}"
+            f"its text has {utf16_len(message.text)} characters, not {least} to {max_length}"
         )
     return message

@@ -73,6 +73,8 @@ class ResponseState:
     """Whose name the last message showed in bold, for want of a webhook."""
     chose_silence: bool = False
     """The model said, by a marker or a tool, that it has nothing (more) to say."""
+    silence_reason: str = ""
+    """Why, if it said so."""
     numbered: int = 0
     tables: int = 0
 

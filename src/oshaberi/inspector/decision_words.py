@@ -37,6 +37,7 @@ FATES = {
     "rule": "rules that Discord cannot draw",
     "stray": "stray punctuation",
     "speaker_guard": "text that speaks for somebody else",
+    "silence": "the model's remark that it stays silent",
     "stop": "the answer was stopped before",
     "follow_up": "the user wrote again before",
     "uncertain": "it is unknown whether it arrived",
@@ -126,6 +127,7 @@ KEPT_BACK = {
     "stray": "A stray fragment of punctuation",
     "incomplete_clause": "Half a clause",
     "speaker_guard": "Text that speaks for somebody else",
+    "silence": "The model says that it stays silent, and why",
 }
 """Why a stretch of text was withheld, in the inspector."""
 

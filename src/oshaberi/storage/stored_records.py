@@ -145,6 +145,10 @@ class ConversationSummary:
     at: datetime | None = None
 
 
+MOST_FACTS = 100
+"""How many facts one user may have in one server, and one server itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """Long-term memory: a fact that a user asked the bot to remember, about them or the server."""
@@ -205,6 +209,8 @@ class TurnRecord:
     at: datetime | None = None
     answer_id: int | None = None
     """The first turn of the answer, if this one continues it."""
+    questions: Mapping[int, str] = field(default_factory=dict)
+    """Why each of its questions was answered or not, by message id."""
     id: int = 0
 
     @property

@@ -22,6 +22,7 @@ def close_books(parts: StreamParts, *, crashed: bool) -> None:
         response.first_token_at = parts.output.first_token_at
     if isinstance(parts.engine, MarkerFilteredEngine) and parts.engine.found:
         response.chose_silence = True
+        response.silence_reason = parts.engine.reason
     visible = "\n".join(parts.deliverer.delivery_record.history)
     if visible.strip():
         response.text_parts.append(visible)

@@ -1,24 +1,32 @@
 """Removes the marker by which a model says that it stays silent, before the text engine sees it.
 
-A marker counts where it stands alone on a line outside code, or as the last word of the answer. In
-the middle of a sentence it is talked about, and stays. Text that may become a marker is held back.
+An answer that begins with a marker is silence; what follows is the model's reason. Later a marker
+counts alone on a line, at the beginning of the last line, or as the last word. Within a sentence it
+is talked about, and stays, as it does in code. Text that may become a marker is held back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import regex
 
-from oshaberi.events import Event, Message
+from oshaberi.events import Details, Event, Message, Thought, Withheld
+from oshaberi.stream.reading.silence_patterns import (
+    MOST_BLANKS,
+    SILENT,
+    After,
+    silence_patterns,
+    trimmed_reason,
+)
 from oshaberi.stream.stream_context import StreamTextEngine
+from oshaberi.text.intake.captured_blocks import Capture, match_tag
 
-_UNSEEN = "\u200b\u200c\u200d\u2060\ufeff"
-_OPENING_SIGNS = "`\"'*_~[(“‘「«<|-+#> \t\n" + _UNSEEN
-_OPENING = rf"""(?:[-*+>#]{{1,3}}[ \t]+)?[`"'*_~\[(“‘「«<|{_UNSEEN}]{{0,3}}"""
-"""A list item, a quote, a heading or small print, and marks around a word."""
-_CLOSING = rf"""[`"'*_~\])”’」»>|.!。！…{_UNSEEN}]{{0,4}}"""
+SILENCE = "silence"
+"""Why a marker, and the reason beside it, are withheld."""
+LONGEST_LINE = 300
+"""How many characters of a line that begins with a marker wait for its end: is it the last one?"""
 _FENCE = "```"
 _PLACE = regex.compile(r"[\s>]")
 """A marker may begin behind it."""
@@ -27,41 +35,49 @@ _LINE_HEAD = 8
 
 
 class SilenceMarkerFilter:
-    """Takes text in pieces and returns it without markers. `found` tells whether one was there."""
+    """Takes text in pieces and returns it without markers. `found` tells whether one was there.
 
-    def __init__(self, markers: Sequence[str]) -> None:
-        longest_first = sorted(markers, key=len, reverse=True)
-        words = "|".join(map(_written, longest_first))
-        alone = "|".join(map(_written_alone, longest_first))
-        self._alone = regex.compile(rf"{_OPENING}(?:{alone}){_CLOSING}[^\S\n]*(\n\s*)?")
-        self._last = regex.compile(rf"(?:{words})[.!]?\s*")
-        self._marker = regex.compile(rf"{_OPENING}(?:{alone})")
-        self._shortest = min(map(len, markers))
+    `names`: what the persona may call itself before its words. `is_offered`: the model was told of
+    the markers. Then an answer that begins with one is silence, whatever word comes next.
+    """
+
+    def __init__(
+        self,
+        markers: Sequence[str],
+        names: Iterable[str] = (),
+        *,
+        is_offered: bool = False,
+        starts_in_thought: bool = False,
+    ) -> None:
+        self.found = False
+        self._patterns = silence_patterns(tuple(markers), tuple(names), is_offered=is_offered)
+        self._block = Capture(0, starts_in_thought=True) if starts_in_thought else None
+        """A think or details block before the first words."""
+        self._is_first = True
+        """Nothing visible has come yet."""
         self._held = ""
         self._line = ""
         self._before = "\n"
         self._in_code = False
-        self.found = False
+        self._silent: list[str] | None = None
+        """The text of an answer that begins with a marker."""
+        self._removed: list[str] = []
 
     def feed(self, text: str) -> str:
         """Return what can be shown so far."""
         rest, self._held = self._held + text, ""
         shown: list[str] = []
-        while rest:
-            if not self._may_begin():
-                taken = _word(rest)
-            elif self._is_open(rest):
+        while rest and self._silent is None:
+            taken = self._first_taken(rest) if self._is_first else self._taken(rest)
+            if taken is None:
                 self._held = rest
                 break
-            elif (removed := self._removed(rest)) > 0:
-                self.found = True
-                rest = rest[removed:]
-                continue
-            else:
-                taken = 1
-            shown.append(rest[:taken])
-            self._pass(rest[:taken])
-            rest = rest[taken:]
+            if taken > 0:
+                shown.append(rest[:taken])
+                self._pass(rest[:taken])
+            rest = rest[abs(taken) :]
+        if self._silent is not None:
+            self._silent.append(rest)
         return "".join(shown)
 
     def end(self, *, cut: bool = False) -> str:
@@ -69,30 +85,100 @@ class SilenceMarkerFilter:
         held, self._held = self._held, ""
         if not held:
             return ""
-        whole = self._marker.match(held) is not None
-        begun = held.strip(_OPENING_SIGNS)
-        if whole or (cut and 2 * len(begun) >= self._shortest):
-            self.found = self.found or whole
-            return ""
-        return held
+        if self._is_first and self._ends_first(held):
+            self._be_silent()
+            self._silent = [held]
+        elif self._ends(held):
+            self._remove(held)
+        elif cut and self._patterns.is_half(held):
+            self._removed.append(held)
+        else:
+            return held
+        return ""
 
-    def _may_begin(self) -> bool:
-        return not self._in_code and (self._before.isspace() or self._before == ">")
+    @property
+    def withheld(self) -> Sequence[str]:
+        """Return what was not shown, in order."""
+        silent = () if self._silent is None else ("".join(self._silent),)
+        return [*self._removed, *silent]
 
-    def _is_open(self, rest: str) -> bool:
-        """Tell whether the next pieces may still make a marker of it."""
+    def reason(self) -> tuple[str, Sequence[Thought | Details]]:
+        """Return why the model stays silent, as it said, and the blocks that came with it."""
+        said = self._patterns.reason_in("".join(self._silent or ()))
+        capture = Capture(0)
+        parts = [*capture.feed(said), *capture.finish()]
+        words = "".join(one for one in parts if isinstance(one, str))
+        return trimmed_reason(words), [one for one in parts if isinstance(one, Thought | Details)]
+
+    def _first_taken(self, rest: str) -> int | None:
+        """Look for the first visible words. Return how much can be shown; None: wait."""
+        if self._block is not None:
+            return self._block_taken(self._block, rest)
         if rest[0].isspace():
-            return False
-        if self._begins_line:
-            found = self._alone.fullmatch(rest, partial=True)
-            if found is not None and (found.partial or found[1] is None):
-                return True
-        return self._last.fullmatch(rest, partial=True) is not None
+            return 1
+        if rest[0] == "<" and (tag := match_tag(rest, 0, False)) is not None:
+            return None if tag.partial else self._tag_taken(tag)
+        after = self._patterns.after(rest, is_first=True)
+        if after is After.UNDECIDED or self._patterns.is_fenced(rest):
+            return None
+        if after in SILENT:
+            self._be_silent()
+            return 0
+        self._is_first = False
+        return self._taken(rest)
 
-    def _removed(self, rest: str) -> int:
-        """Return how many characters of a marker's own line go."""
-        found = self._alone.match(rest) if self._begins_line else None
-        return 0 if found is None or found[1] is None else found.end()
+    def _tag_taken(self, tag: regex.Match[str]) -> int:
+        if not tag["close"]:
+            self._block = Capture(0)
+            self._block_taken(self._block, tag[0])
+        return tag.end()
+
+    def _block_taken(self, block: Capture, rest: str) -> int:
+        """Pass a think or details block, which can only end with a `>`."""
+        taken = rest.find(">") + 1 or len(rest)
+        for _ in block.feed(rest[:taken]):
+            pass
+        if not block.captures:
+            self._block = None
+        return taken
+
+    def _taken(self, rest: str) -> int | None:
+        """Return how much can be shown; below 0: how much is removed; None: wait."""
+        if self._in_code or not (self._before.isspace() or self._before == ">"):
+            return _word(rest)
+        if rest[0].isspace():
+            return 1
+        if rest[0] not in self._patterns.first_signs:
+            return _word(rest)
+        if self._begins_line:
+            after = self._patterns.after(rest, is_first=False)
+            if after is After.UNDECIDED or (after is After.REASON and _may_be_last(rest)):
+                return None
+            if after is After.LINE_END:
+                end = rest.index("\n") + 1
+                self._remove(rest[:end])
+                return -end
+        return None if self._patterns.is_last_word(rest) else 1
+
+    def _ends_first(self, held: str) -> bool:
+        """Tell whether the whole answer is a marker, perhaps with a reason."""
+        after = self._patterns.after(held, is_first=True, is_end=True)
+        return after in SILENT or self._patterns.is_fenced(held, is_end=True)
+
+    def _ends(self, held: str) -> bool:
+        """Tell whether the answer ends with a marker, perhaps with a reason."""
+        if self._patterns.is_last_word(held, is_end=True):
+            return True
+        after = self._patterns.after(held, is_first=False, is_end=True)
+        return self._begins_line and after in SILENT
+
+    def _be_silent(self) -> None:
+        self.found = True
+        self._silent = []
+
+    def _remove(self, text: str) -> None:
+        self.found = True
+        self._removed.append(text)
 
     @property
     def _begins_line(self) -> bool:
@@ -109,32 +195,35 @@ class SilenceMarkerFilter:
                 self._line = (self._line + part).lstrip()[:_LINE_HEAD]
 
 
-def _written(marker: str) -> str:
-    r"""Return a pattern of a marker as models write it: `NO_REPLY`, `NO\_REPLY`."""
-    return regex.escape(marker).replace("_", r"\\?_")
-
-
-def _written_alone(marker: str) -> str:
-    """Return a pattern of it on a line of its own: in any case, unless it is an ordinary word."""
-    return _written(marker) if marker.isalpha() else f"(?i:{_written(marker)})"
-
-
 def _word(text: str) -> int:
     """Return the length of the text up to and with the next place where a marker may begin."""
     found = _PLACE.search(text)
     return len(text) if found is None else found.end()
 
 
-class MarkerFilteredEngine:
-    """A text engine that is fed without markers."""
+def _may_be_last(rest: str) -> bool:
+    """Tell whether the first line may be the last one: only blanks are known after it."""
+    end = rest.find("\n", 0, LONGEST_LINE)
+    if end < 0:
+        return len(rest) < LONGEST_LINE
+    return len(rest) - end <= MOST_BLANKS and rest[end:].isspace()
 
-    def __init__(self, engine: StreamTextEngine, markers: Sequence[str]) -> None:
+
+class MarkerFilteredEngine:
+    """A text engine that is fed without markers. Its last events name what was withheld."""
+
+    def __init__(self, engine: StreamTextEngine, silence: SilenceMarkerFilter) -> None:
         self._engine = engine
-        self._filter = SilenceMarkerFilter(markers)
+        self._filter = silence
 
     @property
     def found(self) -> bool:
         return self._filter.found
+
+    @property
+    def reason(self) -> str:
+        """Return why the model stays silent, as it said."""
+        return self._filter.reason()[0]
 
     @property
     def captures(self) -> bool:
@@ -148,13 +237,14 @@ class MarkerFilteredEngine:
         self, reason: Literal["tool_call", "stop"], *, trim_incomplete_clause: bool = False
     ) -> Sequence[Event]:
         last = self._last(cut=reason == "stop")
-        return [*last, *self._engine.flush(reason, trim_incomplete_clause=trim_incomplete_clause)]
+        rest = self._engine.flush(reason, trim_incomplete_clause=trim_incomplete_clause)
+        return [*last, *rest, *self._withheld()]
 
     def finish(self) -> Sequence[Event]:
-        return [*self._last(), *self._engine.finish()]
+        return [*self._last(), *self._engine.finish(), *self._withheld()]
 
     def discard(self) -> Sequence[Event]:
-        return [*self._last(cut=True), *self._engine.discard()]
+        return [*self._last(cut=True), *self._engine.discard(), *self._withheld()]
 
     def preview(self) -> Sequence[Message]:
         return self._engine.preview()
@@ -165,3 +255,8 @@ class MarkerFilteredEngine:
     def _last(self, *, cut: bool = False) -> Sequence[Event]:
         held = self._filter.end(cut=cut)
         return self._engine.feed(held) if held else ()
+
+    def _withheld(self) -> Sequence[Event]:
+        """Return it at the end: elsewhere its place would depend on how the text was cut."""
+        kept = [Withheld(text, SILENCE) for text in self._filter.withheld]
+        return [*self._filter.reason()[1], *kept]

@@ -55,6 +55,8 @@ class StreamContext:
     plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)
     silence_markers: tuple[str, ...] = ()
     """Words by which the model says that it stays silent. They are never shown."""
+    offers_silence: bool = False
+    """The model was told of them: an answer that begins with one is silence, whatever follows."""
 
     def tell_progress(self, what: Literal["chunk", "sent"]) -> None:
         if self.progress is None:

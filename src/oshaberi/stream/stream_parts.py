@@ -17,7 +17,7 @@ from oshaberi.stream.reading.chunk_reader import ChunkReader
 from oshaberi.stream.reading.engine_closing import EngineClosing
 from oshaberi.stream.reading.model_output import ModelOutput
 from oshaberi.stream.reading.reemission import Reemission
-from oshaberi.stream.silence_marker import MarkerFilteredEngine
+from oshaberi.stream.silence_marker import MarkerFilteredEngine, SilenceMarkerFilter
 from oshaberi.stream.stream_context import StreamContext, StreamTextEngine
 from oshaberi.stream.time_limits.inactivity_timer import InactivityTimer
 from oshaberi.stream.time_limits.thinking_limit import ThinkingLimit
@@ -83,8 +83,21 @@ def _engine(config: StreamConfig, context: StreamContext) -> StreamTextEngine:
     indicator = context.response.indicator
     if indicator.awaits_words:
         engine = FirstWordsEngine(engine, indicator.words_came)
-    markers = context.silence_markers
-    return MarkerFilteredEngine(engine, markers) if markers else engine
+    silence = _silence_filter(config, context)
+    return engine if silence is None else MarkerFilteredEngine(engine, silence)
+
+
+def _silence_filter(config: StreamConfig, context: StreamContext) -> SilenceMarkerFilter | None:
+    markers = [marker for marker in context.silence_markers if marker.strip()]
+    if not markers:
+        return None
+    persona = config.text.persona
+    return SilenceMarkerFilter(
+        markers,
+        () if persona is None else persona.names,
+        is_offered=context.offers_silence,
+        starts_in_thought=config.text.starts_in_thought,
+    )
 
 
 def _dedup(config: StreamConfig) -> Reemission:

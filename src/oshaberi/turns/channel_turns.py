@@ -152,10 +152,13 @@ class ChannelTurns:
         """Delete the whole answer that this message is part of."""
         return await self._control.delete(turn_channel, message_id, by)
 
-    async def why(self, message_id: int) -> str | None:
-        """Return why a message was answered or not, or why the bot wrote it; None if unknown."""
+    async def why(self, message_id: int, channel_id: int | None = None) -> str | None:
+        """Return why a message was answered or not, or why the bot wrote it; None if unknown.
+
+        Questions from before the last start are found only in their channel.
+        """
         known = self._reasons.get(message_id) or self._runner.why_written(message_id)
-        return await self._control.why(message_id, known)
+        return await self._control.why(message_id, channel_id, known)
 
     def current(self, channel_id: int) -> QueuedJob | None:
         """Return the job that runs in a channel, or None."""
@@ -209,11 +212,12 @@ class ChannelTurns:
             return "own"
         heard = await self._admission.heard(incoming)
         incoming = heard.incoming
+        copied_why = self._reasons.get(incoming.copied_id or 0) or ""
         if heard.may_belong and self._unbegun.settle_copy(incoming):
             return "copy"
         if arrival == "new" and (told := await self._unbegun.joined(heard, turn_channel)):
             return told
-        decided = self._admission.decide(heard, arrival, why)
+        decided = self._admission.decide(heard, arrival, why or copied_why)
         if decided.reason == "cooldown" and heard.admission.ok:
             self._reactions.too_soon(turn_channel, incoming.said.id)
         if decided.reason == "mute" and incoming.is_addressed:

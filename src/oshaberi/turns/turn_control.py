@@ -14,7 +14,12 @@ from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.languages import translatable
 from oshaberi.storage.stored_records import TAKEN_BACK, PersonaRecord, TurnRecord
 from oshaberi.stream.stops.stop_registry import StopAnswer
-from oshaberi.turns.admission.admission_rules import unlisted, why_sentence
+from oshaberi.turns.admission.admission_rules import (
+    ADMITTED,
+    reason_word,
+    unlisted,
+    why_sentence,
+)
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.admission.message_admission import MessageAdmission
 from oshaberi.turns.admission.open_questions import RESTART, OpenQuestions
@@ -167,12 +172,21 @@ class TurnControl:
         await self._take_back(turn_channel, turn)
         return DELETED
 
-    async def why(self, message_id: int, reason: str | None) -> str | None:
-        store = self._services.store
-        if reason is None and store is not None:
-            turn = await store.turns.of_message(message_id)
-            reason = None if turn is None else turn.why
+    async def why(self, message_id: int, channel_id: int | None, reason: str | None) -> str | None:
+        reason = reason or await self._stored_reason(message_id, channel_id)
         return None if reason is None else why_sentence(reason)
+
+    async def _stored_reason(self, message_id: int, channel_id: int | None) -> str | None:
+        """Return why we wrote a message, or answered it. Of several personas one may be silent."""
+        store = self._services.store
+        if store is None:
+            return None
+        turn = await store.turns.of_message(message_id)
+        if turn is not None or channel_id is None:
+            return None if turn is None else turn.why
+        reasons = await store.turns.reasons(channel_id, message_id)
+        answered = (one for one in reasons if reason_word(one) in ADMITTED)
+        return next(answered, None) or next(iter(reasons), None)
 
     async def _take_back(self, turn_channel: TurnChannel, turn: TurnRecord) -> None:
         """Delete an answer with its continuations, and their exchanges from memory."""

@@ -25,6 +25,10 @@ class TurnOutcome:
     """Messages around the answer: reply notices, and notices of failures."""
     is_silent: bool = False
     """The model chose to say nothing, and nothing was sent."""
+    silence_reason: str = ""
+    """Why, if the model said so."""
+    unsaid: str | None = None
+    """Why nothing was said, as it is stored; None if something was."""
     failure: object = None
     """The failure, if the turn failed."""
     results: tuple[StreamResult, ...] = field(default=(), repr=False)
@@ -70,6 +74,7 @@ def outcome_of(
         message_ids=_ids(response.messages),
         notice_ids=_ids(response.notices),
         is_silent=_is_silent(last, response),
+        silence_reason=response.silence_reason,
         failure=last.data if last.status == "error" else None,
         results=tuple(results),
     )

@@ -139,7 +139,8 @@ class MessageReader:
             user_id=author.id,
             role_ids=partial(roles_of, author),
             text=readable(message, self.recent_members, author),
-            is_for_others=is_reply or bool(has_mentions and self.mentions_others(message)),
+            is_for_others=(is_reply and not _replies_to_author(message))
+            or bool(has_mentions and self.mentions_others(message)),
         )
 
     def _replies_to_others(self, message: discord.Message) -> bool:
@@ -183,10 +184,14 @@ class MessageReader:
         return role is not None and role in message.role_mentions
 
     def mentions_others(self, message: discord.Message) -> bool:
-        """Tell whether a message mentions another user, another role or everybody."""
+        """Tell whether a message mentions another user, another role or everybody.
+
+        A reply to a message of one's own mentions oneself.
+        """
         me = self.client.user
         role = None if message.guild is None else message.guild.self_role
-        users = any(me is None or user.id != me.id for user in message.mentions)
+        known = {message.author.id} if me is None else {message.author.id, me.id}
+        users = any(user.id not in known for user in message.mentions)
         return users or message.mention_everyone or any(r != role for r in message.role_mentions)
 
     def _original(self, message: discord.Message) -> discord.Message | None:
@@ -249,6 +254,12 @@ class MessageReader:
         speaker = person_of(author, message.channel, is_account=False)
         spoken_by = message.application_id or message.webhook_id
         return replace(speaker, is_bot=True, application_id=spoken_by)
+
+
+def _replies_to_author(message: discord.Message) -> bool:
+    """Tell whether somebody replies to a message of their own."""
+    known = None if message.reference is None else message.reference.resolved
+    return isinstance(known, discord.Message) and known.author.id == message.author.id
 
 
 def _reply_to(message: discord.Message) -> int | None:

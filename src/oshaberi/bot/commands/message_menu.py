@@ -21,6 +21,10 @@ from oshaberi.languages import translatable, translated
 from oshaberi.turns.admission.admission_rules import why_sentence
 
 UNKNOWN = translatable("I do not remember this message. Choose one of my newer answers.")
+FORGOTTEN = translatable(
+    "I do not know any more why this message was answered or not. I remember that for the newest "
+    "4000 messages since my last start, and for stored answers and their questions."
+)
 NOT_NEWEST = translatable("Only my newest answer in this channel can be changed. Choose that one.")
 
 
@@ -45,15 +49,17 @@ async def continue_message(
     return await continue_turn(context, asker, turn_channel)
 
 
-async def why_turn(context: BotContext, message_id: int, *, is_private: bool) -> str:
+async def why_turn(
+    context: BotContext, message_id: int, channel_id: int, *, is_private: bool
+) -> str:
     """Explain why the bot wrote this message, or why it answered it or not.
 
     Users can ask only about messages that Discord shows them. `is_private`: the author has opted
     out, so the bot knows nothing about the message.
     """
-    known = await context.channel_turns.why(message_id)
+    known = await context.channel_turns.why(message_id, channel_id)
     unread = why_sentence("private") if is_private else None
-    return known or unread or translated(UNKNOWN)
+    return known or unread or translated(FORGOTTEN)
 
 
 async def _must_be_newest(context: BotContext, asker: CommandUser, message_id: int) -> None:
@@ -84,7 +90,8 @@ async def continue_(interaction: Interaction, message: discord.Message) -> None:
 @app_commands.context_menu(name="Why this turn")
 async def why(interaction: Interaction, message: discord.Message) -> None:
     is_private = client_of(interaction).reader.is_by_opted_out(message)
-    await answer(interaction, why_turn(context_of(interaction), message.id, is_private=is_private))
+    work = why_turn(context_of(interaction), message.id, message.channel.id, is_private=is_private)
+    await answer(interaction, work)
 
 
 async def retry(interaction: Interaction) -> None:

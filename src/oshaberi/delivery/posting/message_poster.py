@@ -95,13 +95,13 @@ class MessagePoster:
         persona = self._config.text.persona
         face = face_of(identity, persona)
         mode = self._config.display_mode
-        if mode == PERSONA_MODE or not post.content or self._config.delivery == "live":
+        if mode == PERSONA_MODE or self._config.delivery == "live":
             return post, face
         name, mood = persona.name if persona else "", (identity and identity.sprite) or ""
         message = PersonaMessage(post.content, face, name, mood, self._response.sent)
         limit = self._config.text.max_single_message_length
         shown = self._plug_ins.shown(mode, message, limit)
-        return replace(post, content=shown.text), shown.face
+        return replace(post, content=shown.text.strip() if post.files else shown.text), shown.face
 
     @property
     def _answers(self) -> bool:

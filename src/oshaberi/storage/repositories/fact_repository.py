@@ -9,13 +9,10 @@ from sqlalchemy import ColumnElement, and_, delete, func, select
 from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema import table_rows
 from oshaberi.storage.storage_errors import StorageError
-from oshaberi.storage.stored_records import Fact
+from oshaberi.storage.stored_records import MOST_FACTS, Fact
 from oshaberi.storage.transactions import Transactions, count
 
 Row = table_rows.FactRow
-
-MOST_FACTS = 200
-"""How many facts a user may have in one server; also how many a server itself may have."""
 
 
 class FactRepository:
@@ -26,8 +23,12 @@ class FactRepository:
     async def add(self, fact: Fact) -> Fact:
         at = fact.at or self._store.now()
         row = Row(server_id=fact.server_id, user_id=fact.user_id, text=fact.text, at=at)
-        known = select(func.count()).where(_owned(fact.server_id, fact.user_id))
+        owned = _owned(fact.server_id, fact.user_id)
+        known = select(func.count()).where(owned)
         async with self._store.write() as session:
+            # Whoever adds at the same time waits here, then counts this fact too.
+            first = select(Row.id).where(owned).order_by(Row.id).limit(1)
+            await session.execute(first.with_for_update())
             if (await session.scalar(known) or 0) >= MOST_FACTS:
                 raise StorageError(f"{MOST_FACTS} facts are remembered already: delete some first")
             session.add(row)

@@ -15,6 +15,8 @@ from oshaberi.storage.transactions import Transactions, beyond_newest
 from oshaberi.storage.write_entries import WriteEntry, WriteStep, turns_lane
 
 KEPT_PER_CHANNEL = 50
+MOST_LOOKED_AT = 4 * KEPT_PER_CHANNEL
+"""Old turns are deleted now and then, so a channel can have more than are kept."""
 KEPT_DAYS = 180
 """The most that `retention_turns_days` can be."""
 
@@ -70,6 +72,15 @@ class TurnRepository:
         async with self._store.read() as session:
             row = await session.scalar(found.where(TurnMessageRow.message_id == message_id))
             return None if row is None else _record(row)
+
+    @reads
+    async def reasons(self, channel_id: int, message_id: int) -> tuple[str, ...]:
+        """Return why this question was answered or not, by each of its turns, newest first."""
+        here = select(TurnRow.questions).where(TurnRow.channel_id == channel_id)
+        async with self._store.read() as session:
+            newest = await session.scalars(here.order_by(TurnRow.id.desc()).limit(MOST_LOOKED_AT))
+            found = (questions.get(str(message_id)) for questions in newest)
+            return tuple(why for why in found if why is not None)
 
     @reads
     async def whole(self, turn: TurnRecord) -> tuple[TurnRecord, ...]:
@@ -135,6 +146,7 @@ def _values(turn: TurnRecord, store: Transactions) -> dict[str, Any]:
         "why": turn.why,
         "at": turn.at or store.now(),
         "answer_id": turn.answer_id,
+        "questions": {str(message_id): why for message_id, why in turn.questions.items()},
     }
 
 
@@ -151,5 +163,6 @@ def _record(row: TurnRow) -> TurnRecord:
         why=row.why,
         at=row.at,
         answer_id=row.answer_id,
+        questions={int(message_id): why for message_id, why in row.questions.items()},
         id=row.id,
     )

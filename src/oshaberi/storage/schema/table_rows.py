@@ -301,6 +301,8 @@ class TurnRow(Base):
     why: Mapped[str]
     at: Mapped[datetime] = mapped_column(index=True)
     answer_id: Mapped[int | None]
+    questions: Mapped[dict[str, str]] = mapped_column(JSON, server_default="{}")
+    """Why each of its questions was answered or not, by message id."""
 
 
 class TurnMessageRow(Base):

@@ -7,8 +7,6 @@ from oshaberi.tools.tool_decorator import tool
 from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
 
 LONGEST_FACT = 500
-MOST_BY_MODELS = 100
-"""The limit for models; `FactRepository` itself accepts more."""
 
 
 @tool(offered=has_store)
@@ -19,13 +17,15 @@ async def remember(context: ToolContext, fact: str, about: About = "user") -> st
         fact: One sentence that makes sense on its own.
         about: Whether it is about the user who asked, or for everybody on the server.
     """
-    from oshaberi.storage.stored_records import Fact
+    from oshaberi.storage.stored_records import MOST_FACTS, Fact
 
     server_id, user_id = changeable(context, about)
     text = " ".join(fact.split())
     facts = store_of(context).facts
     known = await facts.of(server_id, user_id)
     _check(text, [one.text for one in known])
+    if len(known) >= MOST_FACTS:
+        raise ToolFailedError(f"{MOST_FACTS} facts are kept already; forget some first")
     kept = await facts.add(Fact(server_id, text, user_id, context.now()))
     return f"Remembered as #{kept.id}."
 
@@ -37,5 +37,3 @@ def _check(text: str, known: list[str]) -> None:
         raise ToolFailedError(f"the fact is longer than {LONGEST_FACT} characters; shorten it")
     if text.casefold() in (one.casefold() for one in known):
         raise ToolFailedError("that is remembered already")
-    if len(known) >= MOST_BY_MODELS:
-        raise ToolFailedError(f"{MOST_BY_MODELS} facts are kept already; forget some first")

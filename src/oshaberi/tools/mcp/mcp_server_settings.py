@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from oshaberi.errors import ConfigError
-from oshaberi.secret_redaction import secrets_in
+from oshaberi.secret_redaction import secret_settings
 from oshaberi.tools.tool_definition import PERMISSIONS, Permission
 
 
@@ -29,7 +29,7 @@ class McpServer:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Return the values that none of its messages may show."""
-        return (*secrets_in(self.env), *self.headers.values())
+        return (*secret_settings(self.env), *secret_settings(self.headers))
 
     @classmethod
     def of(cls, name: str, table: Mapping[str, Any]) -> McpServer:

@@ -99,6 +99,9 @@ WHY: dict[str, str] = {
     "silent": translatable(
         "the model read it and chose to say nothing (silence_markers, `stay_silent`)"
     ),
+    "silent_because": translatable(
+        "the model read it and chose to say nothing (silence_markers). It noted: “{reason}”"
+    ),
     "failed": translatable("its answer failed before its first word"),
     "used_up": translatable("a quota was used up (`/usage`)"),
     "stopped": translatable("somebody stopped its answer before its first word (`/stop`)"),
@@ -117,10 +120,12 @@ WHY: dict[str, str] = {
     "regenerate": translatable("somebody asked for another answer"),
 }
 """Each word as the end of a sentence that begins with "Because". Its placeholders are the
-numbers that were stored, in this order."""
+words that were stored, in this order; the last one may have spaces."""
 
 ADMITTED = frozenset(get_args(Admitted))
-Unsaid = Literal["silent", "failed", "used_up", "stopped", "superseded", "overloaded", "mute"]
+Unsaid = Literal[
+    "silent", "silent_because", "failed", "used_up", "stopped", "superseded", "overloaded", "mute"
+]
 """Why an answer that had begun came to nothing."""
 HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))
 ADDRESSED = frozenset(("mention", "reply", "trigger"))
@@ -130,6 +135,8 @@ UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
 UNINVITED = UNADDRESSED - {"auto"}
 """Reasons of answers by chance: nobody waits for such an answer, so nobody is told if there is
 none."""
+BY_CHANCE = UNINVITED | {"inattentive", "uninvited"}
+"""Reasons that a number was drawn for."""
 NO_QUESTION = frozenset(
     {"own", "bot", "unaddressed", "others", "inattentive", "uninvited"}
     | {"copy", "replaced", "withdrawn", "claimed", "seen"}
@@ -161,12 +168,13 @@ def reason_word(told: str) -> str:
 
 
 def why_sentence(told: str) -> str | None:
-    """Return the sentence for a stored reason, with its numbers; None for an unknown reason."""
-    word, *detail = told.split(" ")
+    """Return the sentence for a stored reason, with its details; None for an unknown reason."""
+    word, _, detail = told.partition(" ")
     if word not in WHY:
         return None
-    numbers = dict(zip(re.findall(r"{(\w+)}", WHY[word]), detail, strict=False))
-    return translated("Because {reason}.", reason=translated(WHY[word], **numbers))
+    names = re.findall(r"{(\w+)}", WHY[word])
+    details = dict(zip(names, detail.split(" ", max(0, len(names) - 1)), strict=False))
+    return translated("Because {reason}.", reason=translated(WHY[word], **details))
 
 
 def admission(

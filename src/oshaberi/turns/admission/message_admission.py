@@ -16,6 +16,7 @@ from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.admission.admission_rules import (
     ADMITTED,
+    BY_CHANCE,
     UNINVITED,
     Admission,
     Cooldowns,
@@ -102,10 +103,11 @@ class MessageAdmission:
         is_bot = heard.incoming.said.author.is_bot
         return heard.admission.ok and not is_bot and bool(self._answering(heard, ""))
 
-    def decide(self, heard: HeardMessage, arrival: Arrival, stored_why: str) -> Admission:
+    def decide(self, heard: HeardMessage, arrival: Arrival, known_why: str) -> Admission:
         """Decide with what is known of earlier messages.
 
-        A stored question is not refused any more: `stored_why` is the reason why it was admitted.
+        A stored question is not refused any more: `known_why` is why it was admitted. Of a proxy's
+        copy it is what was decided about the original: nobody has two chances.
         """
         incoming, config = heard.incoming, heard.settings.turn
         is_bot, is_new = incoming.said.author.is_bot, arrival == "new"
@@ -113,7 +115,9 @@ class MessageAdmission:
             self.bot_rounds.note_person(incoming.channel_id)
         found = heard.admission
         if not found.ok and arrival == "stored":
-            found = _stored(found, stored_why)
+            found = _stored(found, known_why)
+        elif found.reason == "unaddressed" and reason_word(known_why) in BY_CHANCE:
+            return _told(known_why)
         elif found.reason == "unaddressed" and is_new and incoming.can_answer and not is_bot:
             found = self.attention.decide(incoming, config, _now_s(), self._services.draw)
         if not found.ok:
@@ -126,7 +130,8 @@ class MessageAdmission:
             return Admission("age_restricted")
         if not self._has_rounds(incoming, config.bot_rounds_limit):
             return Admission("bot_rounds")
-        cooldown_ms = 0 if arrival == "stored" else config.cooldown_ms
+        is_known = arrival == "stored" or reason_word(known_why) in ADMITTED
+        cooldown_ms = 0 if is_known else config.cooldown_ms
         by_chance = (self._unasked,) if found.reason in UNINVITED else ()
         for cooldowns in (self.cooldowns, *by_chance):
             if not cooldowns.allows(incoming.user_id, _now_s(), cooldown_ms):
@@ -214,10 +219,14 @@ def _by_its_author(incoming: IncomingMessage, proxy_bots: Collection[int]) -> In
 
 def _stored(found: Admission, why: str) -> Admission:
     """Return why a stored question was admitted, if it is now refused only as unaddressed."""
+    is_admitted = reason_word(why) in ADMITTED
+    return _told(why) if found.reason in ("unaddressed", "others") and is_admitted else found
+
+
+def _told(why: str) -> Admission:
+    """Return a decision that was stored."""
     word, *detail = why.split(" ")
-    if found.reason in ("unaddressed", "others") and word in ADMITTED:
-        return Admission(word, tuple(detail))  # type: ignore[arg-type]
-    return found
+    return Admission(word, tuple(detail))  # type: ignore[arg-type]
 
 
 def _now_s() -> float:

@@ -41,6 +41,9 @@ class TurnRequest:
     waiting_ids: Callable[[], frozenset[int]] = field(default=frozenset, compare=False)
     """Returns the questions of the channel that wait for a turn of their own."""
 
+    reason_of: Callable[[int], str | None] = field(default=lambda _message_id: None, compare=False)
+    """Returns why a message was admitted, as it is stored."""
+
     @property
     def newest(self) -> IncomingMessage:
         return self.asked[-1]

@@ -95,12 +95,15 @@ class UnbegunQuestions:
         return reason_word(self._reasons.get(copied_id) or "") in HAD_A_TURN
 
     async def amend(self, changed: IncomingMessage) -> None:
-        """Replace a message by its edited version. Drop it if it no longer addresses the bot."""
+        """Replace a message by its edited version.
+
+        Drop it if it no longer addresses the bot, or now addresses somebody else.
+        """
         channel_id, message_id = changed.channel_id, changed.said.id
         heard = await self._admission.heard(changed)
         found = heard.admission
         was_for_us = reason_word(self._reasons.get(message_id) or "") in ADDRESSED
-        if was_for_us and not found.ok:
+        if not found.ok and (was_for_us or found.reason == "others"):
             self.withdraw(channel_id, message_id, found.told)
         elif (queue := self._queues.get(channel_id)) is not None:
             queue.amend(heard.incoming)

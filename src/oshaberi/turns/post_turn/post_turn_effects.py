@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.delivery.delivery_plug_ins import PERSONA_MODE, PersonaMessage
 from oshaberi.delivery.posting.webhook_identity import face_of
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Sent
@@ -146,9 +147,18 @@ class PostTurnEffects:
         text = shown_thoughts(thoughts, self._settings.turn.reasoning_display, limit)
         if not text:
             return None
-        face = face_of(None, persona_of(self._turn_request.persona))
-        sent = await self._announcer.say_quietly(text, face)
+        shown = self._displayed(text, number=len(outcome.message_ids))
+        sent = await self._announcer.say_quietly(shown.text, shown.face)
         return None if sent is None else sent.id
+
+    def _displayed(self, text: str, number: int) -> PersonaMessage:
+        """Return a message of the persona as the display mode shows it."""
+        persona, stream = self._turn_request.persona, self._settings.stream
+        message = PersonaMessage(text, face_of(None, persona_of(persona)), persona.name, "", number)
+        if stream.display_mode == PERSONA_MODE or stream.delivery == "live":
+            return message
+        limit = stream.text.max_single_message_length
+        return self._services.plug_ins.shown(stream.display_mode, message, limit)
 
     def _record(self, outcome: TurnOutcome) -> TurnRecord:
         newest, earlier = self._turn_request.newest, self._turn_request.continues
@@ -165,7 +175,17 @@ class PostTurnEffects:
             why=self._turn_request.why,
             at=self._services.clock(),
             answer_id=None if earlier is None else earlier.first_id,
+            questions=self._questions(outcome),
         )
+
+    def _questions(self, outcome: TurnOutcome) -> dict[int, str]:
+        """Return why each message was answered or not, so that it is known after a restart."""
+        asked = self._turn_request
+        if asked.kind != "answer":
+            return {}
+        ids = [one.said.id for one in asked.asked if not one.said.by_us]
+        reasons = {one: outcome.unsaid or asked.reason_of(one) for one in ids}
+        return {one: asked.why if why in (None, "seen") else why for one, why in reasons.items()}
 
     def _exchange(self, outcome: TurnOutcome, record: TurnRecord) -> Exchange | None:
         """Return the exchange with the time of the turn's record, so that both can be found."""

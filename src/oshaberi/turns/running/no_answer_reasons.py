@@ -10,6 +10,8 @@ from oshaberi.turns.post_turn.incomplete_answer_log import lost_text
 from oshaberi.turns.quotas.request_quota import QuotaReachedError
 from oshaberi.turns.turn_outcome import TurnOutcome
 
+LONGEST_NOTE = 200
+
 
 def unsaid_reason(outcomes: Sequence[TurnOutcome]) -> Unsaid | None:
     """Return why no persona said anything; None if one did, or will after a restart."""
@@ -26,6 +28,17 @@ def unsaid_reason(outcomes: Sequence[TurnOutcome]) -> Unsaid | None:
     if last.status == "completed" and not lost_text(last):
         return None  # the settings want no text (suppress_text_output)
     return "mute" if last.is_shut_out else "failed"
+
+
+def unsaid_told(outcomes: Sequence[TurnOutcome]) -> str | None:
+    """Return the same with what the model noted, as it is stored."""
+    reason = unsaid_reason(outcomes)
+    noted = outcomes[-1].silence_reason if reason == "silent" else ""
+    return f"silent_because {_shortened(noted)}" if noted else reason
+
+
+def _shortened(noted: str) -> str:
+    return noted if len(noted) <= LONGEST_NOTE else f"{noted[: LONGEST_NOTE - 1].rstrip()}…"
 
 
 def stop_reason(request: StopRequest) -> Unsaid | None:

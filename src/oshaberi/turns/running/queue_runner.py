@@ -46,7 +46,7 @@ class QueueRunner:
         self._questions = questions
         self._reasons = reasons
         self._reactions = StatusReactions(background)
-        self._runner = TurnRunner(services, background, self._waiting_ids)
+        self._runner = TurnRunner(services, background, self._waiting_ids, reasons.get)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def is_busy(self, channel_id: int) -> bool:

@@ -36,6 +36,7 @@ from oshaberi.turns.post_turn.incomplete_answer_log import missing_text_reason
 from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
 from oshaberi.turns.quotas.quota_notices import is_to_be_told, quota_notice
 from oshaberi.turns.quotas.request_quota import QuotaRefusal, RequestQuota, quota_place
+from oshaberi.turns.running.no_answer_reasons import unsaid_told
 from oshaberi.turns.running.turn_journal import TurnJournal
 from oshaberi.turns.services.model_candidates import ModelCandidate
 from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
@@ -110,6 +111,7 @@ class Turn:
         if reason := missing_text_reason(outcome, last):
             place = self._turn_channel.channel_id
             log.warning("channel %s: an answer ended without its text: %s", place, reason)
+        outcome = replace(outcome, unsaid=unsaid_told([outcome]))
         if outcome.is_unsaid:
             self._quota.settle_soon()
             await self._journal.finish()
@@ -280,6 +282,7 @@ class Turn:
             renderer=self._renderer,
             plug_ins=self._renderer.plug_ins,
             silence_markers=self._silence_markers,
+            offers_silence=self._turn_request.is_unaddressed,
         )
 
     @property

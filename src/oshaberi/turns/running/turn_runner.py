@@ -10,10 +10,10 @@ from functools import partial
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turn_ids import TurnIds, of_turn
 from oshaberi.turn_spans import traced_turn
-from oshaberi.turns.admission.admission_rules import Unsaid
+from oshaberi.turns.admission.admission_rules import reason_word
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.background_tasks import BackgroundTasks
-from oshaberi.turns.running.no_answer_reasons import stop_reason, unsaid_reason
+from oshaberi.turns.running.no_answer_reasons import stop_reason, unsaid_told
 from oshaberi.turns.running.self_triggers import AnsweredPersona, called_jobs
 from oshaberi.turns.running.turn import Turn
 from oshaberi.turns.running.turn_slot_wait import tell_overload, turn_slot
@@ -22,6 +22,8 @@ from oshaberi.turns.services.turn_slots import NoTurnSlotError
 from oshaberi.turns.status_reactions import StatusReactions
 from oshaberi.turns.turn_interruption import InterruptedTurnError, until_stopped
 from oshaberi.turns.turn_outcome import TurnOutcome
+
+SILENT = ("silent", "silent_because")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +37,31 @@ class JobResult:
     called: tuple[QueuedJob, ...] = ()
     is_settled: bool = True
     is_cut: bool = False
-    unsaid: Unsaid | None = None
-    """Why no persona said anything; None if one did, or will after a restart."""
+    unsaid: str | None = None
+    """Why no persona said anything, as it is stored; None if one did, or will after a restart."""
 
     @property
     def is_silent(self) -> bool:
         """Tell whether the personas that were asked chose to say nothing."""
-        return self.unsaid == "silent"
+        return reason_word(self.unsaid or "") in SILENT
 
 
 class TurnRunner:
-    """Runs jobs. `waiting_ids` returns the messages of a channel that wait for their turn."""
+    """Runs jobs. `waiting_ids` returns the messages of a channel that wait for their turn,
+    `reason_of` why a message was admitted.
+    """
 
     def __init__(
         self,
         services: TurnServices,
         background: BackgroundTasks,
         waiting_ids: Callable[[int], frozenset[int]],
+        reason_of: Callable[[int], str | None],
     ) -> None:
         self._services = services
         self._background = background
         self._waiting_ids = waiting_ids
+        self._reason_of = reason_of
         self._reactions = StatusReactions(background)
         self._running: set[Turn] = set()
 
@@ -98,7 +104,7 @@ class TurnRunner:
         unsaid = played and all(one.outcome.is_unsaid for one in played)
         cut = any(one.outcome.is_cut_by_restart for one in played)
         called = called_jobs(job, played, self._services.clock())
-        reason = unsaid_reason([one.outcome for one in played])
+        reason = unsaid_told([one.outcome for one in played])
         return JobResult(called, not unsaid, cut, reason)
 
     async def _play(
@@ -111,6 +117,7 @@ class TurnRunner:
                     number for one in played for number in one.outcome.message_ids
                 ),
                 waiting_ids=partial(self._waiting_ids, job.turn_channel.channel_id),
+                reason_of=self._reason_of,
             )
             turn = Turn(self._services, job.turn_channel, asked, job.settings, channel)
             with of_turn(turn.ids):
