@@ -8,7 +8,8 @@ from oshaberi.bot.settings.current_settings import CurrentSettings
 from oshaberi.config import LoadedSettings
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.admission.admission_rules import ADMITTED, admission, why_ignored
+from oshaberi.turns.admission.admission_rules import admission, why_ignored
+from oshaberi.turns.admission.answer_reasons import ADMITTED
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
 from tests.storage.counting import counted
 
@@ -63,13 +64,14 @@ def test_a_quick_look_and_a_full_one_agree() -> None:
     async def scenario(harness: ClientHarness) -> None:
         people, bot = harness.stage.people, harness.stage.world.bot.id
         mods = harness.stage.world.role("mods").id
-        owner = harness.stage.world.user(OWNER).id
+        owner, member = (harness.stage.world.user(one).id for one in (OWNER, MEMBER))
         await harness.client.wait_until_ready()
         ours = await harness.channel().send("hello from me")
         first = people.post("general", "plain", user=MEMBER).id
         for words, replied in (
             (f"<@{bot}> hi", None),
-            (f"<@{owner}> hi", None),
+            (f"<@{member}> hi", None),
+            (f"<@{owner}> is what I am called", None),
             (f"<@&{mods}> hi", None),
             ("@everyone hi", None),
             ("a reply", first),
@@ -80,7 +82,7 @@ def test_a_quick_look_and_a_full_one_agree() -> None:
         ):
             people.post("general", words, user=OWNER, reply_to=replied)
         people.post("aside", "in a thread", user=MODERATOR)
-        heard = await harness.heard(11)
+        heard = await harness.heard(12)
         personas = (PersonaRecord(0, "Cookie", triggers=("cookie",), is_default=True),)
         quick: list[str | None] = []
         for config in (TurnConfig(), TurnConfig(blocked_roles=(mods,))):

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.process_gauges import GAUGES, LAG_SECONDS, ProcessGauges
 from oshaberi.discord_io import RequestBudget
-from oshaberi.turns.admission.admission_rules import NO_QUESTION, WHY
+from oshaberi.turns.admission.answer_reasons import NO_QUESTION, WHY
 from oshaberi.virtual_time import run_virtual
 
 

@@ -29,7 +29,7 @@ SPEAKING = sorted(
         SOURCE / "bot/recovery/crash_recovery.py",
         SOURCE / "bot/recovery/question_recovery.py",
         SOURCE / "delivery/posting/stream_notices.py",
-        SOURCE / "turns/admission/admission_rules.py",
+        SOURCE / "turns/admission/answer_reasons.py",
         SOURCE / "turns/running/turn_slot_wait.py",
         SOURCE / "turns/post_turn/thought_log.py",
         SOURCE / "turns/quotas/quota_notices.py",

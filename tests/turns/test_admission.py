@@ -10,8 +10,9 @@ import pytest
 from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.admission import admission_rules as module
-from oshaberi.turns.admission.admission_rules import ADMITTED, WHY, Cooldowns, admission
+from oshaberi.turns.admission.admission_rules import admission
+from oshaberi.turns.admission.answer_reasons import ADMITTED, WHY, Admitted, Refused
+from oshaberi.turns.admission.user_cooldowns import MOST_USERS, Cooldowns
 from tests.turns.turn_harness import ALICE, BOT_ID, EPOCH, REN, TOMORI
 
 PERSONAS = (TOMORI, REN)
@@ -123,7 +124,7 @@ def test_a_trigger_of_several_words() -> None:
 
 
 def test_every_reason_has_its_words() -> None:
-    reasons = {*get_args(module.Admitted), *get_args(module.Refused)}
+    reasons = {*get_args(Admitted), *get_args(Refused)}
     assert reasons <= WHY.keys()
 
 
@@ -138,7 +139,7 @@ def test_cooldown() -> None:
 
 def test_cooldowns_are_bounded() -> None:
     cooldowns = Cooldowns()
-    for user in range(module.MOST_USERS + 50):
+    for user in range(MOST_USERS + 50):
         cooldowns.note(user, 50.0)
-    assert len(cooldowns) == module.MOST_USERS
-    assert not cooldowns.allows(module.MOST_USERS, 50.0, 1000)
+    assert len(cooldowns) == MOST_USERS
+    assert not cooldowns.allows(MOST_USERS, 50.0, 1000)

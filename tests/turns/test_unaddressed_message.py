@@ -13,7 +13,8 @@ from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.changes.change_feed import ChangeFeed, StoredChange
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.stream.provider_protocol import Silence
-from oshaberi.turns.admission.admission_rules import ADMITTED, admission, why_ignored
+from oshaberi.turns.admission.admission_rules import admission, why_ignored
+from oshaberi.turns.admission.answer_reasons import ADMITTED
 from oshaberi.turns.stored_cache import StoredCache
 from oshaberi.virtual_time import run_virtual
 from tests.turns.turn_harness import (

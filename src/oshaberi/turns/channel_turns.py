@@ -9,7 +9,7 @@ from collections.abc import Callable
 from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.storage.stored_records import TurnRecord
-from oshaberi.turns.admission.admission_rules import reason_word
+from oshaberi.turns.admission.answer_reasons import reason_word
 from oshaberi.turns.admission.channel_queue import Arrival, BusyChannel, QueuedJob
 from oshaberi.turns.admission.message_admission import MessageAdmission
 from oshaberi.turns.admission.open_questions import RESTART, OpenQuestions

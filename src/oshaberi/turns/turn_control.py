@@ -14,12 +14,8 @@ from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.languages import translatable
 from oshaberi.storage.stored_records import TAKEN_BACK, PersonaRecord, TurnRecord
 from oshaberi.stream.stops.stop_registry import StopAnswer
-from oshaberi.turns.admission.admission_rules import (
-    ADMITTED,
-    reason_word,
-    unlisted,
-    why_sentence,
-)
+from oshaberi.turns.admission.admission_rules import unlisted
+from oshaberi.turns.admission.answer_reasons import ADMITTED, reason_word, why_sentence
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.admission.message_admission import MessageAdmission
 from oshaberi.turns.admission.open_questions import RESTART, OpenQuestions

@@ -35,7 +35,7 @@ from oshaberi.discord_io.received_histories import ReceivedHistories
 from oshaberi.discord_io.requests.bucket_sweep import BucketSweep
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, alone_anyway
 from oshaberi.errors import OshaberiError
-from oshaberi.turns.admission.admission_rules import ADMITTED
+from oshaberi.turns.admission.answer_reasons import ADMITTED
 from oshaberi.turns.admission.channel_queue import Arrival
 from oshaberi.turns.admission.unbegun_questions import CLAIMED
 from oshaberi.turns.bounded_cache import BoundedCache

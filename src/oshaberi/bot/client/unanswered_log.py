@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.turn_ids import TurnIds, of_turn
-from oshaberi.turns.admission.admission_rules import WHY
+from oshaberi.turns.admission.answer_reasons import WHY
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.commands.turn_commands import continue_turn, regenerate_turn
 from oshaberi.languages import translatable, translated
-from oshaberi.turns.admission.admission_rules import why_sentence
+from oshaberi.turns.admission.answer_reasons import why_sentence
 
 UNKNOWN = translatable("I do not remember this message. Choose one of my newer answers.")
 FORGOTTEN = translatable(

@@ -19,7 +19,7 @@ from oshaberi.storage.outages.database_circuit_breaker import DatabaseMeter
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
-from oshaberi.turns.admission.admission_rules import NO_QUESTION
+from oshaberi.turns.admission.answer_reasons import NO_QUESTION
 from oshaberi.turns.answer_times import AnswerTimes
 
 ANSWER_BUCKETS_S = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120)

@@ -29,7 +29,7 @@ from oshaberi.languages import in_language, translatable, translated
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import StoredQuestion, TurnRecord
-from oshaberi.turns.admission.admission_rules import ADMITTED
+from oshaberi.turns.admission.answer_reasons import ADMITTED
 from oshaberi.turns.admission.unbegun_questions import CLAIMED
 from oshaberi.turns.channel_turns import ChannelTurns
 

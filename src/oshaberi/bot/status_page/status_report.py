@@ -27,7 +27,7 @@ from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import KeyRecord, UsageRecord
 from oshaberi.storage.usage_accounts import UsageTotals
 from oshaberi.storage.usage_day import usage_day
-from oshaberi.turns.admission.admission_rules import why_sentence
+from oshaberi.turns.admission.answer_reasons import why_sentence
 from oshaberi.turns.admission.channel_queue import BusyChannel
 from oshaberi.turns.services.model_candidates import OperatorModel
 

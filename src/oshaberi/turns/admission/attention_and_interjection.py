@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.admission.admission_rules import Admission
+from oshaberi.turns.admission.answer_reasons import Admission
 from oshaberi.turns.bounded_cache import BoundedCache
 
 MOST_CHANNELS = 2000

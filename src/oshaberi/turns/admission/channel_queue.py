@@ -11,7 +11,7 @@ from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
-from oshaberi.turns.admission.admission_rules import UNINVITED, reason_word
+from oshaberi.turns.admission.answer_reasons import UNINVITED, reason_word
 from oshaberi.turns.admission.burst_wait import Burst
 from oshaberi.turns.admission.persona_routing import allowed_in, who_answers, who_is_asked
 from oshaberi.turns.admission.turn_request import Kind, TurnRequest

@@ -14,16 +14,14 @@ from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.admission.admission_rules import (
+from oshaberi.turns.admission.admission_rules import admission, why_ignored
+from oshaberi.turns.admission.answer_reasons import (
     ADMITTED,
     BY_CHANCE,
     UNINVITED,
     Admission,
-    Cooldowns,
     Refused,
-    admission,
     reason_word,
-    why_ignored,
 )
 from oshaberi.turns.admission.attention_and_interjection import ChannelAttention
 from oshaberi.turns.admission.bot_rounds import BotRounds
@@ -31,6 +29,7 @@ from oshaberi.turns.admission.burst_wait import burst_of
 from oshaberi.turns.admission.channel_queue import Arrival, QueuedJob
 from oshaberi.turns.admission.persona_routing import allowed_in, who_answers
 from oshaberi.turns.admission.unaddressed_message import UnaddressedMessage
+from oshaberi.turns.admission.user_cooldowns import Cooldowns
 from oshaberi.turns.personas.persona_cache import PersonaCache
 from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
 

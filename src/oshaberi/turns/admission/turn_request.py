@@ -8,7 +8,7 @@ from typing import Literal
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
-from oshaberi.turns.admission.admission_rules import UNADDRESSED, UNINVITED, reason_word
+from oshaberi.turns.admission.answer_reasons import UNADDRESSED, UNINVITED, reason_word
 
 Kind = Literal["answer", "go_on", "deliver"]
 

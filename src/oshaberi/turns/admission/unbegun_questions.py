@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
-from oshaberi.turns.admission.admission_rules import ADDRESSED, HAD_A_TURN, reason_word
+from oshaberi.turns.admission.answer_reasons import ADDRESSED, HAD_A_TURN, reason_word
 from oshaberi.turns.admission.burst_wait import is_complete
 from oshaberi.turns.admission.channel_queue import ChannelQueue, QueuedJob, with_part
 from oshaberi.turns.admission.message_admission import HeardMessage, MessageAdmission

@@ -10,7 +10,7 @@ from functools import partial
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.turn_ids import TurnIds, of_turn
 from oshaberi.turn_spans import traced_turn
-from oshaberi.turns.admission.admission_rules import reason_word
+from oshaberi.turns.admission.answer_reasons import reason_word
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.background_tasks import BackgroundTasks
 from oshaberi.turns.running.no_answer_reasons import stop_reason, unsaid_told
