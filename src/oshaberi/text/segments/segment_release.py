@@ -15,7 +15,7 @@ from oshaberi.text.segments.clause_trimming import clause_end
 from oshaberi.text.segments.overflow_cuts import CutWindow, Stretch, choose_cut, hard_cut
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
 from oshaberi.text.text_config import TextConfig
-from oshaberi.text.text_measure import extends, first_visible, fits
+from oshaberi.text.text_measure import extends, first_visible, fits, unseen_end
 
 
 class SegmentRelease(CopiedState):
@@ -65,7 +65,7 @@ class SegmentRelease(CopiedState):
         """Cut for overflow (B5). Return where.
 
         Returns 0 if the segment begins with a range that stays whole up to the length of a
-        message.
+        message. What nobody sees before such a range takes no room from it, but goes (B8).
         """
         start, limit = self._buffer.start, self._buffer.limit
         atoms, spans = self._taken(open_url)
@@ -73,7 +73,8 @@ class SegmentRelease(CopiedState):
             cut = self._late_cut(start, limit, atoms)
         else:
             cut = choose_cut(self._buffer.text, start, self._window, atoms, spans)
-            if not cut:
+            cut = cut or unseen_end(self._buffer.text, start, limit)
+            if cut == start:
                 self._buffer.limit = start + max(self._longest, self._window.limit) + 1
                 return 0
         self.leave(HeldBoundary(cut, cut, "overflow"))
