@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from unicodedata import category
 
 import regex
 
@@ -29,6 +30,8 @@ _SENTENCE_END = re.compile(r"[。．｡！？!?.…](?:[^\w\s]|_)*$")
 _SPAN_STARTS = frozenset('([{（「『“„«»《*~|"`<\\')
 _SPAN_ENDS = frozenset(')]}）」』”“»«》*~|"`>')
 _WIDE = frozenset("。．｡！？")
+_LONGEST_IN_CLUSTER = 16
+"""More format characters than any emoji or letter has."""
 
 
 @dataclass(slots=True)
@@ -149,6 +152,7 @@ class Sides:
         start, line = self._line(i)
         held = _is_expression(self.out[self.out.rfind(NEXT_MESSAGE, 0, j) + 1 : j])
         cut = not j or held or skip(self.out, j) > j or j == len(self.out)
+        cut = cut or self._is_long_run(i, j)
         if cut and utf16(line) > min(self.limit, self.buffer):
             return True
         rest = self.source[i:]
@@ -167,6 +171,18 @@ class Sides:
         stop = _SENTENCE_END.search(before) if self.loosely else None
         wide = stop is not None and not _WIDE.isdisjoint(stop[0])
         return wide or (stop is not None and line[len(before)].isspace())
+
+    def _is_long_run(self, i: int, j: int) -> bool:
+        """Whether `i` stands in a run that no cluster has, with nothing of it before or behind `j`:
+        a segment of its own, between two that were packed into one message."""
+        start = end = i
+        while start and category(self.source[start - 1]) == "Cf":
+            start -= 1
+        while end < len(self.source) and category(self.source[end]) == "Cf":
+            end += 1
+        return end - start > _LONGEST_IN_CLUSTER and "Cf" not in map(
+            category, self.out[j - 1 : j + 1]
+        )
 
 
 def _is_expression(text: str) -> bool:

@@ -8,6 +8,8 @@ import unicodedata
 from collections import Counter
 from itertools import pairwise
 
+import regex
+
 from oshaberi.events import Details, Event, Message, Table, Thought, Withheld
 from oshaberi.text.text_config import TextConfig
 
@@ -132,7 +134,10 @@ def _held(seen: Visible, prose: str, events: list[Event]) -> list[Held]:
             segment = seen.text[start:end]
             if segment.split() == text.split():
                 at = start + len(segment) - len(segment.lstrip())
-        held.append(Held(text, at))
+        if event.reason == "stray" and at is None:
+            held += [Held(char) for char in text]  # from lines that others may stand between
+        else:
+            held.append(Held(text, at, in_line=event.reason == "rule"))
     return [h for h in held if h.text]
 
 
@@ -152,14 +157,14 @@ def _cuts(prose: str, walk: Alignment, kept: list[tuple[int, int]], size: int) -
 
 
 def clusters(text: str, config: TextConfig, events: list[Event]) -> list[str]:
-    """L5, for any text at all: a message begins with a joiner only if a line or word did,
-    or inside a cluster that no message can hold."""
+    """L5, for any text at all: a message begins with a joiner only if a line or word did, or
+    behind a control character, or inside a cluster that no message can hold."""
     plain = normalise(text)
     broken = []
     for _, message in shown(events):
         first = message[:1]
         joins = first in _JOINERS or unicodedata.category(first or " ") in ("Mn", "Me")
-        if not joins or re.search(rf"(?:^|[\s`>]){re.escape(first)}", plain):
+        if not joins or regex.search(rf"(?:^|[\s`>\p{{GCB=CN}}]){regex.escape(first)}", plain):
             continue
         size = config.max_single_message_length
         kept = atoms(plain, size, config.hold_limit)

@@ -34,6 +34,8 @@ class Held:
 
     text: str
     at: int | None = None
+    in_line: bool = False
+    """It is all of one line or a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +273,10 @@ class Aligner(Sides):
 
     def _held_end(self, i: int, h: int) -> int | None:
         """Where the withholding ends that begins at `i`, whatever its white space and breaks."""
-        for char in "".join(self.held[h].text.split()):
+        held = self.held[h]
+        if held.in_line:
+            return i + len(held.text) if self.source.startswith(held.text, i) else None
+        for char in "".join(held.text.split()):
             i = skip(self.source, i)
             while char != "<" and (line_break := BREAK.match(self.source, i)):
                 i = skip(self.source, line_break.end())

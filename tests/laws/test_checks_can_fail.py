@@ -9,7 +9,7 @@ import pytest
 
 from oshaberi import TextEngine
 from oshaberi.errors import EngineClosedError
-from oshaberi.events import Event, Message
+from oshaberi.events import Event, Message, Withheld
 from oshaberi.text.text_config import TextConfig
 
 from . import engine_mutants, law_checks
@@ -167,6 +167,49 @@ def test_invisible_characters_lost_from_a_word_are_caught() -> None:
     event = Message("one two three", "final", segment=1, span=(0, len(text)))
     found = law_checks.conservation(text, config(2), [event])
     assert any(line.startswith("L3 V has") for line in found), found
+
+
+def test_invisible_characters_lost_from_an_emoji_in_a_long_line_are_caught() -> None:
+    long = "ab " * 60
+    for joiners, by in ((1, "L3 V has"), (16, "L3 V has"), (17, None)):
+        text = f"{long}👩" + "\u200d" * joiners + f"🚀 {long}"
+        said = f"{long}👩🚀 {long}"
+        event = Message(said.strip(), "final", segment=1, span=(0, len(text)))
+        found = law_checks.conservation(text, config(2, tiny=True), [event])
+        assert [line[:8] for line in found] == ([by] if by else []), found
+
+
+def test_a_mark_cut_off_is_caught_though_another_stands_behind_a_control_character() -> None:
+    text = "a\u200b\u0308 cafe\u0301"
+    for cut, broken in ((2, False), (8, True)):
+        parts = [Message(t.strip(), "final", span=(0, 9)) for t in (text[:cut], text[cut:])]
+        assert bool(law_checks.clusters(text, config(2), [*parts])) == broken
+
+
+def test_strays_that_were_withheld_from_several_lines_must_all_be_there() -> None:
+    for marks, by in (("!!", None), ("!", "L3 V has"), ("!!!", "L3 withheld but not in V")):
+        text = "!<br>===<br><br>!\nword"
+        events: list[Event] = [
+            Message("word", "final", segment=1, span=(0, len(text))),
+            Withheld("===", "rule", 1, (0, len(text))),
+            Withheld(marks, "stray", 1, (0, len(text))),
+        ]
+        found = law_checks.conservation(text, config(2), events)
+        assert [line[: len(by or "")] for line in found] == ([by] if by else []), found
+
+
+def test_a_rule_that_was_withheld_must_stand_in_one_line() -> None:
+    for text, said, broken in (
+        ("___<br>_<br>_", "_\n_", False),
+        ("_<br>_<br>___", "_\n_", False),
+        ("_<br>_<br>_<br>_", "_", True),
+    ):
+        events: list[Event] = [
+            Message(said, "final", segment=1, span=(0, len(text))),
+            Withheld("___", "rule", 1, (0, len(text))),
+        ]
+        found = law_checks.conservation(text, config(2), events)
+        assert bool(found) == broken, found
 
 
 def test_marks_cut_from_a_link_with_which_they_fit_are_caught() -> None:
