@@ -170,7 +170,7 @@ class SegmentChunker(CopiedState):
                 out += joined
         if waiting:
             out.append(waiting)
-        return [part.text for part in out]
+        return [part.text for part in out if has_visible(part.text)]
 
     def _joined(
         self, text: str, first: EmojiPart, second: EmojiPart, kept: ProtectedRanges
