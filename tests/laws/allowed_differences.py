@@ -44,6 +44,8 @@ class Sides:
     buffer: int
     loosely: bool = False
     """Degree 3: case may change, commas, semicolons and a final period may go."""
+    packed: bool = False
+    """Several lines may share a message, so that any of them may be cut."""
     out: str = ""
 
     def may_join(self, before: str, i: int, j: int) -> bool:
@@ -79,7 +81,9 @@ class Sides:
         if run is None:
             return False
         behind = self.source[run.end() : run.end() + 1] or " "
-        return behind.isspace() or self.out.startswith(NEXT_MESSAGE, j + run.end() - i)
+        if behind.isspace() or BREAK.match(self.source, run.end()):
+            return True
+        return self.out.startswith(NEXT_MESSAGE, j + run.end() - i)
 
     def _is_own_segment(self, head: str, i: int) -> bool:
         """S1 where segments share a line: the punctuation before `i` stood behind a sentence, or
@@ -147,13 +151,19 @@ class Sides:
             start = found.end()
         return start, self.source[start : end if end >= 0 else len(self.source)]
 
+    def _is_cut_for_length(self, i: int) -> bool:
+        """Whether what is at `i` stands in more than a message holds; in code `<br>` is text."""
+        start = 0 if self.packed else self.source.rfind("\n", 0, i) + 1
+        end = -1 if self.packed else self.source.find("\n", i)
+        text = self.source[start : end if end >= 0 else len(self.source)]
+        return utf16(text) > min(self.limit, self.buffer)
+
     def is_unseen(self, i: int, j: int) -> bool:
         """B8: whether what is at `i` stands in a segment or message with nothing visible."""
         start, line = self._line(i)
         held = _is_expression(self.out[self.out.rfind(NEXT_MESSAGE, 0, j) + 1 : j])
         cut = not j or held or skip(self.out, j) > j or j == len(self.out)
-        cut = cut or self._is_long_run(i, j)
-        if cut and utf16(line) > min(self.limit, self.buffer):
+        if cut and self._is_cut_for_length(i):
             return True
         rest = self.source[i:]
         most = min(self.limit, self.buffer)
@@ -172,17 +182,19 @@ class Sides:
         wide = stop is not None and not _WIDE.isdisjoint(stop[0])
         return wide or (stop is not None and line[len(before)].isspace())
 
-    def _is_long_run(self, i: int, j: int) -> bool:
-        """Whether `i` stands in a run that no cluster has, with nothing of it before or behind `j`:
-        a segment of its own, between two that were packed into one message."""
-        start = end = i
-        while start and category(self.source[start - 1]) == "Cf":
-            start -= 1
-        while end < len(self.source) and category(self.source[end]) == "Cf":
-            end += 1
-        return end - start > _LONGEST_IN_CLUSTER and "Cf" not in map(
-            category, self.out[j - 1 : j + 1]
-        )
+    def unseen_run_end(self, i: int, j: int) -> int:
+        """B8: where the rest of a long run ends that was a segment, between two that were packed
+        into one message; 0 if it cannot have been one. What a cluster may have is never one."""
+        if not self._is_cut_for_length(i):
+            return 0
+        end, kept = _run_end(self.source, i), _run_end(self.out, j) - j
+        return end - kept if end - kept > i + _LONGEST_IN_CLUSTER else 0
+
+
+def _run_end(text: str, at: int) -> int:
+    while at < len(text) and category(text[at]) == "Cf":
+        at += 1
+    return at
 
 
 def _is_expression(text: str) -> bool:

@@ -109,6 +109,7 @@ def conservation(text: str, config: TextConfig, events: list[Event]) -> list[str
         limit=config.max_single_message_length,
         buffer=config.flush_buffer_size,
         loosely=config.humanizer_degree == 3,
+        packed=_may_pack(config, len(proses)),
     )
     walk = aligner.align()
     if walk.problem:
@@ -119,6 +120,12 @@ def conservation(text: str, config: TextConfig, events: list[Event]) -> list[str
         for at in walk.inner
         if not aligner.may_cut(at, kept, at in walk.full)
     ]
+
+
+def _may_pack(config: TextConfig, messages: int) -> bool:
+    """Whether several lines may share a message (spec 07, degree 0 and budget)."""
+    whole = config.humanizer_degree == 0 or config.whole_above_chars > 0
+    return whole or 2 * (messages + 1) >= config.max_flush_count
 
 
 def _held(seen: Visible, prose: str, events: list[Event]) -> list[Held]:

@@ -240,14 +240,21 @@ class Aligner(Sides):
         if i == len(self.source):
             return
         line_break = BREAK.match(self.source, i) if self.source[i] == "<" else None
-        if category(self.source[i]) == "Cf" and self.is_unseen(i, state.j):
-            yield _State(i + 1, state.j, True, False, state.held)  # B8: makes no event
+        if category(self.source[i]) == "Cf":
+            yield from self._unseen(state, i)
         if line_break:
             end = line_break.end()
             joins = _JOINS_BEFORE.match(self.source, end) is not None
             yield _State(end, state.j, joins, not joins, state.held)
         if self.loosely and self.source[i] in ",;.。．｡":
             yield from self._punctuation_dropped(state, i)
+
+    def _unseen(self, state: _State, i: int) -> Iterator[_State]:
+        """What makes no event (B8)."""
+        if self.is_unseen(i, state.j):
+            yield _State(i + 1, state.j, True, False, state.held)
+        elif end := self.unseen_run_end(i, state.j):
+            yield _State(end, state.j, True, False, state.held)
 
     def _punctuation_dropped(self, state: _State, i: int) -> Iterator[_State]:
         around = self.source[i - 1 : i], self.source[i + 1 : i + 2]

@@ -153,6 +153,14 @@ def test_words_joined_where_a_break_tag_stood_are_caught() -> None:
         assert [line[:15] for line in found] == ([by] if by else []), found
 
 
+def test_a_fragment_before_a_break_tag_may_join_the_line_above_and_words_may_not() -> None:
+    for end, broken in ((",", []), ("b", ["L3 words joined"])):
+        text = f"(a\n{end}<br>,\n)"
+        event = Message(f"(a{end},\n)", "final", segment=1, span=(0, len(text)))
+        found = law_checks.conservation(text, config(2), [event])
+        assert [line[:15] for line in found] == broken, found
+
+
 def test_an_expression_may_join_the_next_line_and_words_may_not() -> None:
     for head, broken in (("...", []), ("ab.", ["L3 words joined"])):
         text = f"```x``` {head}\nnext"
@@ -177,6 +185,19 @@ def test_invisible_characters_lost_from_an_emoji_in_a_long_line_are_caught() -> 
         event = Message(said.strip(), "final", segment=1, span=(0, len(text)))
         found = law_checks.conservation(text, config(2, tiny=True), [event])
         assert [line[:8] for line in found] == ([by] if by else []), found
+
+
+def test_invisible_characters_may_go_only_where_a_long_text_is_cut() -> None:
+    text = "some words\u200b\n" * 12
+    shown = [text[k : k + 12].replace("\n", "") for k in range(0, len(text), 12)]
+    events = [Message(t, "final", segment=1, span=(0, len(text))) for t in shown]
+    assert law_checks.conservation(text, config(2, tiny=True), [*events]) == []
+    events[3] = Message("some words", "final", segment=1, span=(0, len(text)))
+    found = law_checks.conservation(text, config(2, tiny=True), [*events])
+    assert any(line.startswith("L3 V has") for line in found), found
+    assert law_checks.conservation(text, config(0, tiny=True), [*events]) == []
+    whole = Message("\n".join(e.text for e in events), "final", segment=1, span=(0, len(text)))
+    assert law_checks.conservation(text, config(0), [whole])
 
 
 def test_a_mark_cut_off_is_caught_though_another_stands_behind_a_control_character() -> None:
