@@ -95,14 +95,15 @@ class Sides:
         """With `gap`: white space stood before it, so the punctuation there is the sentence's."""
         if not _is_expression(orphan):
             return False
+        source = BREAK.sub(lambda tag: " " * len(tag[0]), self.source[:i])
         at = i
         for char in reversed(orphan):
             at -= 1
-            while at >= 0 and self.source[at] != char:  # a blank, or a stray that was withheld
-                if not self.source[at].isspace() and self.source[at] not in _ORPHAN:
+            while at >= 0 and source[at] != char:  # a blank, or a stray that was withheld
+                if not source[at].isspace() and source[at] not in _ORPHAN:
                     return False
                 at -= 1
-        before = self.source[: max(at, 0)].rstrip()
+        before = source[: max(at, 0)].rstrip()
         stop = (_SENTENCE_END if self.loosely else _CARRIED_END).search(before)
         if stop is None or len(before) < at:
             return stop is not None

@@ -15,7 +15,7 @@ from oshaberi.text.text_config import TextConfig
 
 from .code_matching import match_code, pieces, prose_texts
 from .engine_feeding import Engine, MakeEngine, described, pieces_of, run, shown
-from .expected_atoms import atoms, cuts_cluster, in_huge_cluster, utf16
+from .expected_atoms import atoms, cuts_cluster, in_huge_cluster, near_atoms, utf16
 from .message_alignment import Aligner, Alignment, Held
 from .visible_text import (
     BLOCK_MARK,
@@ -115,7 +115,7 @@ def conservation(text: str, config: TextConfig, events: list[Event]) -> list[str
     if walk.problem:
         return [f"L3 {walk.problem}"]
     kept = atoms(prose, config.max_single_message_length, config.hold_limit)
-    return _cuts(prose, walk, kept, config.max_single_message_length) or [
+    return _cuts(prose, walk, kept, config) or [
         f"L3 a word cut in two: {prose[max(0, at - 20) : at]!r} | {prose[at : at + 20]!r}"
         for at in walk.inner
         if not aligner.may_cut(at, kept, at in walk.full)
@@ -148,17 +148,21 @@ def _held(seen: Visible, prose: str, events: list[Event]) -> list[Held]:
     return [h for h in held if h.text]
 
 
-def _cuts(prose: str, walk: Alignment, kept: list[tuple[int, int]], size: int) -> list[str]:
+def _cuts(
+    prose: str, walk: Alignment, kept: list[tuple[int, int]], config: TextConfig
+) -> list[str]:
     """L5: no message begins inside an atom or a cluster."""
     broken = []
     for at in walk.starts:
         for start, end in kept:
             if start < at < end:
                 broken.append(f"L5 cut {prose[start:at]!r} | {prose[at:end]!r}")
+    size = config.max_single_message_length
+    near = near_atoms(prose, size, config.hold_limit) if walk.inner else []
     broken += [
         f"L5 cut inside a cluster: {prose[max(0, at - 8) : at]!r} | {prose[at : at + 8]!r}"
         for at in walk.inner
-        if cuts_cluster(prose, at, size, kept)
+        if cuts_cluster(prose, at, size, near)
     ]
     return broken
 
@@ -174,7 +178,7 @@ def clusters(text: str, config: TextConfig, events: list[Event]) -> list[str]:
         if not joins or regex.search(rf"(?:^|[\s`>\p{{GCB=CN}}]){regex.escape(first)}", plain):
             continue
         size = config.max_single_message_length
-        kept = atoms(plain, size, config.hold_limit)
+        kept = near_atoms(plain, size, config.hold_limit)
         if not in_huge_cluster(plain, message, size, kept):
             broken.append(f"L5 begins inside a cluster: {message[:20]!r}")
     return broken

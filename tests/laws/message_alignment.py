@@ -26,6 +26,7 @@ _MARKERS = re.compile(r"[*_~|)\]\"'”’»」』》）]*(?=[\n\x1e]|$)")
 _PERIODS = (".", "。", "．", "｡")
 _LINE_END = frozenset("\n" + NEXT_MESSAGE)
 _PATIENCE = 20_000
+_SHORT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +153,14 @@ class Aligner(Sides):
         yield from self._put_in(state, i, j)
 
     def _looks_taken_out(self, state: _State, i: int, j: int) -> bool:
-        """A whole line that was withheld, or a period that a message does not end with."""
+        """What was withheld, if long or a line, or a period that a message does not end with."""
         if state.held:
             end = self.source.find("\n", i)
             line = self.source[i : end if end >= 0 else len(self.source)].strip()
             if any(self.held[h].text == line for h in state.held):
+                return True
+            long = (h for h in state.held if len(self.held[h].text) > _SHORT)
+            if any(self._held_end(i, h) is not None for h in long):
                 return True
         is_period = self.loosely and state.i == i and self.source[i : i + 1] in _PERIODS
         return is_period and NEXT_MESSAGE in self.out[state.j : j]

@@ -170,6 +170,14 @@ def test_an_expression_may_join_the_next_line_and_words_may_not() -> None:
         assert [line[:15] for line in found] == broken, found
 
 
+def test_an_expression_behind_a_sentence_may_join_what_follows_a_break_tag() -> None:
+    for head, broken in (("One. …", []), ("One …", ["L3 words joined"])):
+        text = f"{head}\n<br>next"
+        event = Message(f"{head}next", "final", segment=1, span=(0, len(text)))
+        found = law_checks.conservation(text, config(3), [event])
+        assert [line[:15] for line in found] == broken, found
+
+
 def test_invisible_characters_lost_from_a_word_are_caught() -> None:
     text = "one tw\u200do three"
     event = Message("one two three", "final", segment=1, span=(0, len(text)))
@@ -245,6 +253,18 @@ def test_marks_cut_from_a_link_with_which_they_fit_are_caught() -> None:
         found = law_checks.conservation(text, tiny, events)
         assert bool(found) == broken, found
         assert bool(law_checks.clusters(text, tiny, events)) == broken
+
+
+def test_marks_cut_from_code_are_caught_unless_it_may_be_code_and_too_long_for_them() -> None:
+    for inside, marks, broken in ((48, 40, True), (48, 52, False), (60, 52, True)):
+        code = "`" + "a" * inside + "`"
+        text = code + "\u0301" * marks
+        events: list[Event] = [
+            Message(code, "final", segment=1, span=(0, len(text))),
+            Message("\u0301" * marks, "final", segment=1, span=(0, len(text))),
+        ]
+        found = law_checks.conservation(text, config(2, tiny=True), events)
+        assert bool(found) == broken, (inside, marks, found)
 
 
 class ForgetfulEngine(TextEngine):
