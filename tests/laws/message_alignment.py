@@ -283,13 +283,13 @@ class Aligner(Sides):
         return _State(i if end is None else end, state.j, True, False, rest)
 
     def _held_end(self, i: int, h: int) -> int | None:
-        """Where the withholding ends that begins at `i`, whatever its white space and breaks."""
+        """Where the withholding ends that begins at `i`, whatever white space and breaks it has."""
         held = self.held[h]
         if held.in_line:
             return i + len(held.text) if self.source.startswith(held.text, i) else None
-        for char in "".join(held.text.split()):
+        for k, char in enumerate("".join(held.text.split())):
             i = skip(self.source, i)
-            while char != "<" and (line_break := BREAK.match(self.source, i)):
+            while k and char != "<" and (line_break := BREAK.match(self.source, i)):
                 i = skip(self.source, line_break.end())
             if i == len(self.source) or self.source[i] != char:
                 return None
