@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from unicodedata import category
 
 import regex
 
@@ -29,6 +30,8 @@ _SENTENCE_END = re.compile(r"[。．｡！？!?.…](?:[^\w\s]|_)*$")
 _SPAN_STARTS = frozenset('([{（「『“„«»《*~|"`<\\')
 _SPAN_ENDS = frozenset(')]}）」』”“»«》*~|"`>')
 _WIDE = frozenset("。．｡！？")
+_LONGEST_IN_CLUSTER = 16
+"""More format characters than any emoji or letter has."""
 
 
 @dataclass(slots=True)
@@ -41,6 +44,8 @@ class Sides:
     buffer: int
     loosely: bool = False
     """Degree 3: case may change, commas, semicolons and a final period may go."""
+    packed: bool = False
+    """Several lines may share a message, so that any of them may be cut."""
     out: str = ""
 
     def may_join(self, before: str, i: int, j: int) -> bool:
@@ -76,7 +81,9 @@ class Sides:
         if run is None:
             return False
         behind = self.source[run.end() : run.end() + 1] or " "
-        return behind.isspace() or self.out.startswith(NEXT_MESSAGE, j + run.end() - i)
+        if behind.isspace() or BREAK.match(self.source, run.end()):
+            return True
+        return self.out.startswith(NEXT_MESSAGE, j + run.end() - i)
 
     def _is_own_segment(self, head: str, i: int) -> bool:
         """S1 where segments share a line: the punctuation before `i` stood behind a sentence, or
@@ -88,14 +95,15 @@ class Sides:
         """With `gap`: white space stood before it, so the punctuation there is the sentence's."""
         if not _is_expression(orphan):
             return False
+        source = BREAK.sub(lambda tag: " " * len(tag[0]), self.source[:i])
         at = i
         for char in reversed(orphan):
             at -= 1
-            while at >= 0 and self.source[at] != char:  # a blank, or a stray that was withheld
-                if not self.source[at].isspace() and self.source[at] not in _ORPHAN:
+            while at >= 0 and source[at] != char:  # a blank, or a stray that was withheld
+                if not source[at].isspace() and source[at] not in _ORPHAN:
                     return False
                 at -= 1
-        before = self.source[: max(at, 0)].rstrip()
+        before = source[: max(at, 0)].rstrip()
         stop = (_SENTENCE_END if self.loosely else _CARRIED_END).search(before)
         if stop is None or len(before) < at:
             return stop is not None
@@ -144,12 +152,19 @@ class Sides:
             start = found.end()
         return start, self.source[start : end if end >= 0 else len(self.source)]
 
+    def _is_cut_for_length(self, i: int) -> bool:
+        """Whether what is at `i` stands in more than a message holds; in code `<br>` is text."""
+        start = 0 if self.packed else self.source.rfind("\n", 0, i) + 1
+        end = -1 if self.packed else self.source.find("\n", i)
+        text = self.source[start : end if end >= 0 else len(self.source)]
+        return utf16(text) > min(self.limit, self.buffer)
+
     def is_unseen(self, i: int, j: int) -> bool:
         """B8: whether what is at `i` stands in a segment or message with nothing visible."""
         start, line = self._line(i)
         held = _is_expression(self.out[self.out.rfind(NEXT_MESSAGE, 0, j) + 1 : j])
         cut = not j or held or skip(self.out, j) > j or j == len(self.out)
-        if cut and utf16(line) > min(self.limit, self.buffer):
+        if cut and self._is_cut_for_length(i):
             return True
         rest = self.source[i:]
         most = min(self.limit, self.buffer)
@@ -167,6 +182,20 @@ class Sides:
         stop = _SENTENCE_END.search(before) if self.loosely else None
         wide = stop is not None and not _WIDE.isdisjoint(stop[0])
         return wide or (stop is not None and line[len(before)].isspace())
+
+    def unseen_run_end(self, i: int, j: int) -> int:
+        """B8: where the rest of a long run ends that was a segment, between two that were packed
+        into one message; 0 if it cannot have been one. What a cluster may have is never one."""
+        if not self._is_cut_for_length(i):
+            return 0
+        end, kept = _run_end(self.source, i), _run_end(self.out, j) - j
+        return end - kept if end - kept > i + _LONGEST_IN_CLUSTER else 0
+
+
+def _run_end(text: str, at: int) -> int:
+    while at < len(text) and category(text[at]) == "Cf":
+        at += 1
+    return at
 
 
 def _is_expression(text: str) -> bool:

@@ -14,6 +14,7 @@ LINK = re.compile(r"(?<!\\)\[[^\[\]()\n<>`:|*~\"]+\]\(https?://[^\s()<>`|\"*~]+\
 _AFTER_URL = frozenset(".,;:!?'*_~]”’“‘„«»")  # quotes that close around a URL, too
 _RUN = re.compile(r"`+")
 _CLUSTER = regex.compile(r"\X")
+_NEAR = 4
 
 Span = tuple[int, int]
 
@@ -30,6 +31,11 @@ def atoms(prose: str, limit: int, hold: int) -> list[Span]:
     code, unsure = inline_code(prose, hold)
     known = [(a, b) for a, b in spans if not any(c < b and a < d for c, d in unsure)]
     return [(a, b) for a, b in _merged(known + code) if utf16(prose[a:b]) <= limit]
+
+
+def near_atoms(prose: str, limit: int, hold: int) -> list[Span]:
+    """The atoms, and what may be one: inline code of about the longest that is code."""
+    return atoms(prose, limit, hold) + inline_code(prose, hold + 2 * _NEAR + 1)[0]
 
 
 def _merged(spans: list[Span]) -> list[Span]:
@@ -105,7 +111,7 @@ def _line_code(line: str, hold: int) -> tuple[list[Span], int]:
         if size > 2 or closer is None:
             continue
         length = runs[closer][0] - opener[1]
-        if abs(length - hold) <= 4:
+        if abs(length - hold) <= _NEAR:
             return spans, opener[0]
         if length < hold:
             spans.append((opener[0], runs[closer][1]))

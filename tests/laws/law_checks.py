@@ -8,12 +8,14 @@ import unicodedata
 from collections import Counter
 from itertools import pairwise
 
+import regex
+
 from oshaberi.events import Details, Event, Message, Table, Thought, Withheld
 from oshaberi.text.text_config import TextConfig
 
 from .code_matching import match_code, pieces, prose_texts
 from .engine_feeding import Engine, MakeEngine, described, pieces_of, run, shown
-from .expected_atoms import atoms, cuts_cluster, in_huge_cluster, utf16
+from .expected_atoms import atoms, cuts_cluster, in_huge_cluster, near_atoms, utf16
 from .message_alignment import Aligner, Alignment, Held
 from .visible_text import (
     BLOCK_MARK,
@@ -107,16 +109,23 @@ def conservation(text: str, config: TextConfig, events: list[Event]) -> list[str
         limit=config.max_single_message_length,
         buffer=config.flush_buffer_size,
         loosely=config.humanizer_degree == 3,
+        packed=_may_pack(config, len(proses)),
     )
     walk = aligner.align()
     if walk.problem:
         return [f"L3 {walk.problem}"]
     kept = atoms(prose, config.max_single_message_length, config.hold_limit)
-    return _cuts(prose, walk, kept, config.max_single_message_length) or [
+    return _cuts(prose, walk, kept, config) or [
         f"L3 a word cut in two: {prose[max(0, at - 20) : at]!r} | {prose[at : at + 20]!r}"
         for at in walk.inner
         if not aligner.may_cut(at, kept, at in walk.full)
     ]
+
+
+def _may_pack(config: TextConfig, messages: int) -> bool:
+    """Whether several lines may share a message (spec 07, degree 0 and budget)."""
+    whole = config.humanizer_degree == 0 or config.whole_above_chars > 0
+    return whole or 2 * (messages + 1) >= config.max_flush_count
 
 
 def _held(seen: Visible, prose: str, events: list[Event]) -> list[Held]:
@@ -132,37 +141,44 @@ def _held(seen: Visible, prose: str, events: list[Event]) -> list[Held]:
             segment = seen.text[start:end]
             if segment.split() == text.split():
                 at = start + len(segment) - len(segment.lstrip())
-        held.append(Held(text, at))
+        if event.reason == "stray" and at is None:
+            held += [Held(char) for char in text]  # from lines that others may stand between
+        else:
+            held.append(Held(text, at, in_line=event.reason == "rule"))
     return [h for h in held if h.text]
 
 
-def _cuts(prose: str, walk: Alignment, kept: list[tuple[int, int]], size: int) -> list[str]:
+def _cuts(
+    prose: str, walk: Alignment, kept: list[tuple[int, int]], config: TextConfig
+) -> list[str]:
     """L5: no message begins inside an atom or a cluster."""
     broken = []
     for at in walk.starts:
         for start, end in kept:
             if start < at < end:
                 broken.append(f"L5 cut {prose[start:at]!r} | {prose[at:end]!r}")
+    size = config.max_single_message_length
+    near = near_atoms(prose, size, config.hold_limit) if walk.inner else []
     broken += [
         f"L5 cut inside a cluster: {prose[max(0, at - 8) : at]!r} | {prose[at : at + 8]!r}"
         for at in walk.inner
-        if cuts_cluster(prose, at, size, kept)
+        if cuts_cluster(prose, at, size, near)
     ]
     return broken
 
 
 def clusters(text: str, config: TextConfig, events: list[Event]) -> list[str]:
-    """L5, for any text at all: a message begins with a joiner only if a line or word did,
-    or inside a cluster that no message can hold."""
+    """L5, for any text at all: a message begins with a joiner only if a line or word did, or
+    behind a control character, or inside a cluster that no message can hold."""
     plain = normalise(text)
     broken = []
     for _, message in shown(events):
         first = message[:1]
         joins = first in _JOINERS or unicodedata.category(first or " ") in ("Mn", "Me")
-        if not joins or re.search(rf"(?:^|[\s`>]){re.escape(first)}", plain):
+        if not joins or regex.search(rf"(?:^|[\s`>\p{{GCB=CN}}]){regex.escape(first)}", plain):
             continue
         size = config.max_single_message_length
-        kept = atoms(plain, size, config.hold_limit)
+        kept = near_atoms(plain, size, config.hold_limit)
         if not in_huge_cluster(plain, message, size, kept):
             broken.append(f"L5 begins inside a cluster: {message[:20]!r}")
     return broken

@@ -26,6 +26,7 @@ _MARKERS = re.compile(r"[*_~|)\]\"'”’»」』》）]*(?=[\n\x1e]|$)")
 _PERIODS = (".", "。", "．", "｡")
 _LINE_END = frozenset("\n" + NEXT_MESSAGE)
 _PATIENCE = 20_000
+_SHORT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Held:
 
     text: str
     at: int | None = None
+    in_line: bool = False
+    """It is all of one line or a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +153,14 @@ class Aligner(Sides):
         yield from self._put_in(state, i, j)
 
     def _looks_taken_out(self, state: _State, i: int, j: int) -> bool:
-        """A whole line that was withheld, or a period that a message does not end with."""
+        """What was withheld, if long or a line, or a period that a message does not end with."""
         if state.held:
             end = self.source.find("\n", i)
             line = self.source[i : end if end >= 0 else len(self.source)].strip()
             if any(self.held[h].text == line for h in state.held):
+                return True
+            long = (h for h in state.held if len(self.held[h].text) > _SHORT)
+            if any(self._held_end(i, h) is not None for h in long):
                 return True
         is_period = self.loosely and state.i == i and self.source[i : i + 1] in _PERIODS
         return is_period and NEXT_MESSAGE in self.out[state.j : j]
@@ -238,14 +244,21 @@ class Aligner(Sides):
         if i == len(self.source):
             return
         line_break = BREAK.match(self.source, i) if self.source[i] == "<" else None
-        if category(self.source[i]) == "Cf" and self.is_unseen(i, state.j):
-            yield _State(i + 1, state.j, True, False, state.held)  # B8: makes no event
+        if category(self.source[i]) == "Cf":
+            yield from self._unseen(state, i)
         if line_break:
             end = line_break.end()
             joins = _JOINS_BEFORE.match(self.source, end) is not None
             yield _State(end, state.j, joins, not joins, state.held)
         if self.loosely and self.source[i] in ",;.。．｡":
             yield from self._punctuation_dropped(state, i)
+
+    def _unseen(self, state: _State, i: int) -> Iterator[_State]:
+        """What makes no event (B8)."""
+        if self.is_unseen(i, state.j):
+            yield _State(i + 1, state.j, True, False, state.held)
+        elif end := self.unseen_run_end(i, state.j):
+            yield _State(end, state.j, True, False, state.held)
 
     def _punctuation_dropped(self, state: _State, i: int) -> Iterator[_State]:
         around = self.source[i - 1 : i], self.source[i + 1 : i + 2]
@@ -270,10 +283,13 @@ class Aligner(Sides):
         return _State(i if end is None else end, state.j, True, False, rest)
 
     def _held_end(self, i: int, h: int) -> int | None:
-        """Where the withholding ends that begins at `i`, whatever its white space and breaks."""
-        for char in "".join(self.held[h].text.split()):
+        """Where the withholding ends that begins at `i`, whatever white space and breaks it has."""
+        held = self.held[h]
+        if held.in_line:
+            return i + len(held.text) if self.source.startswith(held.text, i) else None
+        for k, char in enumerate("".join(held.text.split())):
             i = skip(self.source, i)
-            while char != "<" and (line_break := BREAK.match(self.source, i)):
+            while k and char != "<" and (line_break := BREAK.match(self.source, i)):
                 i = skip(self.source, line_break.end())
             if i == len(self.source) or self.source[i] != char:
                 return None

@@ -9,7 +9,7 @@ import pytest
 
 from oshaberi import TextEngine
 from oshaberi.errors import EngineClosedError
-from oshaberi.events import Event, Message
+from oshaberi.events import Event, Message, Withheld
 from oshaberi.text.text_config import TextConfig
 
 from . import engine_mutants, law_checks
@@ -153,6 +153,14 @@ def test_words_joined_where_a_break_tag_stood_are_caught() -> None:
         assert [line[:15] for line in found] == ([by] if by else []), found
 
 
+def test_a_fragment_before_a_break_tag_may_join_the_line_above_and_words_may_not() -> None:
+    for end, broken in ((",", []), ("b", ["L3 words joined"])):
+        text = f"(a\n{end}<br>,\n)"
+        event = Message(f"(a{end},\n)", "final", segment=1, span=(0, len(text)))
+        found = law_checks.conservation(text, config(2), [event])
+        assert [line[:15] for line in found] == broken, found
+
+
 def test_an_expression_may_join_the_next_line_and_words_may_not() -> None:
     for head, broken in (("...", []), ("ab.", ["L3 words joined"])):
         text = f"```x``` {head}\nnext"
@@ -162,11 +170,75 @@ def test_an_expression_may_join_the_next_line_and_words_may_not() -> None:
         assert [line[:15] for line in found] == broken, found
 
 
+def test_an_expression_behind_a_sentence_may_join_what_follows_a_break_tag() -> None:
+    for head, broken in (("One. …", []), ("One …", ["L3 words joined"])):
+        text = f"{head}\n<br>next"
+        event = Message(f"{head}next", "final", segment=1, span=(0, len(text)))
+        found = law_checks.conservation(text, config(3), [event])
+        assert [line[:15] for line in found] == broken, found
+
+
 def test_invisible_characters_lost_from_a_word_are_caught() -> None:
     text = "one tw\u200do three"
     event = Message("one two three", "final", segment=1, span=(0, len(text)))
     found = law_checks.conservation(text, config(2), [event])
     assert any(line.startswith("L3 V has") for line in found), found
+
+
+def test_invisible_characters_lost_from_an_emoji_in_a_long_line_are_caught() -> None:
+    long = "ab " * 60
+    for joiners, by in ((1, "L3 V has"), (16, "L3 V has"), (17, None)):
+        text = f"{long}👩" + "\u200d" * joiners + f"🚀 {long}"
+        said = f"{long}👩🚀 {long}"
+        event = Message(said.strip(), "final", segment=1, span=(0, len(text)))
+        found = law_checks.conservation(text, config(2, tiny=True), [event])
+        assert [line[:8] for line in found] == ([by] if by else []), found
+
+
+def test_invisible_characters_may_go_only_where_a_long_text_is_cut() -> None:
+    text = "some words\u200b\n" * 12
+    shown = [text[k : k + 12].replace("\n", "") for k in range(0, len(text), 12)]
+    events = [Message(t, "final", segment=1, span=(0, len(text))) for t in shown]
+    assert law_checks.conservation(text, config(2, tiny=True), [*events]) == []
+    events[3] = Message("some words", "final", segment=1, span=(0, len(text)))
+    found = law_checks.conservation(text, config(2, tiny=True), [*events])
+    assert any(line.startswith("L3 V has") for line in found), found
+    assert law_checks.conservation(text, config(0, tiny=True), [*events]) == []
+    whole = Message("\n".join(e.text for e in events), "final", segment=1, span=(0, len(text)))
+    assert law_checks.conservation(text, config(0), [whole])
+
+
+def test_a_mark_cut_off_is_caught_though_another_stands_behind_a_control_character() -> None:
+    text = "a\u200b\u0308 cafe\u0301"
+    for cut, broken in ((2, False), (8, True)):
+        parts = [Message(t.strip(), "final", span=(0, 9)) for t in (text[:cut], text[cut:])]
+        assert bool(law_checks.clusters(text, config(2), [*parts])) == broken
+
+
+def test_strays_that_were_withheld_from_several_lines_must_all_be_there() -> None:
+    for marks, by in (("!!", None), ("!", "L3 V has"), ("!!!", "L3 withheld but not in V")):
+        text = "!<br>===<br><br>!\nword"
+        events: list[Event] = [
+            Message("word", "final", segment=1, span=(0, len(text))),
+            Withheld("===", "rule", 1, (0, len(text))),
+            Withheld(marks, "stray", 1, (0, len(text))),
+        ]
+        found = law_checks.conservation(text, config(2), events)
+        assert [line[: len(by or "")] for line in found] == ([by] if by else []), found
+
+
+def test_a_rule_that_was_withheld_must_stand_in_one_line() -> None:
+    for text, said, broken in (
+        ("___<br>_<br>_", "_\n_", False),
+        ("_<br>_<br>___", "_\n_", False),
+        ("_<br>_<br>_<br>_", "_", True),
+    ):
+        events: list[Event] = [
+            Message(said, "final", segment=1, span=(0, len(text))),
+            Withheld("___", "rule", 1, (0, len(text))),
+        ]
+        found = law_checks.conservation(text, config(2), events)
+        assert bool(found) == broken, found
 
 
 def test_marks_cut_from_a_link_with_which_they_fit_are_caught() -> None:
@@ -181,6 +253,18 @@ def test_marks_cut_from_a_link_with_which_they_fit_are_caught() -> None:
         found = law_checks.conservation(text, tiny, events)
         assert bool(found) == broken, found
         assert bool(law_checks.clusters(text, tiny, events)) == broken
+
+
+def test_marks_cut_from_code_are_caught_unless_it_may_be_code_and_too_long_for_them() -> None:
+    for inside, marks, broken in ((48, 40, True), (48, 52, False), (60, 52, True)):
+        code = "`" + "a" * inside + "`"
+        text = code + "\u0301" * marks
+        events: list[Event] = [
+            Message(code, "final", segment=1, span=(0, len(text))),
+            Message("\u0301" * marks, "final", segment=1, span=(0, len(text))),
+        ]
+        found = law_checks.conservation(text, config(2, tiny=True), events)
+        assert bool(found) == broken, (inside, marks, found)
 
 
 class ForgetfulEngine(TextEngine):

@@ -39,8 +39,8 @@ def chunker(limit: int = 1950, degree: int = 2, **settings: Any) -> SegmentChunk
         (f"**wow! {SOUP}**\nok", [f"**wow! {SOUP}**", "ok"]),
         ("", []),
         (" \n\u200b\n", []),
-        ("a\n\u200b\nb", ["a\n\u200b", "b"]),
-        ("\u200b\nb", ["\u200b\nb"]),
+        ("a\n\u200b\nb", ["a", "b"]),
+        ("\u200b\nb", ["b"]),
     ],
 )
 def test_one_message_per_line(text: str, expected: list[str]) -> None:

@@ -43,6 +43,17 @@ def first_visible(text: str, start: int, end: int) -> int:
     return found.start() if found else start
 
 
+def unseen_end(text: str, start: int, end: int) -> int:
+    """Return where the format characters that begin `text[start:end]` end; `start` if none do.
+
+    Those that are part of the first visible character stay with it.
+    """
+    at = first_visible(text, start, end)
+    while at > start and extends(text, at):
+        at -= 1
+    return at if text[start:at].strip() else start
+
+
 def utf16_offset(text: str, start: int, units: int) -> int:
     """Return the largest end so that `text[start:end]` has at most `units` UTF-16 units."""
     end = min(len(text), start + units)

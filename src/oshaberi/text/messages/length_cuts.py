@@ -16,7 +16,7 @@ from oshaberi.text.messages.protected_ranges import ProtectedRanges
 from oshaberi.text.sentences.sentence_end_search import sentence_ends
 from oshaberi.text.text_measure import extends, grapheme_edge
 
-_LEAD: Final = re.compile(r"[\s.,!?;:。！？、，…]*")
+_LEAD: Final = re.compile(r"[.,!?;:。！？、，…]*\s*")
 # Searched backwards; each needs one character behind it, so that the limit itself counts.
 _BLANK_LINE: Final = regex.compile(r"(?r)\n[^\S\n]*\n")
 _NEWLINE: Final = regex.compile(r"(?rs)\n(?=.)")
@@ -27,7 +27,7 @@ _SENTENCE_VIEW: Final = 100  # what a sentence end may depend on, before and beh
 def message_end(text: str, start: int, high: int, kept: ProtectedRanges) -> int:
     """Return where a message from `start` ends, at most at `high`."""
     lead = _LEAD.match(text, start, high)
-    low = max(start + 1, lead.end() if lead else start)  # no message of punctuation alone
+    low = max(start + 1, lead.end() if lead else start)  # no fragment of punctuation
     late = max(low, (start + high) // 2)
     for mark in (_BLANK_LINE, _NEWLINE):
         at = kept.last(mark, text, late, high + 2)

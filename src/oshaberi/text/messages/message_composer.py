@@ -14,11 +14,11 @@ from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.messages.message_packing import MessagePacking, PackingPolicy
 from oshaberi.text.messages.orphan_punctuation import (
-    PUNCTUATION,
     OrphanPunctuation,
     in_one_line,
     is_alone,
     is_stray,
+    may_be_alone,
 )
 from oshaberi.text.messages.part_joining import PackedPart
 from oshaberi.text.messages.segment_chunker import SegmentChunker
@@ -82,7 +82,7 @@ class MessageComposer(CopiedState):
 
     def add(self, part: PackedPart) -> None:
         """Add normalised prose or code."""
-        if part.text[0] in PUNCTUATION and is_alone(bare := in_one_line(part.text)):
+        if may_be_alone(part.text) and is_alone(bare := in_one_line(part.text)):
             part.text = bare
             self._put_gap_before(part)
             self._hold(part)

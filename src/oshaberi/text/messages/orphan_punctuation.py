@@ -13,6 +13,7 @@ from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.line_kinds import begins_block
 from oshaberi.text.messages.part_joining import PackedPart
+from oshaberi.text.text_measure import has_visible
 
 PUNCTUATION: Final = frozenset(".,!?;:。！？、，…")
 _ALONE: Final = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")
@@ -95,6 +96,11 @@ def _end(part: PackedPart) -> int:
     return part.end
 
 
+def may_be_alone(text: str) -> bool:
+    """Tell quickly whether `text` begins as punctuation does, or a line with nothing visible."""
+    return text[0] in PUNCTUATION or not text[0].isprintable()
+
+
 def is_alone(text: str) -> bool:
     """Tell whether `text`, which is not empty, is nothing but punctuation."""
     return text[0] in PUNCTUATION and (len(text) == 1 or _ALONE.fullmatch(text) is not None)
@@ -106,5 +112,7 @@ def is_stray(text: str) -> bool:
 
 
 def in_one_line(text: str) -> str:
-    """Remove line breaks: `<br>` may stand between punctuation, too."""
-    return "".join(line.strip() for line in text.split("\n")) if "\n" in text else text
+    """Remove line breaks, and lines with nothing visible: `<br>` may make them, too."""
+    if "\n" not in text:
+        return text
+    return "".join(line.strip() for line in text.split("\n") if has_visible(line))

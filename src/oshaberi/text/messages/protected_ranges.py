@@ -10,7 +10,7 @@ from typing import Final
 import regex
 
 from oshaberi.text.markers.closed_pair_scan import find_spans
-from oshaberi.text.text_measure import fits
+from oshaberi.text.text_measure import extends, fits
 
 _FENCE_RUN: Final = re.compile("`{3,}")
 
@@ -24,10 +24,19 @@ class ProtectedRanges:
 
     @classmethod
     def of(cls, text: str, limit: int, hold_limit: int) -> ProtectedRanges:
-        """Find the widest spans that fit. Of two that cross, an atom wins, else the first."""
+        """Find the widest spans that fit. Of two that cross, an atom wins, else the first.
+
+        Marks that join a span's last character are part of it. If they do not fit with it, only
+        an atom stays whole: its last character is cut.
+        """
         spans: list[tuple[int, int, bool]] = []
         for start, end, is_atom in _spans(text, hold_limit):
-            if not fits(text[start:end], limit):
+            marked = end
+            while extends(text, marked):
+                marked += 1
+            if marked > end and fits(text[start:marked], limit):
+                end = marked
+            elif not fits(text[start:end], limit) or (marked > end and not is_atom):
                 continue
             if spans and start < spans[-1][1]:
                 if end <= spans[-1][1] or spans[-1][2] or not is_atom:

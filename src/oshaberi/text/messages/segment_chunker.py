@@ -18,7 +18,7 @@ from oshaberi.text.messages.length_cuts import message_end
 from oshaberi.text.messages.protected_ranges import ProtectedRanges, fences
 from oshaberi.text.sentences.sentence_end_search import sentence_ends
 from oshaberi.text.text_config import TextConfig
-from oshaberi.text.text_measure import fits, has_visible, utf16_len, utf16_offset
+from oshaberi.text.text_measure import fits, has_visible, utf16_len, utf16_offset, whole_edge
 
 _NEWLINES: Final = re.compile(r"\n\s*(?<=\n)")
 _PUNCTUATION: Final = re.compile(r"[.,!?;:。！？、，]+|[.,!?;:。！？、，…]{1,2}")
@@ -151,10 +151,12 @@ class SegmentChunker(CopiedState):
     # Fragments
 
     def _tidy(self, text: str, made: list[EmojiPart], kept: ProtectedRanges) -> list[str]:
-        """Join punctuation and invisible parts to the part before, else to the next."""
+        """Join punctuation to the part before, else to the next. Invisible parts go (B8)."""
         out: list[EmojiPart] = []
         waiting: EmojiPart | None = None
         for part in made:
+            if not has_visible(part.text):
+                continue
             if waiting:
                 joined = self._joined(text, waiting, part, kept)
                 waiting = None
@@ -184,7 +186,8 @@ class SegmentChunker(CopiedState):
             at = message_end(text, first.start, high, kept)
             rest = _trimmed(text, at, first.end)
             tail = rest.text + gap + second.text
-            if kept.around(at) < 0 and self._fits(tail):
+            is_whole = kept.around(at) < 0 and whole_edge(text, first.start, at) == at
+            if is_whole and self._fits(tail):
                 return [_trimmed(text, first.start, at), EmojiPart(rest.start, second.end, tail)]
         return [first, second]
 
@@ -226,12 +229,12 @@ def _trimmed(text: str, start: int, end: int) -> EmojiPart:
 def _gap(text: str, first: EmojiPart, second: EmojiPart) -> str:
     """Return the text between two joined parts: never a newline next to punctuation."""
     gap = text[first.end : second.start]
-    if "\n" not in gap or not has_visible(first.text) or not has_visible(second.text):
+    if "\n" not in gap:
         return gap
     return "" if _is_fragment(second.text) else " "
 
 
 def _is_fragment(text: str) -> bool:
-    if _PUNCTUATION.fullmatch(text):
-        return len(text) < 3 or not text.startswith(_ELLIPSIS)
-    return not has_visible(text)
+    if _PUNCTUATION.fullmatch(text) is None:
+        return False
+    return len(text) < 3 or not text.startswith(_ELLIPSIS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from oshaberi.events import Boundary
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
+from oshaberi.text.line_kinds import BREAK_TAG
 from oshaberi.text.markers.closed_pair_scan import begun_url
 from oshaberi.text.markers.marker_closing import closing, last_line
 from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers
@@ -15,7 +16,7 @@ from oshaberi.text.segments.clause_trimming import clause_end
 from oshaberi.text.segments.overflow_cuts import CutWindow, Stretch, choose_cut, hard_cut
 from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
 from oshaberi.text.text_config import TextConfig
-from oshaberi.text.text_measure import extends, first_visible, fits
+from oshaberi.text.text_measure import extends, first_visible, fits, unseen_end
 
 
 class SegmentRelease(CopiedState):
@@ -65,17 +66,18 @@ class SegmentRelease(CopiedState):
         """Cut for overflow (B5). Return where.
 
         Returns 0 if the segment begins with a range that stays whole up to the length of a
-        message.
+        message. What nobody sees before such a range takes no room from it, but goes (B8).
         """
         start, limit = self._buffer.start, self._buffer.limit
         atoms, spans = self._taken(open_url)
-        if limit > start + self._window.limit:
-            cut = self._late_cut(start, limit, atoms)
-        else:
-            cut = choose_cut(self._buffer.text, start, self._window, atoms, spans)
-            if not cut:
+        is_late = limit > start + self._window.limit
+        cut = 0 if is_late else choose_cut(self._buffer.text, start, self._window, atoms, spans)
+        cut = cut or unseen_end(self._buffer.text, start, limit)
+        if cut == start:
+            if not is_late:
                 self._buffer.limit = start + max(self._longest, self._window.limit) + 1
                 return 0
+            cut = self._late_cut(start, limit, atoms)
         self.leave(HeldBoundary(cut, cut, "overflow"))
         self._open_markers.cut(cut)
         self.use_free()
@@ -85,7 +87,7 @@ class SegmentRelease(CopiedState):
         """Return the end of the atom that begins the segment, else a hard cut."""
         text = self._buffer.text
         begin = first_visible(text, start, limit)
-        ends = (end for at, end, atom in self._open_markers.spans if atom and at <= begin)
+        ends = (end for at, end in atoms if at <= begin and end < NEVER)
         end = max(ends, default=0)
         if begin < end < limit:
             marked = end  # with the marks that join its last character
@@ -100,9 +102,11 @@ class SegmentRelease(CopiedState):
     def _taken(self, open_url: int) -> tuple[list[Stretch], list[Stretch]]:
         """Return the atoms, finished or not, and the other spans of the segment."""
         open_markers = self._open_markers
+        text, start, limit = self._buffer.text, self._buffer.start, self._buffer.limit
         if open_url < 0:
-            open_url = begun_url(self._buffer.text, self._buffer.limit)
+            open_url = begun_url(text, limit)
         atoms = [(begin, end) for begin, end, atom in open_markers.spans if atom]
+        atoms += [tag.span() for tag in BREAK_TAG.finditer(text, start, limit)]
         atoms += [(begin, NEVER) for begin in (open_url,) if begin >= 0]
         atoms += [(link, NEVER) for link in open_markers.links()]
         spans = [(begin, end) for begin, end, atom in open_markers.spans if not atom]

@@ -75,6 +75,7 @@ class VisibleBuffer(CopiedState):
         """Where the current line begins; before `start` where its beginning has left."""
         self.gap = ""
         """White space that has left since the last segment's text."""
+        self._owes_newline = False  # one stood before punctuation that left with the line above
 
     @property
     def end(self) -> int:
@@ -115,6 +116,7 @@ class VisibleBuffer(CopiedState):
             ends_line = "\n" in trail or boundary.reason not in _GOES_ON
             self.emit("text", body + suffix, boundary.reason, cut, ends_line)
             self.gap = trail
+            self._owes_newline = boundary.mend > 0
         else:
             self.gap = short_gap(self.gap + raw)
             self.move_start(cut)
@@ -122,6 +124,10 @@ class VisibleBuffer(CopiedState):
     def emit(
         self, kind: SegmentKind, text: str, reason: Boundary, end: int, ends_line: bool
     ) -> None:
+        if self._owes_newline:
+            self._owes_newline = False
+            if "\n" not in self.gap:
+                self.gap = "\n" + self.gap
         line_start = self._begins_line or "\n" in self.gap
         segment = Segment(kind, text, reason, self.at(end), self.gap, line_start, ends_line)
         self.gap = ""
@@ -150,6 +156,7 @@ class VisibleBuffer(CopiedState):
     def retract(self, to: int) -> str:
         """Remove what is after `to` in V (C3). Return the part not in a segment."""
         text, self.gap = self.gap + self.text[self.start :], ""
+        self._owes_newline = False
         self.text = self.text[: self.start]
         self._base = to - self.start
         self.move_start(self.start)
