@@ -11,6 +11,7 @@ _TOKEN = re.compile(
 )
 _URL = re.compile(r"(?:https?|ftps?)://[^\s<>\"`|\u3000-\u303f\uff00-\uff65]+", re.IGNORECASE)
 LINK = re.compile(r"(?<!\\)\[[^\[\]()\n<>`:|*~\"]+\]\(https?://[^\s()<>`|\"*~]+\)")
+_LINK_SHAPED = re.compile(r"\[[^\[\]\n]+\]\([^()\n]+\)")
 _AFTER_URL = frozenset(".,;:!?'*_~]”’“‘„«»")  # quotes that close around a URL, too
 _RUN = re.compile(r"`+")
 _CLUSTER = regex.compile(r"\X")
@@ -34,8 +35,9 @@ def atoms(prose: str, limit: int, hold: int) -> list[Span]:
 
 
 def near_atoms(prose: str, limit: int, hold: int) -> list[Span]:
-    """The atoms, and what may be one: inline code of about the longest that is code."""
-    return atoms(prose, limit, hold) + inline_code(prose, hold + 2 * _NEAR + 1)[0]
+    """The atoms, and what may be one: a link to anything, code of about the longest that is code."""
+    links = [found.span() for found in _LINK_SHAPED.finditer(prose)]
+    return atoms(prose, limit, hold) + inline_code(prose, hold + 2 * _NEAR + 1)[0] + links
 
 
 def _merged(spans: list[Span]) -> list[Span]:

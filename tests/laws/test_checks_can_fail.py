@@ -242,8 +242,13 @@ def test_a_rule_that_was_withheld_must_stand_in_one_line() -> None:
 
 
 def test_marks_cut_from_a_link_with_which_they_fit_are_caught() -> None:
-    link = "[label](https://x.test/a)"
-    for marks, broken in ((40, True), (98, False)):
+    for link, marks, broken in (
+        ("[label](https://x.test/a)", 40, True),
+        ("[label](https://x.test/a)", 98, False),
+        ("[label](see main.py)", 40, True),
+        ("[label](see main.py)", 98, False),
+        ("label (see main.py)", 90, True),
+    ):
         text = link + "\u0301" * marks
         events: list[Event] = [
             Message(link, "final", segment=1, span=(0, len(text))),
