@@ -35,7 +35,7 @@ def atoms(prose: str, limit: int, hold: int) -> list[Span]:
 
 
 def near_atoms(prose: str, limit: int, hold: int) -> list[Span]:
-    """The atoms, and what may be one: a link to anything, code of about the longest that is code."""
+    """The atoms, and what may be one: a link to anything, code about as long as code may be."""
     links = [found.span() for found in _LINK_SHAPED.finditer(prose)]
     return atoms(prose, limit, hold) + inline_code(prose, hold + 2 * _NEAR + 1)[0] + links
 
