@@ -29,6 +29,8 @@ AROUND_THE_ENGINE = (
     "delivery/outgoing_message.py",
     "delivery/pacing/typing_pace.py",
     "delivery/posting/webhook_identity.py",
+    "delivery/queue/message_limits.py",
+    "delivery/queue/outgoing_builder.py",
     "stream/reading/model_output.py",
     "stream/time_limits/thinking_limit.py",
 )
