@@ -5,5 +5,5 @@
 - `loop_clock`: the time, read cheaply.
 - `interruptible_waits`: every wait of a delivery, so that a stop ends all of them at once.
 - `request_deadline`: cuts off a request that is not answered, or that a stop withdraws.
-- `typing_indicator`: shows that somebody is typing.
+- `typing_indicator`: shows that somebody is typing; `typing_requests` asks the sink for it.
 """
