@@ -26,10 +26,18 @@ PURE = ("__init__.py", "mypyc_attributes.py", "text_config.py")
 AROUND_THE_ENGINE = (
     "delivery/bookkeeping/character_ledger.py",
     "delivery/bookkeeping/delivery_record.py",
+    "delivery/notify_policy.py",
     "delivery/outgoing_message.py",
+    "delivery/pacing/bucket_pace.py",
+    "delivery/pacing/request_deadline.py",
+    "delivery/pacing/typing_indicator.py",
     "delivery/pacing/typing_pace.py",
+    "delivery/posting/outcome_handling.py",
     "delivery/posting/webhook_identity.py",
+    "delivery/queue/message_limits.py",
+    "delivery/queue/outgoing_builder.py",
     "stream/reading/model_output.py",
+    "stream/time_limits/inactivity_timer.py",
     "stream/time_limits/thinking_limit.py",
 )
 

@@ -113,7 +113,7 @@ class Deliverer:
             broken = await self._step(item)
             if broken is not None:
                 return broken
-            if self.queue:
+            if self.queue and not self._pace.has_waited:
                 # A sink that answers at once must not keep others, or a stop, waiting.
                 await asyncio.sleep(0)
         if self._waits.halted:

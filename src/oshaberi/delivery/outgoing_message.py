@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from oshaberi.delivery.delivery_plug_ins import RenderedBlock
 from oshaberi.delivery.pacing.typing_pace import Wait
@@ -12,23 +11,48 @@ from oshaberi.events import Identity, Message, Table
 _EMOJI_RUN = re.compile(r"(?:<a?:\w+:\d+>\s*)+")
 
 
-@dataclass(slots=True)
 class OutgoingMessage:
-    """A Discord message that waits. After the first attempt it does not change."""
+    """A Discord message that waits. After the first attempt it does not change.
 
-    number: int
-    text: str
-    identity: Identity | None
-    entries: tuple[int, ...]
-    """Its places in the ledger."""
-    history: str
-    """How it reads in the model's history: with its label, a table as its source."""
-    ready_at: float
-    wait: Wait
-    table: Table | None = None
-    block: RenderedBlock | None = None
-    """A code block that becomes a file."""
-    attempted: bool = False
+    `entries` are its places in the ledger. `history` is how it reads in the model's history: with
+    its label, a table as its source. A `block` is a code block that becomes a file.
+    """
+
+    __slots__ = (
+        "attempted",
+        "block",
+        "entries",
+        "history",
+        "identity",
+        "number",
+        "ready_at",
+        "table",
+        "text",
+        "wait",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        text: str,
+        identity: Identity | None,
+        entries: tuple[int, ...],
+        history: str,
+        ready_at: float,
+        wait: Wait,
+        table: Table | None = None,
+        block: RenderedBlock | None = None,
+    ) -> None:
+        self.number = number
+        self.text = text
+        self.identity = identity
+        self.entries = entries
+        self.history = history
+        self.ready_at = ready_at
+        self.wait = wait
+        self.table = table
+        self.block = block
+        self.attempted = False
 
     @property
     def becomes_file(self) -> bool:
@@ -39,6 +63,15 @@ class OutgoingMessage:
         """Tell whether it is plain text that may be joined with its neighbour."""
         plain = self.table is None and not self.attempted and "```" not in self.text
         return plain and _EMOJI_RUN.fullmatch(self.text) is None
+
+
+def as_text(item: OutgoingMessage, number: int, text: str, history: str) -> OutgoingMessage:
+    """Return a message with this text instead of the item's table or block."""
+    plain = OutgoingMessage(
+        number, text, item.identity, item.entries, history, item.ready_at, item.wait
+    )
+    plain.attempted = item.attempted
+    return plain
 
 
 def history_of(event: Message | Table) -> str:

@@ -26,12 +26,15 @@ class TypingWaits:
     ) -> None:
         self.request_seconds = 0.0
         """How long the last message took to send."""
+        self.has_waited = False
+        """Whether the last message waited, so that others could run meanwhile."""
         self._max_backlog_ms = max_backlog_ms
         self._queue = queue
         self._response = response
         self._waits = waits
 
     async def wait(self, item: OutgoingMessage) -> None:
+        self.has_waited = False
         previous = self._response.last_sent_at
         if previous is None or not self._waits.simulates:
             return
@@ -43,6 +46,7 @@ class TypingWaits:
             await self._waits.pause(pause)
             left = leave_at - self._waits.now()
         if left >= 0.001 and self._waits.simulates:
+            self.has_waited = True
             await self._response.indicator.show_during(self._waits.pause(left), left)
 
     def _backlog_ms(self) -> float:

@@ -6,7 +6,6 @@ Each entry gets exactly one fate. `problems` says at the end of a stream what do
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from oshaberi.events import Message, Span, Table, Withheld
 
@@ -14,18 +13,22 @@ DELIVERED = "delivered"
 SUPPRESSED = "suppressed"
 
 
-@dataclass(slots=True)
 class LedgerEntry:
     """A stretch of visible text. `fate` is `delivered`, the reason why not, or None if open."""
 
-    text: str
-    segment: int
-    start: int
-    end: int
-    fate: str | None = None
-    message_id: int | None = None
-    expected: bool = True
-    """Was to be sent. What the engine withheld never was."""
+    __slots__ = ("end", "expected", "fate", "message_id", "segment", "start", "text")
+
+    def __init__(
+        self, text: str, segment: int, start: int, end: int, fate: str | None = None
+    ) -> None:
+        self.text = text
+        self.segment = segment
+        self.start = start
+        self.end = end
+        self.fate = fate
+        self.message_id: int | None = None
+        self.expected = True
+        """Was to be sent. What the engine withheld never was."""
 
     @property
     def span(self) -> Span:

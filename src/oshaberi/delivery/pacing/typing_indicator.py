@@ -7,14 +7,12 @@ the ten seconds are over, and when nothing follows a message. It never blocks a 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from oshaberi.delivery.pacing.loop_clock import Clock, loop_clock
+from oshaberi.delivery.pacing.typing_requests import ask_during, ask_for_typing, end_asking
 from oshaberi.delivery.sink import Sink
-
-log = logging.getLogger(__name__)
 
 KEEP_ALIVE_SECONDS = 8.0
 """How often the request is repeated. Discord shows the indicator for ten seconds."""
@@ -85,10 +83,11 @@ class TypingIndicator:
         if self._asking is not None:
             self._asking.cancel()
 
-    async def close(self) -> None:
+    def close(self) -> Coroutine[Any, Any, None]:
+        """End it. Await what this returns: the end of a request that is under way."""
         self.rest()
         self.next_edit_at, self.is_last_message = None, _goes_on
-        await _end(self._asking)
+        return end_asking(self._asking)
 
     def message_leaves(self, *, grows: bool = False) -> None:
         """Hold the indicator back for a moment, while a message or an edit may arrive."""
@@ -111,17 +110,14 @@ class TypingIndicator:
             shown_until = now if self._asked_at is None else self._asked_at + KEEP_ALIVE_SECONDS
             self._set(max(self._quiet_seconds, shown_until - now))
 
-    async def show_during(self, wait: Coroutine[Any, Any, None], seconds: float) -> None:
-        """Show it during the wait of `seconds` before a paced message."""
+    def show_during(
+        self, wait: Coroutine[Any, Any, None], seconds: float
+    ) -> Coroutine[Any, Any, None]:
+        """Return the wait of `seconds` before a paced message, with the indicator if it is on."""
         if self._sink is None:
-            return await wait
+            return wait
         self._note_asked()
-        task = self._loop.create_task(_show(self._sink, round(seconds * 1000)))
-        try:
-            await wait
-        finally:
-            if not task.done():
-                await _end(task)
+        return ask_during(wait, self._sink, seconds)
 
     def _now(self) -> float:
         if self._clock is None:
@@ -185,7 +181,7 @@ class TypingIndicator:
             return
         self._note_asked()
         if self._asking is None or self._asking.done():
-            self._asking = self._loop.create_task(_show(self._sink, None))
+            self._asking = self._loop.create_task(ask_for_typing(self._sink, None))
 
     def _note_asked(self) -> None:
         self._asked_at = self._now()
@@ -194,17 +190,3 @@ class TypingIndicator:
 
 def _goes_on() -> bool:
     return False
-
-
-async def _show(sink: Sink, ms: int | None) -> None:
-    try:
-        await sink.typing(ms)
-    except Exception as error:
-        # A reader who sees no indicator still gets the message.
-        log.debug("no typing indicator: %s", error)
-
-
-async def _end(task: asyncio.Task[None] | None) -> None:
-    if task is not None and not task.done():
-        task.cancel()
-        await asyncio.wait({task}, timeout=1)

@@ -6,7 +6,6 @@ Chance comes from the seed and the message's number, so a replay waits exactly a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 
 from oshaberi.delivery.stream_config import StreamConfig
@@ -14,13 +13,15 @@ from oshaberi.delivery.stream_config import StreamConfig
 CODE_FACTOR = 1.25
 
 
-@dataclass(slots=True)
 class Wait:
     """A pause, then the typing indicator. `scale` shrinks both when too much is queued."""
 
-    pause_ms: float
-    typing_ms: float
-    scale: float = 1.0
+    __slots__ = ("pause_ms", "scale", "typing_ms")
+
+    def __init__(self, pause_ms: float, typing_ms: float) -> None:
+        self.pause_ms = pause_ms
+        self.typing_ms = typing_ms
+        self.scale = 1.0
 
     @property
     def total_ms(self) -> float:

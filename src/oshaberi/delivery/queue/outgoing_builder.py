@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Coroutine
+from typing import Any
 
 from oshaberi.delivery.bookkeeping.character_ledger import Ledger
 from oshaberi.delivery.degree_policy import paces
 from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
-from oshaberi.delivery.outgoing_message import OutgoingMessage, history_of
+from oshaberi.delivery.outgoing_message import OutgoingMessage, as_text, history_of
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.pacing.typing_pace import Wait, pause_ms, table_typing_ms, typing_ms
 from oshaberi.delivery.queue.plug_in_attachments import block_files, rendered_block
@@ -53,29 +54,24 @@ class OutgoingBuilder:
             block=rendered_block(text, self._plug_ins),
         )
 
-    async def files(self, item: OutgoingMessage) -> tuple[File, ...]:
+    def files(self, item: OutgoingMessage) -> Coroutine[Any, Any, tuple[File, ...]]:
         """Return the files that the message becomes; none if it is sent as text."""
         if item.table is not None:
             self._response.tables += 1
             number = self._response.tables
-            return await table_files(item.table, number, self._config, self._renderer, self._waits)
-        if item.block is not None:
-            return await block_files(item.block, self._plug_ins, self._waits)
-        return ()
+            return table_files(item.table, number, self._config, self._renderer, self._waits)
+        assert item.block is not None, "`becomes_file` tells"
+        return block_files(item.block, self._plug_ins, self._waits)
 
     def plain(self, item: OutgoingMessage) -> list[OutgoingMessage]:
         """Return the messages of a table as code. Its history belongs to the last one."""
         if item.table is None:
-            return [replace(item, block=None)]
+            return [as_text(item, item.number, item.text, item.history)]
         *before, last = as_code(item.table, self._config, self._renderer)
         for entry in item.entries:
             self._ledger.split(entry, len(before) + 1)
-        parts = [self._part(item, text) for text in before]
-        return [*parts, replace(item, text=last, table=None)]
-
-    def _part(self, item: OutgoingMessage, text: str) -> OutgoingMessage:
-        number = self._response.next_number()
-        return replace(item, number=number, text=text, table=None, history="")
+        parts = [as_text(item, self._response.next_number(), text, "") for text in before]
+        return [*parts, as_text(item, item.number, last, item.history)]
 
     def _wait(self, number: int, event: Message | Table) -> Wait:
         config = self._config

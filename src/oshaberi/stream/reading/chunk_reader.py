@@ -34,6 +34,10 @@ class ReadingEnd:
     error: ProviderError | None = None
 
 
+_STOPPED = ReadingEnd(StreamTrigger.END)
+"""Nobody uses it: the stop ended the stream, and its closing feeds what has not been fed."""
+
+
 class ChunkReader:
     """Reads one stream into its `ModelOutput`."""
 
@@ -52,7 +56,6 @@ class ChunkReader:
         self._waits = waits
         self._timer = timer
         self._thinking = thinking
-        self._stopped = False
         self._stream: AsyncIterator[Any] | None = None
 
     async def run(self, request: Any) -> ReadingEnd:
@@ -63,29 +66,27 @@ class ChunkReader:
             except Exception as error:
                 return self._failed(self._classified(error))
             # Runs once per token, see `model_output`.
-            normalise, take = self._provider.normalise, self._output.take
-            now = self._waits.now
+            provider, output, now = self._provider, self._output, self._waits.now
             while True:
                 try:
-                    raw = await anext(stream)
-                    if self._stopped:
-                        # The stop ended the stream, so this result is not used.
-                        return ReadingEnd(StreamTrigger.END)
-                    chunk = normalise(raw)
+                    chunk = provider.normalise(await anext(stream))
                 except (Exception, asyncio.CancelledError) as error:
                     return self._cut_off_by(error)
                 if chunk is None:
                     self._timer.touch()
-                elif not take(chunk, now()):
+                    end = _STOPPED if output.stopped else None
+                elif output.take(chunk, now()):
+                    continue
+                else:
                     end = await self._look_at(chunk)
-                    if end is not None:
-                        return end
+                if end is not None:
+                    return end
         finally:
             self._timer.stop()
 
     def stop(self) -> None:
         """Feed nothing more, even if the adapter ignores its cancellation."""
-        self._stopped = True
+        self._output.stopped = True
 
     async def close(self) -> None:
         """Release the provider's connection (spec 04 O10)."""
@@ -108,9 +109,8 @@ class ChunkReader:
         output = self._output
         if output.has_slices:
             await self._feed_slices(is_text=chunk.type == "text")
-        if self._stopped:
-            # A stop came between slices: what has not been fed is the closing's business.
-            return ReadingEnd(StreamTrigger.END)
+        if output.stopped:
+            return _STOPPED
         if output.guarded:
             output.finish()
             return ReadingEnd(StreamTrigger.GUARD)
@@ -138,7 +138,7 @@ class ChunkReader:
 
     async def _feed_slices(self, *, is_text: bool) -> None:
         output = self._output
-        while not self._stopped and (text := output.next_slice()):
+        while not output.stopped and (text := output.next_slice()):
             output.feed(text)
             if output.guarded:
                 return
@@ -146,7 +146,7 @@ class ChunkReader:
             self._timer.touch()
             if output.is_ahead:
                 await self._wait_for_room()
-        if is_text and not self._stopped:
+        if is_text and not output.stopped:
             output.after_slices(self._waits.now())
 
     async def _wait_for_room(self) -> None:

@@ -43,6 +43,8 @@ class ModelOutput:
         self.last_chunk_at = 0.0
         self.chunks = 0
         self.characters = 0
+        self.stopped = False
+        """Nothing more is taken."""
         self.engine_open = True
         self.guarded = False
         """The speaker guard ended the text."""
@@ -64,9 +66,12 @@ class ModelOutput:
     def take(self, chunk: Chunk, now: float) -> bool:
         """Take a chunk. Return whether the reader can simply go on to the next one.
 
-        If not: the text is too large to be fed at once (`has_slices`), or the chunk was the last,
-        or one of `guarded`, `thinks_too_long` and `is_ahead` became true.
+        If not: it was not taken because of a stop, or its text is too large to be fed at once
+        (`has_slices`), or it was the last, or one of `guarded`, `thinks_too_long` and `is_ahead`
+        became true.
         """
+        if self.stopped:
+            return False
         kind, text, calls, _, thoughts, finish_reason, usage, prefill, links = chunk
         self.last_chunk_at = now
         self.chunks += 1
