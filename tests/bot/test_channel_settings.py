@@ -65,7 +65,9 @@ def test_a_value_is_shown_with_the_place_it_comes_from() -> None:
         assert "* humanizer_degree = 2 (here)" in told
         assert "* humanizer_degree = 0 (server)" in await harness.run("config show")
         told = await harness.run("config set", degree(1), user=ADMIN)
-        assert told.startswith("`humanizer_degree` is now `1`. Not in <#")
+        assert told.startswith(
+            "`humanizer_degree` is now `1`. This does not apply where a value is set: <#"
+        )
         assert told.count("<#") == 3
 
     run_with_client(scenario, PLACES)

@@ -200,7 +200,7 @@ def test_an_empty_answer_is_one(tmp_path: Path) -> None:
 def test_a_call_that_fails_says_what_to_do(tmp_path: Path) -> None:
     (listed, called), _requests = look(tmp_path, [Refuse("model_error")], model="gpt-tiny")
     assert (listed.state, called.state) == ("note", "bad")
-    assert "there are gpt-small, gpt-large" in called.text
+    assert "available: gpt-small, gpt-large" in called.text
     assert "oshaberi models" in called.advice
 
 

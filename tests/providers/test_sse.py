@@ -145,7 +145,7 @@ def test_a_line_has_an_end() -> None:
     piece = b"x" * (LONGEST_LINE // 4)
     for _ in range(4):
         assert decoder.feed(piece) == []
-    with pytest.raises(StreamError, match="without end"):
+    with pytest.raises(StreamError, match="an endless line"):
         decoder.feed(b"x")
 
 

@@ -67,7 +67,7 @@ def own_values_note(stored: StoredSettings, key: str) -> str:
     )
     return (
         translated(
-            " This does not apply in {own}{more}, which has its own value.",
+            " This does not apply where a value is set: {own}{more}.",
             own=", ".join(own[:MOST_NAMED]),
             more=more,
         )

@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from oshaberi.delivery.pacing.indicator_requests import ask_during, ask_for_typing, end_asking
 from oshaberi.delivery.pacing.loop_clock import Clock, loop_clock
-from oshaberi.delivery.pacing.typing_requests import ask_during, ask_for_typing, end_asking
 from oshaberi.delivery.sink import Sink
 
 KEEP_ALIVE_SECONDS = 8.0
