@@ -1,6 +1,7 @@
 """Masks secrets in everything that is shown or stored.
 
 `redact` finds a secret by its form, `SecretValues` knows it by value, whatever its form.
+`logs.log_lines` masks log lines, `config.settings_redaction` settings.
 """
 
 from __future__ import annotations

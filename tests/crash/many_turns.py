@@ -91,8 +91,8 @@ class Talk:
     def _forget(self) -> None:
         """What was said and asked long ago: the stage would keep it for ever."""
         state = self._stage.state
-        state.journal.records.clear()
-        state.journal._attempts.clear()
+        state.request_log.records.clear()
+        state.request_log._attempts.clear()
         for there in state.world.messages.values():
             for old in sorted(there)[:-KEPT_MESSAGES]:
                 del there[old]

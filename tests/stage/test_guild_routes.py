@@ -257,7 +257,7 @@ def test_a_route_that_the_stage_has_not_says_so() -> None:
                 assert route in (await answer.json())["message"]
             async with session.get(f"{stage.url}/api/v10/nonsense", headers=heads) as answer:
                 assert answer.status == 404
-            first, second = stage.state.journal.problems
+            first, second = stage.state.request_log.problems
             assert first == "missing route: GET /guilds/{guild_id}/welcome-screen"
             assert second.startswith("unknown route")
 

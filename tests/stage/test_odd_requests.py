@@ -60,7 +60,7 @@ def opened() -> Stage:
 def broken(stage: Stage, caplog: pytest.LogCaptureFixture) -> list[str]:
     """What went wrong inside the stage."""
     logged = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-    return logged + [text for text in stage.state.journal.problems if "broke" in text]
+    return logged + [text for text in stage.state.request_log.problems if "broke" in text]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

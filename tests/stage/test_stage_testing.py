@@ -30,7 +30,7 @@ def test_an_unknown_route_is_404_and_fails_the_test_at_its_end() -> None:
     async def scenario(stage: Stage, bot: ListeningClient) -> None:
         with pytest.raises(discord.NotFound):
             await bot.http.request(discord.http.Route("GET", "/guilds/1/nonsense"))
-        assert stage.state.journal.problems == ["unknown route: GET /guilds/1/nonsense"]
+        assert stage.state.request_log.problems == ["unknown route: GET /guilds/1/nonsense"]
 
     with pytest.raises(StageProblemsError, match="unknown route: GET /guilds/1/nonsense"):
         run_on_stage(scenario)
@@ -115,7 +115,7 @@ def test_an_answer_that_never_comes_does_not_keep_the_client_open(
     async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault(kind="delay", delay_s=3600))
         asking.append(asyncio.create_task(bot.place().send("x")))
-        await stage.wait_for(lambda: stage.state.journal.running)
+        await stage.wait_for(lambda: stage.state.request_log.running)
 
     asking: list[asyncio.Task[discord.Message]] = []
     run_on_stage(scenario, settings=Settings(), speed=50.0)

@@ -17,7 +17,7 @@ from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 from oshaberi.storage.usage_accounts import UsageAccount
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.turns.channel_turns import ChannelTurns
-from oshaberi.turns.generation.continued_answer import MOST_CONTINUATIONS
+from oshaberi.turns.generation.token_limit_continuation import MOST_CONTINUATIONS
 from oshaberi.turns.services.adapter_pool import AdapterPool
 from oshaberi.turns.services.model_candidates import OperatorModel
 from oshaberi.turns.services.turn_services import TurnServices

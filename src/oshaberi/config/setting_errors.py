@@ -1,4 +1,7 @@
-"""Describes what pydantic found wrong, in our words: the key, the value and what is allowed."""
+"""Describes what pydantic found wrong, in our words: the key, the value and what is allowed.
+
+`settings_loading` adds where the value comes from.
+"""
 
 from __future__ import annotations
 

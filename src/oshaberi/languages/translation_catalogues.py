@@ -1,6 +1,7 @@
 """Reads translations: gettext's `.po` files, of the package and of the operator.
 
 A language is looked up as Discord writes it (`pt-BR`), then without its country (`pt`).
+`language_choice` chooses the language.
 """
 
 from __future__ import annotations

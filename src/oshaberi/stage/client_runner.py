@@ -40,7 +40,7 @@ async def staged(
 ) -> AsyncIterator[Stage]:
     """Run a stage that this process's discord.py uses. Raises the stage's problems at the end."""
     async with Stage(world, settings) as stage:
-        with patch_discord(stage), watching_handlers(stage.state.journal.problem):
+        with patch_discord(stage), watching_handlers(stage.state.request_log.problem):
             try:
                 yield stage
             finally:
@@ -74,7 +74,7 @@ async def _answered(stage: Stage) -> None:
 
     Client and stage share the loop: after QUIET_ROUNDS the client has read what was sent.
     """
-    journal, scale = stage.state.journal, scale_of(asyncio.get_running_loop())
+    journal, scale = stage.state.request_log, scale_of(asyncio.get_running_loop())
     with suppress(TimeoutError):
         async with asyncio.timeout(ANSWERED_S * scale):
             quiet = 0

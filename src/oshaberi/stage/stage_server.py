@@ -147,11 +147,11 @@ class Stage:
 
     @property
     def requests(self) -> list[RequestRecord]:
-        return self.state.journal.records
+        return self.state.request_log.records
 
     def calls(self, pattern: str) -> list[RequestRecord]:
         """Return the requests whose `METHOD /path` matches: `POST /channels/*/messages`."""
-        return self.state.journal.calls(pattern)
+        return self.state.request_log.calls(pattern)
 
     @property
     def faults(self) -> Faults:
@@ -199,7 +199,7 @@ class Stage:
         It counts several looks, not wall time: a process that was suspended for a while has not
         been quiet.
         """
-        while self.state.journal.running:
+        while self.state.request_log.running:
             await self._change()
         await self.gateway.caught_up()
         before = self._activity()
@@ -231,9 +231,9 @@ class Stage:
     @property
     def problems(self) -> list[str]:
         """Return why the test will fail at its end. A test that expects this clears the list."""
-        return self.state.journal.problems
+        return self.state.request_log.problems
 
     def check(self) -> None:
         """Raise if the bot used a route that the stage lacks, or raised, or if the stage failed."""
-        if self.state.journal.problems:
-            raise StageProblemsError("\n".join(self.state.journal.problems))
+        if self.state.request_log.problems:
+            raise StageProblemsError("\n".join(self.state.request_log.problems))

@@ -78,13 +78,13 @@ class StageState:
     url: str = ""
     loop_scale: float = 1.0
     """How many seconds of loop time one second of real time is (stage/scaled_loop.py)."""
-    journal: RequestLog = field(init=False)
+    request_log: RequestLog = field(init=False)
     faults: Faults = field(init=False)
     limits: RateLimits = field(init=False)
     nonces: NonceMemory = field(init=False)
 
     def __post_init__(self) -> None:
-        self.journal = RequestLog(self.now, self.changes.notify)
+        self.request_log = RequestLog(self.now, self.changes.notify)
         self.faults = Faults(self.world, random.Random(self.settings.seed))
         limited = self.settings.rate_limits
         self.limits = RateLimits(self.now, self.settings.time_scale, on=limited)

@@ -1,4 +1,7 @@
-"""Runs the calls of one round: checks, time limits, errors that the model can read."""
+"""Runs the calls of one round: checks of arguments, time limits, errors that the model can read.
+
+Which tools a turn may call is decided in `tool_definition` (`Tool.available`) and `toolbox`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sets the status reactions under a question: 👀 while it is answered, then ✅ or ⚠️ (spec 09)."""
+"""Sets the status reactions under a question: 👀 while it is answered, then ✅ or ⚠️ (spec 09).
+
+A message that is not answered gets 🈵, ⏳ or 🔇, which say why.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +52,11 @@ class StatusReactions:
     def mute(self, turn_channel: TurnChannel, message_id: int) -> None:
         """Show that a message is not answered, because the bot may not write there."""
         self._background.start(turn_channel.react(message_id, MUTE))
+
+
+async def show_used_up(turn_channel: TurnChannel, message_id: int) -> None:
+    """Show that a message is not answered, because a quota is used up."""
+    await turn_channel.react(message_id, USED_UP)
 
 
 def _end_sign(outcomes: Sequence[TurnOutcome]) -> str | None:

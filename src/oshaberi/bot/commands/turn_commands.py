@@ -1,4 +1,8 @@
-"""`/stop`, `/continue` and `/regenerate`: act on the running answer or the last one."""
+"""`/stop`, `/continue` and `/regenerate`: act on the running answer or the last one.
+
+`turns.turn_control` carries them out and decides who may use them; `stream.stops.stop_registry`
+decides who may stop an answer.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 Once a second it renews the leases and computes the share. A new process gets shards from the others
 one after another. When a process ends, the others take its shards. A process that could not renew
 its leases in time sends nothing (`LeaseFence`), and ends if others have taken its shards.
+`process_coordination` decides which process answers a message.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Without a configured token there is only a page that says how to switch it on. The files hold
 nothing secret; the data needs a session. The content security policy allows only our own files to
-run.
+run. `bot.operator_endpoint` serves all of them, beside `/health` and `/metrics`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Handles signals: the first ends the program gracefully, the second at once."""
+"""Handles signals: the first ends the program gracefully, the second at once.
+
+`turns.running.queue_runner` lets the running turns finish, or ends them (`close`).
+"""
 
 from __future__ import annotations
 

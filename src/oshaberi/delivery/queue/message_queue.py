@@ -1,4 +1,4 @@
-"""The messages that wait to be sent, in the order of the text.
+"""The messages that wait to be sent, in the order of the text. Joins them when the sink is blocked.
 
 The limit is soft: the reader waits for room *before* it makes more, so no message is held
 elsewhere.

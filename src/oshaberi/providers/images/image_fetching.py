@@ -1,6 +1,7 @@
 """Fetches images for a model: with limits, never from a private network.
 
-Every failure becomes a note in words, never an exception (spec 01).
+Every failure becomes a note in words, never an exception (spec 01). `oshaberi.public_web` decides
+which addresses are private.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Chooses what to leave out of a request that was refused for its parameters (spec 02).
 
 It removes the fields that the error names. If the error names none, it removes all optional fields,
-then all that are not mandatory. There are at most four retries.
+then all that are not mandatory. `request_negotiation` decides whether to try again, at most four
+times.
 """
 
 from __future__ import annotations

@@ -45,9 +45,9 @@ class ControlActions:
         self.reads: dict[str, Action] = {
             "world": self._world,
             "messages": self._messages,
-            "requests": lambda _asked: [asdict(record) for record in state.journal.records],
+            "requests": lambda _asked: [asdict(record) for record in state.request_log.records],
             "interactions": lambda asked: told(self._interaction(asked, "id")),
-            "problems": lambda _asked: list(state.journal.problems),
+            "problems": lambda _asked: list(state.request_log.problems),
         }
         self.acts: dict[str, Action] = {
             "post": self._post,

@@ -122,11 +122,11 @@ class FaultEffects:
 
     async def _hang(self) -> None:
         """Wait until the stage closes. Meanwhile the request does not count as running."""
-        self._state.journal.running -= 1
+        self._state.request_log.running -= 1
         try:
             await self._state.closing.wait()
         finally:
-            self._state.journal.running += 1
+            self._state.request_log.running += 1
         raise ConnectionDroppedError
 
 

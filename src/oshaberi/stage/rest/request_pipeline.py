@@ -48,9 +48,9 @@ class RequestPipeline:
         path = request.path.removeprefix(PREFIX)
         route = constraint_table().missing_route(request.method, path)
         if route is None:
-            self._state.journal.problem(f"unknown route: {request.method} {path}")
+            self._state.request_log.problem(f"unknown route: {request.method} {path}")
             return json_answer(404, not_found().body)
-        self._state.journal.problem(f"missing route: {route}")
+        self._state.request_log.problem(f"missing route: {route}")
         body = {"message": f"501: the stage does not have {route} (docs/stage.md)", "code": 0}
         return json_answer(501, body)
 
@@ -73,7 +73,7 @@ class RequestPipeline:
         finally:
             status = 0 if response is None else response.status
             self._state.limits.note(status)
-            self._state.journal.close(call.record, status, call.code)
+            self._state.request_log.close(call.record, status, call.code)
         return response
 
     def _call(self, request: web.Request, value: Any, uploads: list[Upload]) -> RouteCall:
@@ -82,7 +82,7 @@ class RequestPipeline:
         files = "".join(f"{upload.filename}:{len(upload.content)};" for upload in uploads)
         noted = body if value is None or body else {"": value}
         channel_id = self._channel_id(request)
-        record = self._state.journal.open(request.method, path, noted, files, channel_id)
+        record = self._state.request_log.open(request.method, path, noted, files, channel_id)
         call = RouteCall(
             self._state, self._hub, request.match_info, request.query, body, value, uploads, record
         )
@@ -129,7 +129,7 @@ class RequestPipeline:
             call.code = refused.code
             return json_answer(refused.status, refused.body, call.headers | refused.headers)
         except Exception:
-            self._state.journal.problem(f"{call.record.name} broke:\n{traceback.format_exc()}")
+            self._state.request_log.problem(f"{call.record.name} broke:\n{traceback.format_exc()}")
             return json_answer(500, {"message": "500: Internal Server Error", "code": 0})
         if answer is None:
             return web.Response(status=204, headers=VIA | call.headers)

@@ -1,4 +1,7 @@
-"""Decides whether a message is answered, with the reason in one word (spec 08). Pure."""
+"""Decides whether a message is answered, with the reason in one word (spec 08). Pure.
+
+It looks at the message alone. `message_admission` adds cooldown, attention and the loop guard.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,6 @@
 `overload_wait`), and `model_call`, which asks one of them (`same_model_retries` asks once more). A
 call needs the request (`request_building`) and the text engine's settings (`engine_config`).
 `generation_setup` has what all streams of a turn share. `history_summarising` summarises what does
-not fit, `continued_answer` continues an answer that ran out of tokens, `reply_mode` decides which
-messages reply, `attachment_sources` keeps the sources of tables and code that became files.
+not fit, `token_limit_continuation` continues an answer that ran out of tokens, `reply_mode` decides
+which messages reply, `attachment_sources` keeps the sources of tables and code that became files.
 """

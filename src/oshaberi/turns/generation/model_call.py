@@ -18,12 +18,12 @@ from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.turns.context.context_building import without_oldest
-from oshaberi.turns.generation.continued_answer import ContinuedAnswer
 from oshaberi.turns.generation.generation_setup import GenerationSetup
 from oshaberi.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.turns.generation.local_model_guard import LOCAL_MODEL, may_ask_model
 from oshaberi.turns.generation.model_chain import key_needed
 from oshaberi.turns.generation.request_building import begun_request, config_for, request_for
+from oshaberi.turns.generation.token_limit_continuation import ContinuedAnswer
 from oshaberi.turns.quotas.request_quota import QuotaRefusal, RequestQuota, Reservation
 from oshaberi.turns.quotas.token_estimate import estimated_input, used_tokens
 from oshaberi.turns.services.adapter_pool import ConnectedAdapter

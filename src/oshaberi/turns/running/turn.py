@@ -40,7 +40,7 @@ from oshaberi.turns.running.no_answer_reasons import unsaid_told
 from oshaberi.turns.running.turn_journal import TurnJournal
 from oshaberi.turns.services.model_candidates import ModelCandidate
 from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
-from oshaberi.turns.status_reactions import USED_UP
+from oshaberi.turns.status_reactions import show_used_up
 from oshaberi.turns.turn_interruption import InterruptedTurnError, stopped_result, until_stopped
 from oshaberi.turns.turn_notices import NoticeSender, failure_notice, our_fault, restart_notice
 from oshaberi.turns.turn_outcome import TurnOutcome, outcome_of
@@ -249,7 +249,7 @@ class Turn:
         if not self._is_quiet and await is_to_be_told(self._services, refusal, self._place):
             await self._announcer.show(quota_notice(refusal, self._place))
         elif self._turn_request.answering is not None:
-            await self._turn_channel.react(self._turn_request.answering.said.id, USED_UP)
+            await show_used_up(self._turn_channel, self._turn_request.answering.said.id)
 
     @property
     def _is_quiet(self) -> bool:

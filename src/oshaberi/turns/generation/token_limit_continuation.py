@@ -1,7 +1,8 @@
 """Continues an answer that ran out of tokens, if its API says how (NovelAI).
 
 The next request begins with everything said so far (`continuation_prefill`), and its answer belongs
-to the same stream: no message has to end where a request ended.
+to the same stream: no message has to end where a request ended. (`/continue` is in
+`turns.turn_control`.)
 """
 
 from __future__ import annotations
