@@ -51,7 +51,7 @@ lint: setup ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint ## lint and all tests but the slow ones: about five minutes on two cores
+test: lint ## lint and all tests but the slow ones: less than four minutes on two cores
 	$(PYTEST) -m "not slow" --durations=10
 
 test-slow: setup ## the slow tests, and all properties with more examples
