@@ -175,13 +175,14 @@ class SegmentChunker(CopiedState):
     def _joined(
         self, text: str, first: EmojiPart, second: EmojiPart, kept: ProtectedRanges
     ) -> list[EmojiPart]:
-        """Join both; else cut elsewhere, so that neither is a fragment; else keep both."""
+        """Join both; else cut text elsewhere, so that neither is a fragment; else keep both."""
         gap = _gap(text, first, second)
         whole = first.text + gap + second.text
         if self._fits(whole):
             return [EmojiPart(first.start, second.end, whole)]
         room = self._limit - (utf16_len(whole) - utf16_len(first.text))
-        if room > 1 and first.text == text[first.start : first.end]:
+        is_text = first.text == text[first.start : first.end] and not _is_fragment(first.text)
+        if room > 1 and is_text:
             high = utf16_offset(text, first.start, room)
             at = message_end(text, first.start, high, kept)
             rest = _trimmed(text, at, first.end)
