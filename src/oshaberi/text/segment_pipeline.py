@@ -40,18 +40,18 @@ class SegmentPipeline(SegmentReceiver):
         self._normalizers.run(work)
         for text, reason in work.withheld:
             composer.note(text, reason, segment.end)
-        gap = segment.gap
-        if not segment.line_start and work.pieces and work.pieces[0].text.startswith("\n"):
+        gap, pieces = segment.gap, work.pieces
+        if not segment.line_start and pieces and pieces[0].text.startswith("\n"):
             gap += "\n"  # a `<br>` breaks the line that the segment shares with the one before
-        for piece in work.pieces:
+        for piece in pieces:
             text = piece.text.strip()
             composer.add(
                 PackedPart(text, segment.boundary, segment.end, gap, piece.identity, piece.labelled)
             )
             gap = "\n"
-        if not work.pieces:
+        if not pieces:
             self._deliver_nothing(segment, is_noted=bool(work.withheld))
-        elif not segment.ends_line and work.pieces[-1].text.endswith("\n"):
+        elif not segment.ends_line and pieces[-1].text.endswith("\n"):
             composer.skip("\n")
         if work.stop is not None:
             composer.event(SpeakerStop(work.stop))

@@ -170,7 +170,7 @@ class SegmentChunker(CopiedState):
                 out += joined
         if waiting:
             out.append(waiting)
-        return [part.text for part in out if has_visible(part.text)]
+        return [part.text for part in out]
 
     def _joined(
         self, text: str, first: EmojiPart, second: EmojiPart, kept: ProtectedRanges
@@ -189,7 +189,9 @@ class SegmentChunker(CopiedState):
             tail = rest.text + gap + second.text
             is_whole = kept.around(at) < 0 and whole_edge(text, first.start, at) == at
             if is_whole and self._fits(tail):
-                return [_trimmed(text, first.start, at), EmojiPart(rest.start, second.end, tail)]
+                head = _trimmed(text, first.start, at)
+                last = EmojiPart(rest.start, second.end, tail)
+                return [head, last] if has_visible(head.text) else [last]
         return [first, second]
 
 

@@ -38,6 +38,7 @@ _WIDE_CLOSERS: Final = re.compile(
 )
 _EITHER_WAY: Final = re.compile(r"\"|'|\*{1,3}|_{1,3}|~{1,2}|\|{1,2}")
 _EITHER_MARKS: Final = frozenset("\"'*_~|")
+_OPENING: Final = frozenset("“‘«‹([{「『（【〈《")
 # What goes on behind a quotation: Japanese particles, Chinese "he said", commas.
 _SPOKEN: Final = re.compile(
     r"と(?![にこきて])|って|なんて|など|[のをがへ]|に(?!ほ)|は(?!い)|だと|です"
@@ -144,18 +145,30 @@ def _close(text: str, end: int) -> int:
 
 def _wide_close(text: str, low: int, at: int, end: int) -> int:
     """Like `_close`. A mark that can open and close closes only if one is open on the line."""
+    if text[end] in _OPENING or text[end].isalnum():
+        return end  # the usual case
     close = end
     while close - end <= _MAX_CLOSERS:
         if text[close : close + 1] in _EITHER_MARKS:
-            found = _EITHER_WAY.match(text, close)
-            if found and found.end() < len(text) and text.count(found[0], low, at) % 2 == 0:
+            mark = _mark(text, close)
+            after = close + len(mark)
+            if after < len(text) and text.count(mark, low, at) % 2 == 0:
                 break
         else:
             found = _WIDE_CLOSERS.match(text, close, end + _MAX_CLOSERS + 1)
-        if found is None or found.end() == close:
+            after = found.end() if found else close
+        if after == close:
             break
-        close = found.end()
+        close = after
     return close
+
+
+def _mark(text: str, at: int) -> str:
+    """Return the mark at `at`, as long as marks of its kind are: `*`, `**`, `||`."""
+    if text[at + 1 : at + 2] != text[at]:
+        return text[at]
+    found = _EITHER_WAY.match(text, at)
+    return found[0] if found else text[at]
 
 
 def _wide_end(spot: SentenceSpot) -> int:
