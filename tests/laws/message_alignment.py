@@ -155,8 +155,8 @@ class Aligner(Sides):
     def _looks_taken_out(self, state: _State, i: int, j: int) -> bool:
         """What was withheld, if long or a line, or a period that a message does not end with."""
         if state.held:
-            end = self.source.find("\n", i)
-            line = self.source[i : end if end >= 0 else len(self.source)].strip()
+            start, end = self.source.rfind("\n", 0, i) + 1, self.source.find("\n", i)
+            line = self.source[start : end if end >= 0 else len(self.source)].strip()
             if any(self.held[h].text == line for h in state.held):
                 return True
             long = (h for h in state.held if len(self.held[h].text) > _SHORT)

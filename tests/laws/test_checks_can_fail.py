@@ -241,6 +241,18 @@ def test_a_rule_that_was_withheld_must_stand_in_one_line() -> None:
         assert bool(found) == broken, found
 
 
+def test_a_rule_is_looked_for_in_a_line_of_its_own_first() -> None:
+    text = "- ---\n- ---\n---\n---"
+    for items, broken in (("- ---", False), ("- --", True)):
+        events: list[Event] = [
+            Message(items, "newline", segment=1, span=(0, 6)),
+            Message("- ---", "newline", segment=2, span=(6, 12)),
+            Withheld("---", "rule", 3, (12, 19)),
+            Withheld("---", "rule", 3, (12, 19)),
+        ]
+        assert bool(law_checks.conservation(text, config(3), events)) == broken
+
+
 def test_marks_cut_from_a_link_with_which_they_fit_are_caught() -> None:
     for link, marks, broken in (
         ("[label](https://x.test/a)", 40, True),
