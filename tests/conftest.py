@@ -8,8 +8,10 @@ import logging
 import math
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -66,6 +68,18 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_runtest_teardown() -> None:
+    """Stop heartbeats of loops that are closed: of bots that a test killed, not closed.
+
+    Such a thread would raise 41 seconds later, in some other test.
+    """
+    for thread in threading.enumerate():
+        if thread.name.startswith("keep-alive-handler"):
+            beating: Any = thread
+            if beating.ws.loop.is_closed():
+                beating.stop()
 
 
 def pytest_collection_finish() -> None:

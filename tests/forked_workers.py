@@ -97,10 +97,18 @@ def _forked(
         _work(session, units, todo, told)
     except (BrokenPipeError, KeyboardInterrupt):
         pass  # nobody wants to know more
-    except BaseException:
-        traceback.print_exc()
+    except BaseException as error:
+        if not _is_interrupted(error):
+            traceback.print_exc()
     finally:
         os._exit(0)  # whatever the process that forked would do at its exit, it does itself
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Tell whether it was raised by a teardown, because the tests were interrupted."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _prepare_worker(config: pytest.Config, temporary: Path) -> None:

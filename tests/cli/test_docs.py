@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import re
@@ -26,6 +27,7 @@ from oshaberi.config.all_settings import SECTIONS
 from oshaberi.config.server_keys import OPERATOR_KEYS
 from oshaberi.text.text_config import TextConfig
 from oshaberi.tools import mcp_servers
+from oshaberi.virtual_time import run_virtual
 from tests.cli.document_pages import DOCS, PAGES, ROOT, blocks, name_of, table, text_of, with_table
 
 SETTINGS = DOCS / "settings.md"
@@ -215,7 +217,11 @@ def _programs() -> list[Any]:
 
 
 @pytest.mark.parametrize(("code", "following"), _programs())
-def test_programs_in_the_documents_run(code: str, following: tuple[str, str]) -> None:
+def test_programs_in_the_documents_run(
+    code: str, following: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In virtual time: how long something took may be part of what is printed."""
+    monkeypatch.setattr(asyncio, "run", run_virtual)
     language, output = following
     assert language == "text"
     printed = io.StringIO()
