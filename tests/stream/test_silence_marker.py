@@ -299,3 +299,21 @@ def test_it_does_not_matter_how_the_text_was_cut(
     whole = played([text])
     assert whole == played(list(text)) == played([text[a:b] for a, b in pairwise(edges)])
     assert sorted(whole[0] + "".join(whole[1])) == sorted(text)
+
+
+def test_a_word_of_a_large_piece_does_not_copy_all_that_follows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """L7, also where an answer comes in one piece."""
+    taken, longest = SilenceMarkerFilter._taken, 0
+
+    def watched(self: SilenceMarkerFilter, rest: str) -> int | None:
+        nonlocal longest
+        longest = max(longest, len(rest))
+        return taken(self, rest)
+
+    monkeypatch.setattr(SilenceMarkerFilter, "_taken", watched)
+    text = "some words of an answer. " * 2000
+    silence = SilenceMarkerFilter(("NO_REPLY",))
+    assert silence.feed(text) + silence.end() == text
+    assert longest < 2000

@@ -27,6 +27,8 @@ SILENCE = "silence"
 """Why a marker, and the reason beside it, are withheld."""
 LONGEST_LINE = 300
 """How many characters of a line that begins with a marker wait for its end: is it the last one?"""
+_PIECE = 1024
+"""How much is read at once: the rest of it is copied at each word (L7)."""
 _FENCE = "```"
 _PLACE = regex.compile(r"[\s>]")
 """A marker may begin behind it."""
@@ -65,6 +67,12 @@ class SilenceMarkerFilter:
 
     def feed(self, text: str) -> str:
         """Return what can be shown so far."""
+        if len(text) <= _PIECE:
+            return self._fed(text)
+        pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
+        return "".join([self._fed(piece) for piece in pieces])
+
+    def _fed(self, text: str) -> str:
         rest, self._held = self._held + text, ""
         shown: list[str] = []
         while rest and self._silent is None:
