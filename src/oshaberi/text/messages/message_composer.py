@@ -220,7 +220,7 @@ class MessageComposer(CopiedState):
             self._flush()  # nothing more fits, so nothing is waited for (L6)
 
     def _messages(self, part: PackedPart, alone: bool) -> list[str]:
-        return self._chunker.fit(part.text) if alone else self._chunker.split(part.text)
+        return self._chunker.fit(part.text) if alone else self._chunker.split(part.text, part.lead)
 
     def _flush(self, boundary: Boundary | None = None) -> None:
         if self._packing:
