@@ -57,6 +57,8 @@ class StreamContext:
     """Words by which the model says that it stays silent. They are never shown."""
     offers_silence: bool = False
     """The model was told of them: an answer that begins with one is silence, whatever follows."""
+    asks_about_silence: bool = False
+    """Somebody asked about them: only an answer that is nothing but one of them is silence."""
 
     def tell_progress(self, what: Literal["chunk", "sent"]) -> None:
         if self.progress is None:

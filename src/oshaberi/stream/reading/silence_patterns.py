@@ -44,10 +44,13 @@ SILENT = (After.LINE_END, After.REASON)
 
 class SilencePatterns:
     """The patterns of some markers. `is_offered`: the model was told of them, so that any word
-    behind one begins a reason. `names`: what the persona may call itself before its words.
+    behind one begins a reason. `is_topic`: somebody asked about them, so that a marker with words
+    behind it is talked about. `names`: what the persona may call itself before its words.
     """
 
-    def __init__(self, markers: Sequence[str], names: Iterable[str], *, is_offered: bool) -> None:
+    def __init__(
+        self, markers: Sequence[str], names: Iterable[str], *, is_offered: bool, is_topic: bool
+    ) -> None:
         longest_first = sorted(markers, key=len, reverse=True)
         words = "|".join(map(_written, longest_first))
         alone = _OPENING + f"(?:{'|'.join(map(_written_alone, longest_first))})"
@@ -65,6 +68,7 @@ class SilencePatterns:
         """What a marker can begin with, and what may stand before it."""
         self._shortest = min(map(len, markers))
         self._is_offered = is_offered
+        self.is_topic = is_topic
 
     def after(self, text: str, *, is_first: bool, is_end: bool = False) -> After:
         """Tell what stands behind the marker with which the text begins, if it does.
@@ -98,6 +102,8 @@ class SilencePatterns:
         return "" if found is None else text[found.end() :]
 
     def _what_follows(self, closing: str, text: str, *, is_end: bool) -> After:
+        if self.is_topic:
+            return _only_blanks(text, is_end=is_end)
         blanks = _BLANKS.match(text)
         gap = 0 if blanks is None else blanks.end()
         sign, is_apart = text[gap : gap + 1], not _SETS_APART.isdisjoint(closing)
@@ -115,10 +121,10 @@ class SilencePatterns:
 
 @lru_cache(maxsize=256)
 def silence_patterns(
-    markers: tuple[str, ...], names: tuple[str, ...], *, is_offered: bool
+    markers: tuple[str, ...], names: tuple[str, ...], *, is_offered: bool, is_topic: bool
 ) -> SilencePatterns:
     """Return the patterns, which the streams of a persona share."""
-    return SilencePatterns(markers, names, is_offered=is_offered)
+    return SilencePatterns(markers, names, is_offered=is_offered, is_topic=is_topic)
 
 
 def trimmed_reason(text: str) -> str:
@@ -128,6 +134,12 @@ def trimmed_reason(text: str) -> str:
 
 def _reason(is_one: bool) -> After:
     return After.REASON if is_one else After.SENTENCE
+
+
+def _only_blanks(text: str, *, is_end: bool) -> After:
+    if text.strip():
+        return After.SENTENCE
+    return After.LINE_END if is_end else _undecided(len(text))
 
 
 def _undecided(blanks: int) -> After:
