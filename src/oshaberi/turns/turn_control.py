@@ -38,7 +38,7 @@ class ControlReply:
     text: str
 
 
-STOPPED = ControlReply(True, "Stopped.")
+STOPPED = ControlReply(True, translatable("Stopped."))
 IDLE = ControlReply(False, translatable("There is nothing to stop here."))
 NOT_YOURS = ControlReply(
     False, translatable("Only the person who asked, or somebody with Manage Messages, can do that.")
