@@ -47,7 +47,7 @@ PAIRS = [
 
 
 def segments(text: str, **settings: Any) -> list[str]:
-    """What leaves stage 05, before lines are looked at once more."""
+    """What leaves step 05, before lines are looked at once more."""
     boundaries = SegmentSplitter(TextConfig(humanizer_degree=1, **settings))
     found = [segment for letter in text for segment in boundaries.feed(letter)]
     return [segment.text for segment in found + boundaries.close("final")]

@@ -1,6 +1,6 @@
 """Finds the atoms, the closed pairs and the open markers of a complete text, in one pass.
 
-The same markers (`marker_rules`) and the same bookkeeping (`open_markers`) as the stream uses.
+It uses the same markers (`marker_rules`) and bookkeeping (`open_markers`) as the stream.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def url_start(text: str, colon: int) -> int:
 
 
 def begun_url(text: str, end: int) -> int:
-    """Return where a URL may begin whose first letters end `text[:end]`, or -1."""
+    """Return where a URL begins if `text[:end]` ends with the beginning of one, else -1."""
     begun = _BEGUN.search(text[max(0, end - _BEGUN_MAX) : end])
     return max(0, end - _BEGUN_MAX) + begun.start() if begun else -1
 

@@ -1,4 +1,4 @@
-"""Stage 07a: makes messages of normalised text: one each, packed, or all in one (degree 0).
+"""Step 07a: makes messages of normalised text: one each, packed, or all in one (degree 0).
 
 Every unit that leaves is numbered, and accounts for everything in V since the one before it.
 """

@@ -1,4 +1,4 @@
-"""Remembers with whom the bot has talked, and decides by chance whether it keeps listening.
+"""Remembers with whom the bot talked, and decides by chance about messages that address nobody.
 
 All of this is in memory and limited in size: an ignored message costs no database query.
 """
