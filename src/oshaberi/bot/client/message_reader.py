@@ -49,6 +49,8 @@ class MessageReader:
         self._opt_outs = opt_outs
         self._recent: deque[discord.Message] = deque(maxlen=RECENT_MESSAGES)
         """What people wrote recently. discord.py forgets a message as soon as it is deleted."""
+        self._originals: BoundedCache[int, discord.Message] = BoundedCache(RECENT_MESSAGES)
+        """The originals of proxies' copies, which can be edited: then the words differ."""
 
     def locale_of_direct(
         self, channel: discord.abc.MessageableChannel, message: discord.Message | None
@@ -153,8 +155,9 @@ class MessageReader:
         path = path_of(channel)
         self.recent_members.meet(message)
         await self.meet_author(message)
-        replied = await self._replied(message)
         original = self._original(message)
+        # A webhook cannot reply: the copy of a reply only looks like one.
+        replied = await self._replied(original or message)
         said = self.said(message, message.author)
         return IncomingMessage(
             said=self._said_for(said, original),
@@ -196,8 +199,12 @@ class MessageReader:
 
     def _original(self, message: discord.Message) -> discord.Message | None:
         """Return the message that a proxy bot's message repeats, if it is known."""
-        is_copy = message.webhook_id is not None
-        return original_of(message, reversed(self._recent)) if is_copy else None
+        if message.webhook_id is None:
+            return None
+        found = self._originals.get(message.id) or original_of(message, reversed(self._recent))
+        if found is not None:
+            self._originals.put(message.id, found)
+        return found
 
     def _said_for(self, said: ChannelMessage, original: discord.Message | None) -> ChannelMessage:
         """Return a proxy's message as that of the person who speaks through it."""
@@ -213,7 +220,7 @@ class MessageReader:
             can_add_reactions=allowed.can_add_reactions,
             role_ids=allowed.role_ids,
         )
-        return replace(said, author=author)
+        return replace(said, author=author, reply_to=_reply_to(original))
 
     async def meet_author(self, message: discord.Message) -> None:
         """Fetch the author as a member: messages from a history come without it."""
