@@ -79,6 +79,19 @@ def test_mentions_and_emoji_read_as_people_see_them() -> None:
     run_with_client(scenario)
 
 
+def test_names_that_nobody_typed() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        world_, people = harness.stage.world, harness.stage.people
+        role = f"<@&{world_.role('mods').id}>"
+        user, place = f"<@{world_.user(MEMBER).id}>", f"<#{harness.id_of('logs')}>"
+        for text in ("hi @all", f"ask {user} in {place} </help:1> <:wave:2>", f"{role} hi"):
+            people.post("general", text, user=OWNER)
+        words = [one.said.own_words.split() for one in await harness.heard(3)]
+        assert words == [["hi", "@all"], ["ask", "in"], ["@mods", "hi"]]
+
+    run_with_client(scenario)
+
+
 def test_the_role_that_bears_the_bots_name_is_a_mention_too() -> None:
     async def scenario(harness: ClientHarness) -> None:
         role = harness.stage.world.role("Oshaberi").id

@@ -7,6 +7,9 @@ from datetime import timedelta
 import pytest
 
 from oshaberi.bot.client import proxied_messages
+from oshaberi.stage.model_servers.model_script import Say, Stall
+from oshaberi.stage.rules.message_rules import FORWARD, MessageDraft
+from oshaberi.stage.world_changes import message_posting
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, world
 from tests.e2e.bot_harness import MENTION, BotHarness, run_with_bot, whys
 from tests.e2e.test_bursts import PLACE, parts, written
@@ -318,6 +321,58 @@ def test_one_of_two_personas_says_nothing() -> None:
 
     answers = ("NO_REPLY (Kuro is asked)", "Meow.", "NO_REPLY", "NO_REPLY: hushed")
     run_with_bot(scenario, *answers, reply_mode="off")
+
+
+def test_a_user_and_a_channel_that_are_named_like_a_persona() -> None:
+    """Nobody typed their names. Who types `@Mochi` means the persona, which cannot be mentioned."""
+    mochi = "mochi"
+    described = world(PLACE, f"{mochi}-fans", members=[OWNER, MEMBER, mochi])
+
+    async def scenario(here: BotHarness) -> None:
+        await here.persona("Oshaberi", is_default=True)
+        await here.persona("Mochi", triggers=(mochi,))
+        user = here.post(f"<@{here.stage.world.user(mochi).id}> lunch?")
+        place = here.post(f"see <#{here.id_of(f'{mochi}-fans')}>")
+        typed = here.post("@Mochi lunch?")
+        (answer,) = await here.says("Me?")
+        tell = here.ask(f"tell <@{here.stage.world.user(mochi).id}> hello")
+        _, told = await here.says("Me?", "Hello!")
+        assert (answer.username, told.author_id) == ("Mochi", here.stage.world.bot.id)
+        await whys(here, (user, OTHERS), (place, UNADDRESSED), (typed, TRIGGER), (tell, MENTION))
+
+    run_with_bot(scenario, "Me?", "Hello!", described=described, reply_mode="off")
+
+
+def test_a_forwarded_message_calls_nobody() -> None:
+    async def scenario(here: BotHarness) -> None:
+        await here.persona("Oshaberi", is_default=True)
+        await here.persona("Vex", triggers=("vex",))
+        called = here.post("hey vex", channel="logs")
+        await here.says("Yes?", channel="logs")
+        ren, general = here.stage.world.user(MEMBER).id, here.stage.world.channel(PLACE)
+        source = {"type": FORWARD, "channel_id": here.id_of("logs"), "message_id": called}
+        speaker = message_posting.PostAuthor(ren)
+        forwarded = message_posting.post(
+            here.stage.state, general, speaker, MessageDraft(reference=source)
+        )
+        await decided(here, forwarded.id)
+        await whys(here, (called, TRIGGER), (forwarded.id, UNADDRESSED))
+
+    run_with_bot(scenario, "Yes?", "Never.", reply_mode="off")
+
+
+def test_a_mention_behind_its_question() -> None:
+    async def scenario(here: BotHarness) -> None:
+        asked = here.post(f"how tall is Fuji? <@{here.stage.world.bot.id}>")
+        await here.wait_for(lambda: here.said() == ["3776."])
+        job = here.bot.channel_turns.current(here.id_of(PLACE))
+        assert job is not None
+        assert job.burst is None, "it is complete: nobody waits for more"
+        await here.run("stop", user=MEMBER)
+        answers = await here.says("3776.", "Metres")
+        await whys(here, (asked, MENTION), *((one.id, MENTION) for one in answers))
+
+    run_with_bot(scenario, (Say("3776.\nMetres"), Stall()), **PATIENT)
 
 
 def test_a_message_to_everybody_during_a_talk() -> None:

@@ -19,6 +19,7 @@ from oshaberi.bot.client.message_text import (
     files_of,
     readable,
     source_of,
+    typed,
 )
 from oshaberi.bot.client.proxied_messages import original_of
 from oshaberi.conversation.conversation_messages import (
@@ -110,6 +111,7 @@ class MessageReader:
             reply_to=_reply_to(source),
             embeds=embeds,
             mentions=self._mentioned(source),
+            typed=typed(source),
         )
 
     def remember(self, message: discord.Message) -> None:
@@ -135,12 +137,13 @@ class MessageReader:
         if is_reply and not self._replies_to_others(message):
             return None
         self.recent_members.meet(message)
+        words = typed(message)
         return UnaddressedMessage(
             id=message.id,
             path=path_of(message.channel),
             user_id=author.id,
             role_ids=partial(roles_of, author),
-            text=readable(message, self.recent_members, author),
+            text=message.content if words is None else words,
             is_for_others=(is_reply and not _replies_to_author(message))
             or bool(has_mentions and self.mentions_others(message)),
         )
