@@ -7,8 +7,10 @@ from datetime import timedelta
 import pytest
 
 from oshaberi.bot.client import proxied_messages
+from oshaberi.stage.control.thread_starting import start_thread
 from oshaberi.stage.model_servers.model_script import Say, Stall
 from oshaberi.stage.rules.message_rules import FORWARD, MessageDraft
+from oshaberi.stage.world.discord_records import MessageType, StageMessage
 from oshaberi.stage.world_changes import message_posting
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, world
 from tests.e2e.bot_harness import MENTION, BotHarness, run_with_bot, whys
@@ -373,6 +375,70 @@ def test_a_mention_behind_its_question() -> None:
         await whys(here, (asked, MENTION), *((one.id, MENTION) for one in answers))
 
     run_with_bot(scenario, (Say("3776.\nMetres"), Stall()), **PATIENT)
+
+
+def started_on(here: BotHarness, message_id: int) -> int:
+    """Somebody starts a thread on a message; Discord shows that message at its beginning."""
+    state, parent = here.stage.state, here.stage.world.channel(PLACE)
+    message = state.world.messages[parent.id][message_id]
+    ren = here.stage.world.user(MEMBER).id
+    thread = start_thread(state, parent, ren, "side", "", message)
+    starter = StageMessage(
+        state.world.snowflakes.new(),
+        thread.id,
+        message.author_id,
+        "",
+        message.created_at,
+        type=MessageType.THREAD_STARTER,
+        reference={
+            "message_id": str(message_id),
+            "channel_id": str(parent.id),
+            "guild_id": str(parent.guild_id),
+        },
+    )
+    state.world.messages.setdefault(thread.id, {})[starter.id] = starter
+    message_posting.announce(state, "MESSAGE_CREATE", starter)
+    return starter.id
+
+
+@pytest.mark.parametrize("is_auto", [True, False])
+def test_a_thread_on_a_question_does_not_ask_it_again(is_auto: bool) -> None:
+    async def scenario(here: BotHarness) -> None:
+        await here.persona("Oshaberi", is_default=True)
+        await here.persona("Vex", triggers=("vex",))
+        if is_auto:
+            everywhere = {"key": "auto_channels", "value": f"<#{here.id_of(PLACE)}>"}
+            await here.run("config set", everywhere)
+        asked = here.post("hello vex")
+        await here.says("Yes?")
+        starter = started_on(here, asked)
+        on = here.post("vex, go on", channel="side")
+        (answer,) = await here.says("Well.", channel="side")
+        assert "hello vex" in here.asked().text, "it is history"
+        reason = "every message of this channel is answered (auto_channels)" if is_auto else TRIGGER
+        posted = "Discord posted it, not a person"
+        await whys(here, (asked, reason), (starter, posted), (on, reason), (answer.id, reason))
+
+    run_with_bot(scenario, "Yes?", "Well.", "Never.", reply_mode="off")
+
+
+def test_who_joins_is_not_answered() -> None:
+    async def scenario(here: BotHarness) -> None:
+        everywhere = {"key": "auto_channels", "value": f"<#{here.id_of(PLACE)}>"}
+        await here.run("config set", everywhere)
+        ren = message_posting.PostAuthor(here.stage.world.user(MEMBER).id)
+        joined = message_posting.post(
+            here.stage.state,
+            here.stage.world.channel(PLACE),
+            ren,
+            MessageDraft(),
+            kind=MessageType.MEMBER_JOINED,
+        )
+        here.post("hello")
+        await here.says("Hi.")
+        await whys(here, (joined.id, "Discord posted it, not a person"))
+
+    run_with_bot(scenario, "Hi.", "Never.")
 
 
 def test_a_message_to_everybody_during_a_talk() -> None:

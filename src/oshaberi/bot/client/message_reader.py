@@ -84,6 +84,14 @@ class MessageReader:
             return False
         return bool(message.content or message.attachments)
 
+    def is_new_talk(self, message: discord.Message) -> bool:
+        """Tell whether a message can get an answer: talk of others that is not repeated by Discord.
+
+        A thread that is started on a message begins with that message again.
+        """
+        is_repeated = message.type is discord.MessageType.thread_starter_message
+        return not is_repeated and not self.is_ours(message) and self.is_talk(message)
+
     def is_by_opted_out(self, message: discord.Message) -> bool:
         """Tell whether the author has told the bot not to read them (`/privacy opt-out`)."""
         if message.author.id in self._opt_outs:
