@@ -125,6 +125,40 @@ def test_who_deletes_the_mention_does_not_ask_any_more() -> None:
     run_with_bot(scenario, "Rice.", **PATIENT)
 
 
+def test_who_deletes_at_once_has_not_asked() -> None:
+    """The bot hears of it while it still looks at the message."""
+
+    async def scenario(here: BotHarness) -> None:
+        oops = here.ask("oops")
+        here.stage.people.delete(oops)
+        asked = here.ask("how tall is Fuji?")
+        (answer,) = await here.says("3776.")
+        assert "oops" not in here.asked().text
+        await whys(here, (asked, MENTION), (answer.id, MENTION))
+        assert await why(here, oops) == f"Because {WITHDRAWN}."
+
+    run_with_bot(scenario, "3776.", "Never.", **PATIENT)
+
+
+def test_the_mention_moves_to_another_part() -> None:
+    async def scenario(here: BotHarness) -> None:
+        place = here.id_of(PLACE)
+        first = here.ask("hey")
+        await gathering(here, place)
+        second = here.post("how tall is Fuji")
+        await gathering(here, place, 2)
+        here.stage.people.edit(second, f"<@{here.stage.world.bot.id}> how tall is Fuji")
+        await here.wait_for(lambda: parts(here)[-1] == "@Oshaberi how tall is Fuji")
+        here.stage.people.delete(first)
+        await here.wait_for(lambda: len(parts(here)) < 2)
+        written(here)
+        (answer,) = await here.says("3776.")
+        await whys(here, (second, MENTION), (answer.id, MENTION))
+        assert await why(here, first) == f"Because {WITHDRAWN}."
+
+    run_with_bot(scenario, "3776.", **PATIENT)
+
+
 def test_who_edits_the_mention_away_does_not_ask_any_more() -> None:
     async def scenario(here: BotHarness) -> None:
         place = here.id_of(PLACE)

@@ -107,6 +107,9 @@ class UnbegunQuestions:
             self.withdraw(channel_id, message_id, found.told)
         elif (queue := self._queues.get(channel_id)) is not None:
             queue.amend(heard.incoming)
+            if found.reason in ADDRESSED and self._reasons.get(message_id) == "burst":
+                # A question by itself from now on, even if the one before it is deleted.
+                self._reasons.put(message_id, found.told)
 
     def withdraw(self, channel_id: int, message_id: int, reason: str) -> None:
         """Drop a message. If no other message of its question addressed the bot, drop them too."""
