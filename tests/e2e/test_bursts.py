@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
+from oshaberi.stage.model_servers.model_script import Finish
 from tests.bot.client_harness import MEMBER, OWNER
 from tests.e2e.bot_harness import MENTION, BotHarness, run_with_bot, whys
-from tests.e2e.test_when_it_speaks import BURST, PATIENT, UNADDRESSED, gathering, seen_typing
+from tests.e2e.test_when_it_speaks import (
+    BURST,
+    PATIENT,
+    UNADDRESSED,
+    drawing,
+    gathering,
+    seen_typing,
+)
 
 TRIGGER = "it contains a trigger word of a persona"
 WITHDRAWN = "it was deleted before its turn"
@@ -191,6 +201,31 @@ def test_a_mention_that_is_deleted_after_another_one() -> None:
         await whys(here, (right, MENTION), (answer.id, MENTION))
 
     run_with_bot(scenario, "3776.", **PATIENT)
+
+
+@pytest.mark.parametrize("is_edited", [True, False])
+def test_unasked_words_become_a_question(is_edited: bool) -> None:
+    """Whoever mentions the bot after all is told if the answer fails, and waits for it."""
+
+    async def scenario(here: BotHarness) -> None:
+        drawing(here, 0.01)
+        place, bot = here.id_of(PLACE), here.stage.world.bot.id
+        first = here.post("nice day")
+        await gathering(here, place)
+        if is_edited:
+            here.stage.people.edit(first, f"<@{bot}> nice day")
+            await here.wait_for(lambda: parts(here) == ["@Oshaberi nice day"])
+        else:
+            second = here.ask("isn't it")
+            await gathering(here, place, 2)
+        written(here)
+        await here.wait_for(here.notices)
+        await here.idle()
+        assert here.notices() == ["The model's provider blocked this answer"]
+        failed = "its answer failed before its first word"
+        await whys(here, (first if is_edited else second, failed), (here.ours()[-1].id, MENTION))
+
+    run_with_bot(scenario, (Finish("content_filter"),), interjection_chance=0.1, **PATIENT)
 
 
 def test_the_persona_that_an_edited_question_calls_answers() -> None:

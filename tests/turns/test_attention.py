@@ -176,6 +176,19 @@ def test_it_may_say_nothing_and_then_listens_no_longer_than_before() -> None:
     run_listening(scenario, [says("Hm.")], [says("NO_REPLY")], draw=Draws(0.0))
 
 
+def test_what_is_collected_with_a_question_stays_one() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.hear("hi")
+        await asyncio.sleep(1)
+        await harness.hear("and I", BOB)
+        assert await harness.hear("by the way", BOB, mention=False) == "overhearing"
+        await harness.channel_turns.idle()
+        assert [turn.why for turn in harness.store.turns.kept] == ["mention", "mention"]
+
+    script = [says("One.\n"), Silence(5000), says("Two.")]
+    run_listening(scenario, script, draw=Draws(0.0), follow_up_policy="collect")
+
+
 def test_a_message_by_chance_never_interrupts() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.hear("first")
