@@ -228,6 +228,24 @@ def test_unasked_words_become_a_question(is_edited: bool) -> None:
     run_with_bot(scenario, (Finish("content_filter"),), interjection_chance=0.1, **PATIENT)
 
 
+def test_a_question_becomes_unasked_words_again() -> None:
+    async def scenario(here: BotHarness) -> None:
+        drawing(here, 0.01)
+        place = here.id_of(PLACE)
+        first = here.post("nice day")
+        await gathering(here, place)
+        second = here.ask("isn't it")
+        await gathering(here, place, 2)
+        here.stage.people.delete(second)
+        await here.wait_for(lambda: parts(here) == ["nice day"])
+        written(here)
+        (answer,) = await here.says("It is.")
+        unasked = "the bot may speak unasked (interjection_chance): chance 0.1, drew 0.01"
+        await whys(here, (first, unasked), (answer.id, unasked))
+
+    run_with_bot(scenario, "It is.", interjection_chance=0.1, **PATIENT)
+
+
 def test_the_persona_that_an_edited_question_calls_answers() -> None:
     async def scenario(here: BotHarness) -> None:
         await here.persona("Oshaberi", is_default=True)

@@ -139,12 +139,16 @@ class UnbegunQuestions:
         """Drop a message. If no other message of its question addressed the bot, drop them too."""
         queue = self._queues.get(channel_id)
         job = None if queue is None else queue.job_of(message_id)
-        if job is None or not self.drop(channel_id, message_id, reason):
+        if queue is None or job is None or not self.drop(channel_id, message_id, reason):
             return
         left = [number for number in job.message_ids if number != message_id]
-        if all(self._reasons.get(number) == "burst" for number in left):
+        reasons = [why for number in left if (why := self._reasons.get(number) or "") != "burst"]
+        if not reasons:
             for number in left:
                 self.drop(channel_id, number, "unaddressed")
+        elif job.why not in reasons and (rest := queue.job_of(left[0])) is not None:
+            why = next((one for one in reasons if reason_word(one) in ADDRESSED), reasons[0])
+            queue.replace_job(rest, replace(rest, why=why))
 
     def drop(self, channel_id: int, message_id: int, reason: str) -> bool:
         """Take a message out of its question. Return whether it was part of one."""
