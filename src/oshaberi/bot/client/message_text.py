@@ -44,6 +44,23 @@ def readable(
     return "\n".join(line for line in lines if line)
 
 
+def typed(message: discord.Message) -> str | None:
+    """Return what the author typed; None if that is all of the readable text.
+
+    Names of users, channels, commands, emoji and stickers are not typed, and neither is a forwarded
+    text. The name of a role is kept: a role may exist to call a persona by it.
+    """
+    if "<" not in message.content and not message.message_snapshots and not message.stickers:
+        return None
+
+    def role(token: re.Match[str]) -> str:
+        number = int(token["role"] or 0)
+        found = None if message.guild is None else message.guild.get_role(number)
+        return " " if found is None else f"@{found.name}"
+
+    return _TOKENS.sub(role, message.content)
+
+
 def _shown(
     message: discord.Message,
     token: re.Match[str],
