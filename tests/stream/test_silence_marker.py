@@ -65,6 +65,12 @@ def shown(
         ("<NO_REPLY>", ""),
         ("||NO_REPLY||", ""),
         ("\u200bNO_REPLY\u200b", ""),
+        ("🤐 NO_REPLY", ""),
+        ("…NO_REPLY", ""),
+        ("🤫🤫\nNO_REPLY", ""),
+        ("<:zip:123> NO_REPLY", ""),
+        (":zipper_mouth: **NO_REPLY**", ""),
+        ("Mochi: 🤐 NO_REPLY", ""),
     ],
 )
 def test_a_marker_goes(text: str, left: str) -> None:
@@ -102,6 +108,9 @@ def test_a_marker_goes(text: str, left: str) -> None:
         "no_reply is a mailbox",
         "- no\n- NO_\n-# n\n---\n",
         "||no||\n<no>",
+        "🤐 NO_REPLY is what I write.",
+        "<:zip:123> no reply",
+        ":) NO",
     ],
 )
 def test_everything_else_stays(text: str) -> None:
@@ -278,7 +287,7 @@ SIGNS = (
     "— ",
 )
 WORDS = ("NO_REPLY", "no_reply", "NO\\_REPLY", "NO", "_RE", "Mochi: ", "so", "は")
-PIECES = st.sampled_from((*WORDS, *SIGNS, "<think>", "</think>"))
+PIECES = st.sampled_from((*WORDS, *SIGNS, "<think>", "</think>", "🤐", "…", "<:zip:123>", ":zip:"))
 
 
 @given(

@@ -19,6 +19,8 @@ _UNSEEN = "\u200b\u200c\u200d\u2060\ufeff"
 _OPENING_SIGNS = "`\"'*_~[(“‘「«<|-+#> \t\n" + _UNSEEN
 _OPENING = rf"""(?:[-*+>#]{{1,3}}[ \t]{{1,3}})?[`"'*_~\[(“‘「«<|{_UNSEEN}]{{0,3}}"""
 """A list item, a quote, a heading or small print, and marks around a word."""
+_GESTURE = r"(?:(?:<a?:\w{1,32}:\d{1,20}>|:\w{1,32}:|[^\w\s<`:]){1,4}+\s{0,3})?"
+"""Emoji and signs before the marker with which an answer begins: they are no words."""
 _CLOSING = rf"""[`"'*_~\])”’」»>|.!?。！？…{_UNSEEN}]{{0,4}}+"""
 _SETS_APART = frozenset("])」»>|.!?。！？…")
 """Behind a marker they make it a remark or a sentence of its own."""
@@ -54,7 +56,7 @@ class SilencePatterns:
         longest_first = sorted(markers, key=len, reverse=True)
         words = "|".join(map(_written, longest_first))
         alone = _OPENING + f"(?:{'|'.join(map(_written_alone, longest_first))})"
-        first = _label(names) + alone
+        first = _label(names) + f"(?:{alone}|{_GESTURE}{alone})"
         blanks = rf"\s{{0,{MOST_BLANKS}}}"
         self._last = regex.compile(rf"(?:{words})[.!]?{blanks}")
         self._fenced = regex.compile(rf"```\w{{0,12}}\s{{1,8}}{alone}\s{{0,8}}```{blanks}")
@@ -97,9 +99,12 @@ class SilencePatterns:
         return begun and 2 * len(text.strip(_OPENING_SIGNS)) >= self._shortest
 
     def reason_in(self, text: str) -> str:
-        """Return what follows the marker with which an answer begins."""
+        """Return what follows the marker with which an answer begins, even if it is repeated."""
         found = self._whole[True].match(text)
-        return "" if found is None else text[found.end() :]
+        while found is not None:
+            text = text[found.end() :].lstrip()
+            found = self._whole[False].match(text)
+        return text
 
     def _what_follows(self, closing: str, text: str, *, is_end: bool) -> After:
         if self.is_topic:
