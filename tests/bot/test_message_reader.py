@@ -186,6 +186,22 @@ def test_a_webhook_of_others_tells_whose_it_is() -> None:
     run_with_client(scenario)
 
 
+def test_a_poll_is_read_and_calls_nobody() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        poll = {
+            "question": {"text": "Mochi, what to eat?"},
+            "answers": [{"poll_media": {"text": one}} for one in ("soup", "rice")],
+        }
+        speaker = message_posting.PostAuthor(4711, 4711, "Somebody", None, 466)
+        place = harness.stage.world.channel("general")
+        message_posting.post(harness.stage.state, place, speaker, read_draft({"poll": poll}, []))
+        said = await _last(harness)
+        assert said.text == "(poll: Mochi, what to eat? soup / rice)"
+        assert said.own_words == ""
+
+    run_with_client(scenario)
+
+
 def _post_proxied(harness: ClientHarness, text: str, files: tuple[str, ...] = ()) -> int:
     """PluralKit repeats somebody's words."""
     speaker = message_posting.PostAuthor(4711, 4711, "Mika | she", None, 466)
