@@ -60,7 +60,7 @@ class HeldSqliteDriver:
 def held_sqlite_driver() -> Iterator[HeldSqliteDriver]:
     """Every connection of the block is one of this driver."""
     driver = HeldSqliteDriver()
-    execute = aiosqlite.Connection._execute
+    execute: Callable[..., Any] = aiosqlite.Connection._execute
 
     async def held_execute(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
         return await execute(self, driver.call(function), *args, **kwargs)

@@ -1,4 +1,4 @@
-"""A proxy before PostgreSQL that can be cut around a COMMIT, or wait before it passes a request on."""
+"""A proxy before PostgreSQL. It can be cut around a COMMIT, and it can let a request wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that is cancelled, wherever it is just then, logs no traceback and breaks no connection."""
+"""A call that is cancelled, wherever it is, logs no traceback and breaks no connection."""
 
 from __future__ import annotations
 
