@@ -1,4 +1,4 @@
-"""A proxy before PostgreSQL that can be cut at the worst moment: around a COMMIT."""
+"""A proxy before PostgreSQL. It can be cut around a COMMIT, and it can let a request wait."""
 
 from __future__ import annotations
 
@@ -13,12 +13,30 @@ Cut = Literal["", "before the commit", "after the commit"]
 
 
 class PostgresProxy:
-    """`cut`: when the connection is lost, once."""
+    """`cut`: when the connection is lost, once. `at`: the request that waited last."""
 
     def __init__(self, socket_path: str) -> None:
         self._socket_path = socket_path
         self.cut: Cut = ""
         self.cuts = 0
+        self.at = ""
+        self._left: int | None = None
+        self._is_held = asyncio.Event()
+        self._may_go_on = asyncio.Event()
+
+    def hold(self, *, after: int) -> None:
+        """Let one request wait: the one after `after` others."""
+        self.at = ""
+        self._left = after
+        self._is_held.clear()
+        self._may_go_on.clear()
+
+    async def held(self) -> None:
+        await self._is_held.wait()
+
+    def go_on(self) -> None:
+        self._left = None
+        self._may_go_on.set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server_reader, server_writer = await asyncio.open_unix_connection(self._socket_path)
@@ -47,11 +65,20 @@ class PostgresProxy:
                     await asyncio.wait({answers})
                 if cut == "before the commit":
                     return
-                server_writer.write(said)
-                await server_writer.drain()
+                await self._pass(said, server_writer)
                 if cut == "after the commit":
                     await server_reader.read(1)
                     return
+
+    async def _pass(self, said: bytes, server_writer: asyncio.StreamWriter) -> None:
+        if self._left is not None:
+            self._left -= 1
+            if self._left < 0:
+                self._left, self.at = None, repr(said[:60])
+                self._is_held.set()
+                await self._may_go_on.wait()
+        server_writer.write(said)
+        await server_writer.drain()
 
 
 async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -17,6 +17,7 @@ from oshaberi.storage import database_engine
 from oshaberi.storage.database_engine import open_engine
 from oshaberi.storage.database_urls import address_of
 from oshaberi.storage.sqlite_driver_threads import SqliteDriverThreads
+from tests.storage.held_sqlite_driver import HeldSqliteDriver, held_sqlite_driver
 
 MOST_STEPS = 10
 WAIT_SECONDS = 30.0
@@ -87,6 +88,36 @@ def test_the_thread_of_work_that_was_given_up_ends_before_the_loop(
         thread.join()
     assert left == []
     assert failures == []
+
+
+def test_the_loop_ends_although_the_disk_hangs_longer_than_the_end_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_engine, "END_SECONDS", 0.0)
+
+    async def disk_that_answers_in_the_end(driver: HeldSqliteDriver) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.create_future()
+        finally:
+            loop.call_later(WAIT_SECONDS, loop.stop)  # so that the test ends, if the loop does not
+            await _turns_of_the_loop(MOST_STEPS)
+            driver.go_on()
+
+    async def main(driver: HeldSqliteDriver) -> None:
+        async with open_engine(address_of(f"sqlite:///{tmp_path}/a.db")) as engine:
+            await _query(engine)
+            driver.hold(name="execute")
+            work = asyncio.create_task(_query(engine))
+            await driver.held()
+            work.cancel()
+            await _turns_of_the_loop(MOST_STEPS)
+            tasks.extend([work, asyncio.create_task(disk_that_answers_in_the_end(driver))])
+
+    tasks: list[asyncio.Task[None]] = []
+    with held_sqlite_driver() as driver:
+        asyncio.run(main(driver))
+    assert [task.cancelled() for task in tasks] == [True, True]
 
 
 def test_what_nobody_closed_is_closed_at_the_end(tmp_path: Path) -> None:

@@ -184,6 +184,23 @@ def test_forgotten_entries_are_told_once_if_the_running_transaction_fails_later(
     assert sum("oldest entries are forgotten" in line for line in caplog.messages) == 1
 
 
+def test_the_wait_at_the_end_is_not_counted_among_what_is_lost(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(group_commit, "CLOSE_SECONDS", 0.01)
+
+    async def main() -> None:
+        runner, breaker = HangingRunner(), DatabaseCircuitBreaker("it", asyncio.Event().wait)
+        writer = GroupCommit(runner, breaker)
+        writer.queue(WriteStep(text("SELECT 1"), {}), linger_s=0)
+        await runner.is_running.wait()
+        await writer.close()
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(main())
+    assert caplog.messages == ["1 entries could not be stored and are lost"]
+
+
 STATEMENTS = [text(f"SELECT {n}") for n in range(4)]
 STEPS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), max_size=40)
 

@@ -7,8 +7,8 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -125,8 +125,12 @@ def _sqlite(
         **({} if address.in_memory else {"pool_timeout": POOL_SECONDS}),
     )
     _set_pragmas(engine.sync_engine, foreign_keys)
-    setattr(engine.sync_engine.dialect, "do_terminate", _close_connection)  # noqa: B010
+    _end_abandoned_connections(engine, _close_connection)
     return engine
+
+
+def _end_abandoned_connections(engine: AsyncEngine, end: Callable[[Any], None]) -> None:
+    setattr(engine.sync_engine.dialect, "do_terminate", end)  # noqa: B010
 
 
 def _close_connection(connection: Any) -> None:
@@ -138,11 +142,24 @@ def _close_connection(connection: Any) -> None:
     if not in_greenlet():
         connection.terminate()
         return
-    try:
+    with _heard_at_the_next_step():
         connection.close()
+
+
+def _terminate_connection(connection: Any) -> None:
+    """End a connection that was abandoned. If this is cancelled too, it has ended all the same."""
+    with _heard_at_the_next_step():
+        connection.terminate()
+
+
+@contextmanager
+def _heard_at_the_next_step() -> Iterator[None]:
+    """Raise a cancellation at the next step of the task: here the pool would log its traceback."""
+    try:
+        yield
     except asyncio.CancelledError:
-        # The driver has closed it all the same. Whoever cancelled is heard at the next step.
         if (task := asyncio.current_task()) is not None:
+            task.uncancel()  # it still counts once: time limits count
             task.cancel()
 
 
@@ -177,7 +194,7 @@ def _set_pragmas(engine: Engine, foreign_keys: bool) -> None:
 def _postgres(address: DatabaseAddress, foreign_keys: bool) -> AsyncEngine:
     """Create an engine. `command_timeout` limits how long a hanging database can block."""
     try:
-        return create_async_engine(
+        engine = create_async_engine(
             address.url,
             hide_parameters=True,
             pool_pre_ping=True,
@@ -197,6 +214,8 @@ def _postgres(address: DatabaseAddress, foreign_keys: bool) -> AsyncEngine:
             f"database_url: PostgreSQL needs {missing.name}, which is not installed: "
             'pip install "oshaberi[postgres]"'
         ) from None
+    _end_abandoned_connections(engine, _terminate_connection)
+    return engine
 
 
 _WITHOUT_PREPARED: dict[str, Any] = {

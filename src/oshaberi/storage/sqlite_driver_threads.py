@@ -7,10 +7,30 @@ process. A thread that reports its result to a closed loop ends with a traceback
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from functools import partial
 from threading import Thread
 from typing import Any
 
 import aiosqlite
+
+CHUNK_ROWS = 64
+"""How many rows the driver fetches at once; its own default."""
+
+
+class _Connection(aiosqlite.Connection):
+    """A connection that stops its thread once. Whoever stops it again waits for the same end.
+
+    The driver would queue a second stop behind the first, after which the thread does nothing more:
+    a task that waits for it never ends, and neither does the event loop.
+    """
+
+    _stopping: asyncio.Future[Any] | None = None
+
+    def stop(self) -> asyncio.Future[Any] | None:
+        if self._stopping is None:
+            self._stopping = super().stop()
+        return self._stopping
 
 
 class SqliteDriverThreads:
@@ -21,7 +41,7 @@ class SqliteDriverThreads:
 
     def connect(self, *args: Any, **kwargs: Any) -> aiosqlite.Connection:
         """Make a connection, as SQLAlchemy does, and remember it."""
-        connection = aiosqlite.connect(*args, **kwargs)
+        connection = _Connection(partial(sqlite3.connect, *args, **kwargs), CHUNK_ROWS)
         _thread_of(connection).daemon = True
         self._connections = [*self._running(), connection]
         return connection

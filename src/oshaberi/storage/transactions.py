@@ -166,8 +166,15 @@ class Transactions:
 
     @asynccontextmanager
     async def _session(self, begin: str) -> AsyncIterator[AsyncSession]:
+        """Open a session. Its connection is returned at the end of the block, and not in `commit`.
+
+        The end of a block cannot be cancelled, but a `commit` can: the pool would log a traceback.
+        """
         with outside_work(), told(self.address):
-            async with AsyncSession(self.engine, expire_on_commit=False) as session:
+            async with (
+                self.engine.connect() as connection,
+                AsyncSession(connection, expire_on_commit=False) as session,
+            ):
                 if self.address.kind == "sqlite":
                     await session.execute(text(begin))
                 yield session

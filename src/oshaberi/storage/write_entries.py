@@ -38,6 +38,11 @@ class WriteEntry:
     """The future of the caller that waits for the entry; None if nobody waits."""
 
     @property
+    def is_empty(self) -> bool:
+        """Tell whether there is nothing to write: the caller waits for what is in front of it."""
+        return not (self.steps or self.tallies)
+
+    @property
     def size(self) -> int:
         """Return roughly how many characters the entry holds."""
         return sum(_size(step.values) for step in (*self.steps, *self.tallies))

@@ -109,8 +109,9 @@ class GroupCommit:
             self._task.cancel()
             await asyncio.wait({self._task})
         self._set_linger(None)
-        if len(self):
-            log.error("%d entries could not be stored and are lost", len(self))
+        left = (*self._waiting, *self._under_way, *self._doubted)
+        if lost := sum(not entry.is_empty for entry in left):
+            log.error("%d entries could not be stored and are lost", lost)
         self._runner.close()
 
     async def _empty(self) -> None:
@@ -166,7 +167,7 @@ class GroupCommit:
         while parts:
             part = parts.popleft()
             try:
-                if any(entry.steps or entry.tallies for entry in part):
+                if not all(entry.is_empty for entry in part):
                     await self._transaction(part)
             except CommitUnknownError as error:
                 self._doubt = (error.xid, part)
