@@ -293,6 +293,8 @@ def discard(engine: TextEngine) -> Any:
         ("5 ** 2", "5 ** 2"),
         ("`code", "`code"),
         ("sure :(", "sure :("),
+        ("thanks (:", "thanks (:"),
+        ("a (:b", "a (:b)"),
         ("snake_case", "snake_case"),
     ],
 )
