@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
@@ -33,6 +34,11 @@ ANSWER = f"Look:\n{BLOCK}\nNice."
 
 def fail(*_given: Any) -> Any:
     raise ValueError("it\nbroke")
+
+
+def leave(*_given: Any) -> Any:
+    """As a program does that finds its arguments wrong."""
+    sys.exit(2)
 
 
 def drawn(code: str) -> Sequence[File]:
@@ -108,7 +114,12 @@ class TestAttachments:
 
     @pytest.mark.parametrize(
         ("renderer", "told"),
-        [(fail, "ValueError: it broke"), (lambda _code: ["x"], "'x' is no File")],
+        [
+            (fail, "ValueError: it broke"),
+            (leave, "SystemExit: 2"),
+            (lambda _code: ["x"], "'x' is no File"),
+            (lambda code: [File("graph.svg", code)], "the content of 'graph.svg' is str"),
+        ],
     )
     def test_a_broken_renderer_leaves_the_code(
         self, renderer: Any, told: str, caplog: pytest.LogCaptureFixture
@@ -174,6 +185,7 @@ class TestDisplayModes:
         ("mode", "told"),
         [
             (fail, "ValueError: it broke"),
+            (leave, "SystemExit: 2"),
             (lambda _message: "text", "is no PersonaMessage"),
             (lambda message: replace(message, text=" "), "its text has 1 characters"),
             (lambda message: replace(message, text="x" * 3000), "not 1 to 1950"),
@@ -206,7 +218,7 @@ class TestToolText:
         plug_ins = {"a": str.upper, "b": lambda text: f"{text}!"}
         assert plugged_text("tea", plug_ins) == "TEA!"
 
-    @pytest.mark.parametrize("broken", [fail, lambda _text: None])
+    @pytest.mark.parametrize("broken", [fail, leave, lambda _text: None])
     def test_a_broken_one_is_left_out(self, broken: Any, caplog: pytest.LogCaptureFixture) -> None:
         assert plugged_text("tea", {"a": broken, "b": str.upper}) == "TEA"
         line = only_error(caplog)
