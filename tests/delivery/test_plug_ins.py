@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
@@ -17,7 +19,11 @@ from oshaberi.delivery.delivery_plug_ins import (
     DISPLAY_GROUP,
     DeliveryPlugIns,
     PersonaMessage,
+    RenderedBlock,
 )
+from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.queue import plug_in_attachments
+from oshaberi.delivery.queue.plug_in_attachments import block_files
 from oshaberi.delivery.sink import File, WebhookFace
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.errors import ConfigError
@@ -128,6 +134,27 @@ class TestAttachments:
         line = only_error(caplog)
         assert line.startswith("the plug-in 'dot' of oshaberi.attachments failed")
         assert told in line
+
+    def test_a_renderer_that_does_not_end_leaves_the_code(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setattr(plug_in_attachments, "LONGEST_S", 0.01)
+        ends = threading.Event()
+
+        async def files() -> tuple[File, ...]:
+            waits = InterruptibleWaits()
+            try:
+                return await block_files(RenderedBlock("dot", "a"), drawing(wait), waits)
+            finally:
+                ends.set()
+
+        def wait(code: str) -> Sequence[File]:
+            ends.wait(10)
+            return drawn(code)
+
+        assert asyncio.run(files()) == ()
+        assert "'dot' of oshaberi.attachments failed" in only_error(caplog)
+        assert "TimeoutError: it took more than 0.01 s" in only_error(caplog)
 
     def test_what_discord_refuses_is_sent_as_code(self) -> None:
         faults = [ScriptedFault("file", 1, 50013)]
