@@ -127,6 +127,9 @@ def test_block_quote(text: str, expected: list[str]) -> None:
         "=(\nok)",
         "so :-(\nok)",
         "tears :'(\nok)",
+        # a smile from right to left
+        "thanks (:\nok)",
+        "thanks (; see you\nok)",
         # `"` after a digit, inside a word, between blanks
         '5" screen\nok" done',
         "6'2\" tall\nok",
