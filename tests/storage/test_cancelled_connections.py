@@ -6,8 +6,10 @@ import asyncio
 import gc
 import sqlite3
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import event, text
@@ -134,3 +136,37 @@ def test_what_nobody_closed_is_closed_at_the_end(tmp_path: Path) -> None:
 
 def _is_drivers(thread: threading.Thread) -> bool:
     return thread.is_alive() and "_connection_worker_thread" in thread.name
+
+
+def test_a_connection_that_is_stopped_while_it_opens_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver would keep it open, and warn of it whenever it is collected."""
+    opens, may_open = threading.Event(), threading.Event()
+    connect: Callable[..., sqlite3.Connection] = sqlite3.connect
+    opened: list[sqlite3.Connection] = []
+
+    def slow(*args: Any, **kwargs: Any) -> sqlite3.Connection:
+        opens.set()
+        may_open.wait()
+        opened.append(connect(*args, check_same_thread=False, **kwargs))
+        return opened[0]
+
+    async def main() -> None:
+        connection = SqliteDriverThreads().connect(tmp_path / "a.db")
+
+        async def opening() -> None:
+            await connection
+
+        task = asyncio.create_task(opening())
+        await asyncio.to_thread(opens.wait)
+        connection.stop()
+        may_open.set()
+        with pytest.raises(sqlite3.OperationalError):
+            await task
+
+    monkeypatch.setattr(sqlite3, "connect", slow)
+    asyncio.run(main())
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        opened[0].execute("SELECT 1")
+    gc.collect()  # a connection that was not closed warns here, and warnings are errors

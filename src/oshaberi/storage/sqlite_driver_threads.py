@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Callable
 from functools import partial
 from threading import Thread
 from typing import Any
@@ -22,15 +23,32 @@ class _Connection(aiosqlite.Connection):
     """A connection that stops its thread once. Whoever stops it again waits for the same end.
 
     The driver would queue a second stop behind the first, after which the thread does nothing more:
-    a task that waits for it never ends, and neither does the event loop.
+    a task that waits for it never ends, and neither does the event loop. It would also keep a
+    connection open that is stopped while it opens.
     """
 
     _stopping: asyncio.Future[Any] | None = None
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        super().__init__(self._opened, CHUNK_ROWS)
+        self._open = connect
 
     def stop(self) -> asyncio.Future[Any] | None:
         if self._stopping is None:
             self._stopping = super().stop()
         return self._stopping
+
+    def _opened(self) -> sqlite3.Connection:
+        """Open it, in its thread, which closes it if a stop follows at once."""
+        self._connection = self._open()
+        return self._connection
+
+    async def _connect(self) -> aiosqlite.Connection:
+        await super()._connect()
+        if self._stopping is not None:
+            self._connection = None
+            raise sqlite3.OperationalError("the connection was closed while it was opened")
+        return self
 
 
 class SqliteDriverThreads:
@@ -41,7 +59,7 @@ class SqliteDriverThreads:
 
     def connect(self, *args: Any, **kwargs: Any) -> aiosqlite.Connection:
         """Make a connection, as SQLAlchemy does, and remember it."""
-        connection = _Connection(partial(sqlite3.connect, *args, **kwargs), CHUNK_ROWS)
+        connection = _Connection(partial(sqlite3.connect, *args, **kwargs))
         _thread_of(connection).daemon = True
         self._connections = [*self._running(), connection]
         return connection
