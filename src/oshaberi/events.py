@@ -1,4 +1,4 @@
-"""The values between the stages: what the text engine returns, in order.
+"""The values between the steps of the pipeline: what the text engine returns, in order.
 
 Frozen, comparable and without behaviour: a stage takes values and returns values.
 """

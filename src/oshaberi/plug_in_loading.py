@@ -32,7 +32,7 @@ def _entry_points(group: str, _path: tuple[str, ...]) -> EntryPoints:
     return entry_points(group=group)
 
 
-def plug_in_error(group: str, name: str, error: Exception) -> str:
+def plug_in_error(group: str, name: str, error: BaseException) -> str:
     """Return the line that is logged for a plug-in that failed."""
     why = " ".join(f"{type(error).__name__}: {error}".split())
     return f"the plug-in {name!r} of {group} failed and is left out: {why}"
@@ -43,8 +43,8 @@ def _loaded(point: EntryPoint) -> Callable[..., Any] | None:
         made = point.load()
         if not callable(made):
             raise TypeError(f"{point.value} cannot be called")
-    except Exception as error:
-        # Any code may run there, so anything may be raised.
+    except (Exception, SystemExit) as error:
+        # Any code may run there, so anything may be raised; only the operator ends the bot.
         log.error("%s", plug_in_error(point.group, point.name, error))
         return None
     return made  # type: ignore[no-any-return]

@@ -57,6 +57,11 @@ def test_who_sets_the_language_is_told_what_stays_in_theirs() -> None:
             "`language` is now `ja`.\n"
             "Note: answers to commands stay in the language of your Discord."
         )
+        told = await harness.run("config set", {"key": "language", "value": "pt-BR"})
+        assert told == (
+            "`language` is now `pt-BR`.\n"
+            "Note: there is no translation into pt-BR here, so the bot speaks English."
+        )
 
     run_with_client(scenario)
 

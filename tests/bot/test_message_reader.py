@@ -79,6 +79,19 @@ def test_mentions_and_emoji_read_as_people_see_them() -> None:
     run_with_client(scenario)
 
 
+def test_names_that_nobody_typed() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        world_, people = harness.stage.world, harness.stage.people
+        role = f"<@&{world_.role('mods').id}>"
+        user, place = f"<@{world_.user(MEMBER).id}>", f"<#{harness.id_of('logs')}>"
+        for text in ("hi @all", f"ask {user} in {place} </help:1> <:wave:2>", f"{role} hi"):
+            people.post("general", text, user=OWNER)
+        words = [one.said.own_words.split() for one in await harness.heard(3)]
+        assert words == [["hi", "@all"], ["ask", "in"], ["@mods", "hi"]]
+
+    run_with_client(scenario)
+
+
 def test_the_role_that_bears_the_bots_name_is_a_mention_too() -> None:
     async def scenario(harness: ClientHarness) -> None:
         role = harness.stage.world.role("Oshaberi").id
@@ -173,6 +186,22 @@ def test_a_webhook_of_others_tells_whose_it_is() -> None:
     run_with_client(scenario)
 
 
+def test_a_poll_is_read_and_calls_nobody() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        poll = {
+            "question": {"text": "Mochi, what to eat?"},
+            "answers": [{"poll_media": {"text": one}} for one in ("soup", "rice")],
+        }
+        speaker = message_posting.PostAuthor(4711, 4711, "Somebody", None, 466)
+        place = harness.stage.world.channel("general")
+        message_posting.post(harness.stage.state, place, speaker, read_draft({"poll": poll}, []))
+        said = await _last(harness)
+        assert said.text == "(poll: Mochi, what to eat? soup / rice)"
+        assert said.own_words == ""
+
+    run_with_client(scenario)
+
+
 def _post_proxied(harness: ClientHarness, text: str, files: tuple[str, ...] = ()) -> int:
     """PluralKit repeats somebody's words."""
     speaker = message_posting.PostAuthor(4711, 4711, "Mika | she", None, 466)
@@ -206,6 +235,46 @@ def test_whose_words_a_proxy_repeats() -> None:
         await harness.heard(6)
         _post_proxied(harness, "", ("cat.png",))
         assert (await harness.heard(7))[-1].copied_id == picture
+
+    run_with_client(scenario)
+
+
+def test_a_short_copy_repeats_the_closest_message() -> None:
+    """Not the newest that happens to have its words, and none with other mentions."""
+
+    async def scenario(harness: ClientHarness) -> None:
+        people, bot = harness.stage.people, f"<@{harness.stage.world.bot.id}>"
+        tagged = people.post("general", "m: ok", user=MEMBER).id
+        people.post("general", "is this ok now", user=OWNER)
+        people.post("general", f"{bot} ok", user=OWNER)
+        await harness.heard(3)
+        _post_proxied(harness, "ok")
+        assert (await harness.heard(4))[-1].copied_id == tagged
+        tagged = people.post("general", f"{bot} m:  are you  there", user=MEMBER).id
+        await harness.heard(5)
+        _post_proxied(harness, f"{bot}  are you  there")  # as PluralKit moves a leading mention
+        assert (await harness.heard(6))[-1].copied_id == tagged
+        tagged = people.post("general", f"{bot} m: kept", user=MEMBER).id
+        await harness.heard(7)
+        _post_proxied(harness, f"m: {bot} kept")  # whose member keeps the tags
+        assert (await harness.heard(8))[-1].copied_id == tagged
+
+    run_with_client(scenario)
+
+
+def test_the_copy_of_a_reply_is_a_reply() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        people = harness.stage.people
+        ours = await _say(harness, "tea?")
+        hers = people.post("general", "coffee?", user=OWNER)
+        people.post("general", "yes -m", user=MEMBER, reply_to=ours)
+        people.post("general", "no -m", user=MEMBER, reply_to=hers)
+        await harness.heard(3)
+        for words in ("yes", "no"):
+            _post_proxied(harness, words)
+        yes, no = (await harness.heard(5))[-2:]
+        assert (yes.is_addressed, yes.is_for_others) == (True, False)
+        assert (no.is_addressed, no.is_for_others) == (False, True)
 
     run_with_client(scenario)
 

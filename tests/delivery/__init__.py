@@ -1,1 +1,1 @@
-"""Stage 07b in virtual time."""
+"""Step 07b in virtual time."""

@@ -185,6 +185,28 @@ class TestNotify:
         second = play("two", notify="last", response=response)
         assert [p.post.silent for p in (*first.sink.posted, *second.sink.posted)] == [True, False]
 
+    @pytest.mark.parametrize("degree", [1, 2])
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("one\ntwo\nth", ["one", "two\nth"]),
+            ("one\ntwo\n", ["one\ntwo"]),
+            ("one\nTwo. And", ["one\nTwo."]),
+            (f"one\n{TABLE}\ntwo.", ["one", "```\na b\n```\n```\n1 2\n```\ntwo."]),
+        ],
+    )
+    def test_a_stop_releases_it(self, text: str, said: list[str], degree: int) -> None:
+        played = play(text, Silence(6000), Stop("1"), notify="last", degree=degree)
+        assert played.messages == said
+        assert [posted.post.silent for posted in played.sink.posted][-1] is False
+        assert played.result.undelivered == ("And" if "And" in text else "")
+        assert played.result.ledger.problems() == []
+
+    def test_a_stop_does_not_release_a_queue(self) -> None:
+        played = play("a\nb\nc\nd", Silence(100), Stop("1"), notify="last", degree=2)
+        assert played.messages == ["a"]
+        assert played.result.undelivered == "b\nc\nd"
+
     def test_the_last_one_before_the_limit_notifies(self) -> None:
         played = play("a\nb\nc\nd", notify="last", send_message_limit=2)
         assert [posted.post.silent for posted in played.sink.posted] == [True, False]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
@@ -16,7 +19,11 @@ from oshaberi.delivery.delivery_plug_ins import (
     DISPLAY_GROUP,
     DeliveryPlugIns,
     PersonaMessage,
+    RenderedBlock,
 )
+from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
+from oshaberi.delivery.queue import plug_in_attachments
+from oshaberi.delivery.queue.plug_in_attachments import block_files
 from oshaberi.delivery.sink import File, WebhookFace
 from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.errors import ConfigError
@@ -33,6 +40,11 @@ ANSWER = f"Look:\n{BLOCK}\nNice."
 
 def fail(*_given: Any) -> Any:
     raise ValueError("it\nbroke")
+
+
+def leave(*_given: Any) -> Any:
+    """As a program does that finds its arguments wrong."""
+    sys.exit(2)
 
 
 def drawn(code: str) -> Sequence[File]:
@@ -108,7 +120,12 @@ class TestAttachments:
 
     @pytest.mark.parametrize(
         ("renderer", "told"),
-        [(fail, "ValueError: it broke"), (lambda _code: ["x"], "'x' is no File")],
+        [
+            (fail, "ValueError: it broke"),
+            (leave, "SystemExit: 2"),
+            (lambda _code: ["x"], "'x' is no File"),
+            (lambda code: [File("graph.svg", code)], "the content of 'graph.svg' is str"),
+        ],
     )
     def test_a_broken_renderer_leaves_the_code(
         self, renderer: Any, told: str, caplog: pytest.LogCaptureFixture
@@ -117,6 +134,27 @@ class TestAttachments:
         line = only_error(caplog)
         assert line.startswith("the plug-in 'dot' of oshaberi.attachments failed")
         assert told in line
+
+    def test_a_renderer_that_does_not_end_leaves_the_code(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setattr(plug_in_attachments, "LONGEST_S", 0.01)
+        ends = threading.Event()
+
+        async def files() -> tuple[File, ...]:
+            waits = InterruptibleWaits()
+            try:
+                return await block_files(RenderedBlock("dot", "a"), drawing(wait), waits)
+            finally:
+                ends.set()
+
+        def wait(code: str) -> Sequence[File]:
+            ends.wait(10)
+            return drawn(code)
+
+        assert asyncio.run(files()) == ()
+        assert "'dot' of oshaberi.attachments failed" in only_error(caplog)
+        assert "TimeoutError: it took more than 0.01 s" in only_error(caplog)
 
     def test_what_discord_refuses_is_sent_as_code(self) -> None:
         faults = [ScriptedFault("file", 1, 50013)]
@@ -174,6 +212,7 @@ class TestDisplayModes:
         ("mode", "told"),
         [
             (fail, "ValueError: it broke"),
+            (leave, "SystemExit: 2"),
             (lambda _message: "text", "is no PersonaMessage"),
             (lambda message: replace(message, text=" "), "its text has 1 characters"),
             (lambda message: replace(message, text="x" * 3000), "not 1 to 1950"),
@@ -206,7 +245,7 @@ class TestToolText:
         plug_ins = {"a": str.upper, "b": lambda text: f"{text}!"}
         assert plugged_text("tea", plug_ins) == "TEA!"
 
-    @pytest.mark.parametrize("broken", [fail, lambda _text: None])
+    @pytest.mark.parametrize("broken", [fail, leave, lambda _text: None])
     def test_a_broken_one_is_left_out(self, broken: Any, caplog: pytest.LogCaptureFixture) -> None:
         assert plugged_text("tea", {"a": broken, "b": str.upper}) == "TEA"
         line = only_error(caplog)

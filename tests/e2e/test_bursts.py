@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
+from oshaberi.stage.model_servers.model_script import Finish
 from tests.bot.client_harness import MEMBER, OWNER
 from tests.e2e.bot_harness import MENTION, BotHarness, run_with_bot, whys
-from tests.e2e.test_when_it_speaks import BURST, PATIENT, UNADDRESSED, gathering, seen_typing
+from tests.e2e.test_when_it_speaks import (
+    BURST,
+    PATIENT,
+    UNADDRESSED,
+    drawing,
+    gathering,
+    seen_typing,
+)
 
 TRIGGER = "it contains a trigger word of a persona"
 WITHDRAWN = "it was deleted before its turn"
@@ -125,6 +135,40 @@ def test_who_deletes_the_mention_does_not_ask_any_more() -> None:
     run_with_bot(scenario, "Rice.", **PATIENT)
 
 
+def test_who_deletes_at_once_has_not_asked() -> None:
+    """The bot hears of it while it still looks at the message."""
+
+    async def scenario(here: BotHarness) -> None:
+        oops = here.ask("oops")
+        here.stage.people.delete(oops)
+        asked = here.ask("how tall is Fuji?")
+        (answer,) = await here.says("3776.")
+        assert "oops" not in here.asked().text
+        await whys(here, (asked, MENTION), (answer.id, MENTION))
+        assert await why(here, oops) == f"Because {WITHDRAWN}."
+
+    run_with_bot(scenario, "3776.", "Never.", **PATIENT)
+
+
+def test_the_mention_moves_to_another_part() -> None:
+    async def scenario(here: BotHarness) -> None:
+        place = here.id_of(PLACE)
+        first = here.ask("hey")
+        await gathering(here, place)
+        second = here.post("how tall is Fuji")
+        await gathering(here, place, 2)
+        here.stage.people.edit(second, f"<@{here.stage.world.bot.id}> how tall is Fuji")
+        await here.wait_for(lambda: parts(here)[-1] == "@Oshaberi how tall is Fuji")
+        here.stage.people.delete(first)
+        await here.wait_for(lambda: len(parts(here)) < 2)
+        written(here)
+        (answer,) = await here.says("3776.")
+        await whys(here, (second, MENTION), (answer.id, MENTION))
+        assert await why(here, first) == f"Because {WITHDRAWN}."
+
+    run_with_bot(scenario, "3776.", **PATIENT)
+
+
 def test_who_edits_the_mention_away_does_not_ask_any_more() -> None:
     async def scenario(here: BotHarness) -> None:
         place = here.id_of(PLACE)
@@ -157,6 +201,49 @@ def test_a_mention_that_is_deleted_after_another_one() -> None:
         await whys(here, (right, MENTION), (answer.id, MENTION))
 
     run_with_bot(scenario, "3776.", **PATIENT)
+
+
+@pytest.mark.parametrize("is_edited", [True, False])
+def test_unasked_words_become_a_question(is_edited: bool) -> None:
+    """Whoever mentions the bot after all is told if the answer fails, and waits for it."""
+
+    async def scenario(here: BotHarness) -> None:
+        drawing(here, 0.01)
+        place, bot = here.id_of(PLACE), here.stage.world.bot.id
+        first = here.post("nice day")
+        await gathering(here, place)
+        if is_edited:
+            here.stage.people.edit(first, f"<@{bot}> nice day")
+            await here.wait_for(lambda: parts(here) == ["@Oshaberi nice day"])
+        else:
+            second = here.ask("isn't it")
+            await gathering(here, place, 2)
+        written(here)
+        await here.wait_for(here.notices)
+        await here.idle()
+        assert here.notices() == ["The model's provider blocked this answer"]
+        failed = "its answer failed before its first word"
+        await whys(here, (first if is_edited else second, failed), (here.ours()[-1].id, MENTION))
+
+    run_with_bot(scenario, (Finish("content_filter"),), interjection_chance=0.1, **PATIENT)
+
+
+def test_a_question_becomes_unasked_words_again() -> None:
+    async def scenario(here: BotHarness) -> None:
+        drawing(here, 0.01)
+        place = here.id_of(PLACE)
+        first = here.post("nice day")
+        await gathering(here, place)
+        second = here.ask("isn't it")
+        await gathering(here, place, 2)
+        here.stage.people.delete(second)
+        await here.wait_for(lambda: parts(here) == ["nice day"])
+        written(here)
+        (answer,) = await here.says("It is.")
+        unasked = "the bot may speak unasked (interjection_chance): chance 0.1, drew 0.01"
+        await whys(here, (first, unasked), (answer.id, unasked))
+
+    run_with_bot(scenario, "It is.", interjection_chance=0.1, **PATIENT)
 
 
 def test_the_persona_that_an_edited_question_calls_answers() -> None:

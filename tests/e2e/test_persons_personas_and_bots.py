@@ -21,14 +21,17 @@ from tests.e2e.bot_harness import (
     settings_of,
     whys,
 )
+from tests.e2e.test_bursts import parts, written
 from tests.e2e.test_when_it_speaks import (
     LISTENING,
     OTHERS,
+    PATIENT,
     ROBOT,
     SILENT,
     UNADDRESSED,
     decided,
     drawing,
+    gathering,
     proxied,
     spoken,
 )
@@ -37,6 +40,7 @@ TRIGGER = "it contains a trigger word of a persona"
 REPLY = "it replies to a message of the bot"
 CALLED = "another persona called this one by its trigger word"
 COPY = "it is the copy that a proxy bot made of a message that was answered"
+REPLACED = "Because a proxy bot replaced it by its copy."
 WITH_ROBOT = world(members=[OWNER, MEMBER, {"name": "robot", "bot": True, "id": ROBOT}])
 
 
@@ -186,6 +190,96 @@ def test_an_original_that_is_deleted_while_it_is_answered() -> None:
         assert await here.bot.channel_turns.why(original) == f"Because {MENTION}."
 
     run_with_bot(scenario, (Say("One.\nTwo"), Stall()), "Never.")
+
+
+def test_a_reply_through_a_proxy_is_answered() -> None:
+    """A webhook cannot reply: without its original, the copy would address nobody."""
+
+    async def scenario(here: BotHarness) -> None:
+        here.ask("hello?", user=OWNER)
+        await here.wait_for(lambda: spoken(here) == ["Hi."])
+        await here.idle()
+        original = here.post("and I -m", reply_to=here.ours()[0].id)
+        await gathering(here, here.id_of("general"))
+        copy = proxied(here, "and I", mention=False)
+        await here.wait_for(lambda: parts(here) == ["and I"])
+        here.stage.people.delete(original)
+        written(here)
+        await here.wait_for(lambda: spoken(here) == ["Hi.", "You too."])
+        await here.idle()
+        await whys(here, (copy, REPLY))
+        assert await here.bot.channel_turns.why(original) == REPLACED
+
+    run_with_bot(scenario, "Hi.", "You too.", **PATIENT)
+
+
+def test_a_reply_to_somebody_else_through_a_proxy_is_theirs() -> None:
+    async def scenario(here: BotHarness) -> None:
+        drawing(here)
+        here.ask("hello?")
+        await here.wait_for(lambda: spoken(here) == ["Hi."])
+        await here.idle()
+        lunch = here.post(f"<@{here.stage.world.user(MEMBER).id}> lunch?", user=OWNER)
+        original = here.post("sure -m", reply_to=lunch)
+        await decided(here, original)
+        copy = proxied(here, "sure", mention=False)
+        await decided(here, copy)
+        await whys(here, (original, OTHERS), (copy, OTHERS))
+        assert spoken(here) == ["Hi."]
+
+    run_with_bot(scenario, "Hi.", "Never.", **LISTENING)
+
+
+def test_a_short_copy_takes_nobody_elses_question() -> None:
+    async def scenario(here: BotHarness) -> None:
+        tagged = here.post("m: ok")
+        await decided(here, tagged)
+        asked = here.ask("is this ok now", user=OWNER)
+        await gathering(here, here.id_of("general"))
+        copy = proxied(here, "ok", mention=False)
+        await decided(here, copy)
+        written(here)
+        await here.wait_for(lambda: spoken(here) == ["It is."])
+        await here.idle()
+        await whys(here, (asked, MENTION), (copy, UNADDRESSED))
+
+    run_with_bot(scenario, "It is.", **PATIENT)
+
+
+def test_tags_behind_the_mention() -> None:
+    """PluralKit takes a leading mention for a part of the text: `@Oshaberi m: who am I?`."""
+
+    async def scenario(here: BotHarness) -> None:
+        original = here.ask("m: who am I?")
+        await here.wait_for(lambda: spoken(here) == ["Ren."])
+        await here.idle()
+        copy = proxied(here, "who am I?")
+        await decided(here, copy)
+        await here.idle()
+        assert spoken(here) == ["Ren."]
+        await whys(here, (original, MENTION), (copy, COPY))
+
+    run_with_bot(scenario, "Ren.", "Never.")
+
+
+def test_a_copy_that_is_edited_stays_its_persons() -> None:
+    async def scenario(here: BotHarness) -> None:
+        ren = here.stage.world.user(MEMBER).id
+        await here.run("config set", {"key": "allowed_users", "value": f"<@{ren}>"})
+        original = here.ask("who am -m")
+        await gathering(here, here.id_of("general"))
+        copy = proxied(here, "who am")
+        await here.wait_for(lambda: parts(here) == ["@Oshaberi who am"])
+        here.stage.people.delete(original)
+        here.stage.people.edit(copy, f"<@{here.stage.world.bot.id}> who am I")
+        await here.wait_for(lambda: parts(here) != ["@Oshaberi who am"])
+        assert parts(here) == ["@Oshaberi who am I"]
+        written(here)
+        await here.wait_for(lambda: spoken(here) == ["Ren."])
+        await here.idle()
+        await whys(here, (copy, MENTION))
+
+    run_with_bot(scenario, "Ren.", **PATIENT)
 
 
 def test_after_a_restart_the_bot_does_not_go_on_listening(tmp_path: Path) -> None:

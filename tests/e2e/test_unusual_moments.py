@@ -7,6 +7,11 @@ from datetime import timedelta
 import pytest
 
 from oshaberi.bot.client import proxied_messages
+from oshaberi.stage.control.thread_starting import start_thread
+from oshaberi.stage.model_servers.model_script import Say, Stall
+from oshaberi.stage.rules.message_rules import FORWARD, MessageDraft
+from oshaberi.stage.world.discord_records import MessageType, StageMessage
+from oshaberi.stage.world_changes import message_posting
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, world
 from tests.e2e.bot_harness import MENTION, BotHarness, run_with_bot, whys
 from tests.e2e.test_bursts import PLACE, parts, written
@@ -318,6 +323,122 @@ def test_one_of_two_personas_says_nothing() -> None:
 
     answers = ("NO_REPLY (Kuro is asked)", "Meow.", "NO_REPLY", "NO_REPLY: hushed")
     run_with_bot(scenario, *answers, reply_mode="off")
+
+
+def test_a_user_and_a_channel_that_are_named_like_a_persona() -> None:
+    """Nobody typed their names. Who types `@Mochi` means the persona, which cannot be mentioned."""
+    mochi = "mochi"
+    described = world(PLACE, f"{mochi}-fans", members=[OWNER, MEMBER, mochi])
+
+    async def scenario(here: BotHarness) -> None:
+        await here.persona("Oshaberi", is_default=True)
+        await here.persona("Mochi", triggers=(mochi,))
+        user = here.post(f"<@{here.stage.world.user(mochi).id}> lunch?")
+        place = here.post(f"see <#{here.id_of(f'{mochi}-fans')}>")
+        typed = here.post("@Mochi lunch?")
+        (answer,) = await here.says("Me?")
+        tell = here.ask(f"tell <@{here.stage.world.user(mochi).id}> hello")
+        _, told = await here.says("Me?", "Hello!")
+        assert (answer.username, told.author_id) == ("Mochi", here.stage.world.bot.id)
+        await whys(here, (user, OTHERS), (place, UNADDRESSED), (typed, TRIGGER), (tell, MENTION))
+
+    run_with_bot(scenario, "Me?", "Hello!", described=described, reply_mode="off")
+
+
+def test_a_forwarded_message_calls_nobody() -> None:
+    async def scenario(here: BotHarness) -> None:
+        await here.persona("Oshaberi", is_default=True)
+        await here.persona("Vex", triggers=("vex",))
+        called = here.post("hey vex", channel="logs")
+        await here.says("Yes?", channel="logs")
+        ren, general = here.stage.world.user(MEMBER).id, here.stage.world.channel(PLACE)
+        source = {"type": FORWARD, "channel_id": here.id_of("logs"), "message_id": called}
+        speaker = message_posting.PostAuthor(ren)
+        forwarded = message_posting.post(
+            here.stage.state, general, speaker, MessageDraft(reference=source)
+        )
+        await decided(here, forwarded.id)
+        await whys(here, (called, TRIGGER), (forwarded.id, UNADDRESSED))
+
+    run_with_bot(scenario, "Yes?", "Never.", reply_mode="off")
+
+
+def test_a_mention_behind_its_question() -> None:
+    async def scenario(here: BotHarness) -> None:
+        asked = here.post(f"how tall is Fuji? <@{here.stage.world.bot.id}>")
+        await here.wait_for(lambda: here.said() == ["3776."])
+        job = here.bot.channel_turns.current(here.id_of(PLACE))
+        assert job is not None
+        assert job.burst is None, "it is complete: nobody waits for more"
+        await here.run("stop", user=MEMBER)
+        answers = await here.says("3776.", "Metres")
+        await whys(here, (asked, MENTION), *((one.id, MENTION) for one in answers))
+
+    run_with_bot(scenario, (Say("3776.\nMetres"), Stall()), **PATIENT)
+
+
+def started_on(here: BotHarness, message_id: int) -> int:
+    """Somebody starts a thread on a message; Discord shows that message at its beginning."""
+    state, parent = here.stage.state, here.stage.world.channel(PLACE)
+    message = state.world.messages[parent.id][message_id]
+    ren = here.stage.world.user(MEMBER).id
+    thread = start_thread(state, parent, ren, "side", "", message)
+    starter = StageMessage(
+        state.world.snowflakes.new(),
+        thread.id,
+        message.author_id,
+        "",
+        message.created_at,
+        type=MessageType.THREAD_STARTER,
+        reference={
+            "message_id": str(message_id),
+            "channel_id": str(parent.id),
+            "guild_id": str(parent.guild_id),
+        },
+    )
+    state.world.messages.setdefault(thread.id, {})[starter.id] = starter
+    message_posting.announce(state, "MESSAGE_CREATE", starter)
+    return starter.id
+
+
+@pytest.mark.parametrize("is_auto", [True, False])
+def test_a_thread_on_a_question_does_not_ask_it_again(is_auto: bool) -> None:
+    async def scenario(here: BotHarness) -> None:
+        await here.persona("Oshaberi", is_default=True)
+        await here.persona("Vex", triggers=("vex",))
+        if is_auto:
+            everywhere = {"key": "auto_channels", "value": f"<#{here.id_of(PLACE)}>"}
+            await here.run("config set", everywhere)
+        asked = here.post("hello vex")
+        await here.says("Yes?")
+        starter = started_on(here, asked)
+        on = here.post("vex, go on", channel="side")
+        (answer,) = await here.says("Well.", channel="side")
+        assert "hello vex" in here.asked().text, "it is history"
+        reason = "every message of this channel is answered (auto_channels)" if is_auto else TRIGGER
+        posted = "Discord posted it, not a person"
+        await whys(here, (asked, reason), (starter, posted), (on, reason), (answer.id, reason))
+
+    run_with_bot(scenario, "Yes?", "Well.", "Never.", reply_mode="off")
+
+
+def test_who_joins_is_not_answered() -> None:
+    async def scenario(here: BotHarness) -> None:
+        everywhere = {"key": "auto_channels", "value": f"<#{here.id_of(PLACE)}>"}
+        await here.run("config set", everywhere)
+        ren = message_posting.PostAuthor(here.stage.world.user(MEMBER).id)
+        joined = message_posting.post(
+            here.stage.state,
+            here.stage.world.channel(PLACE),
+            ren,
+            MessageDraft(),
+            kind=MessageType.MEMBER_JOINED,
+        )
+        here.post("hello")
+        await here.says("Hi.")
+        await whys(here, (joined.id, "Discord posted it, not a person"))
+
+    run_with_bot(scenario, "Hi.", "Never.")
 
 
 def test_a_message_to_everybody_during_a_talk() -> None:

@@ -295,6 +295,18 @@ def test_a_model_may_say_why_it_stays_silent() -> None:
     run_with_bot(scenario, pieces, "Sure, done.\nNO_REPLY (nothing to add)")
 
 
+def test_somebody_who_asks_about_the_marker_is_told_of_it() -> None:
+    async def scenario(here: BotHarness) -> None:
+        asked = here.ask(r"what does No\_Reply mean?")
+        (answer,) = await here.says("NO_REPLY: I write it to be silent.")
+        again = here.ask("then show me a NO_REPLY")
+        await here.asked_times(2)
+        await here.idle()
+        await whys(here, (asked, MENTION), (answer.id, MENTION), (again, SILENT))
+
+    run_with_bot(scenario, "NO_REPLY: I write it to be silent.", "NO_REPLY")
+
+
 def test_reply_modes() -> None:
     async def scenario(here: BotHarness) -> None:
         asked: list[int] = []

@@ -13,6 +13,10 @@ something go wrong with the first, the third or the fifth. It does so for each f
 and for five ways of sending. The real discord.py sends them to the local stage, and the test
 compares the channel with what should be in it. `make faults` runs it and prints this table.
 
+The five columns: as the bot; as a reply; under a persona's name, through a webhook; as the picture
+of a table; through a webhook in a thread. *Before the effect* means that Discord had not stored
+the message yet when the fault came, *after it* that it had.
+
 - **once**: every message is in the channel exactly once, in order.
 - A reason (`channel_unavailable`, `uncertain`, `error`, or a Discord error code): the missing
   text is in `StreamResult.undelivered`, and in the ledger with this reason. The other messages
@@ -21,9 +25,11 @@ compares the channel with what should be in it. `make faults` runs it and prints
 - Three results stand for the first, middle and last position, where they differ.
 
 If the picture of a table is refused, the table is sent as code, so it is there **once**. If a
-webhook is gone, the bot creates a new one. If a webhook request is not answered, the bot waits
-for 60 seconds before it sends the message again. If Discord carried out the first request even
-later than that, the message would be there twice. This is the only case left; webhooks offer no
+webhook is gone, the bot creates a new one.
+
+The bot looks for a webhook's message in the channel before it sends it again: 1 to 8 seconds after
+an error or a broken connection, 60 seconds after a request that gets no answer. If Discord stores
+the first message only after that, it is there twice. This is the only case left; webhooks offer no
 way to prevent it.
 
 """

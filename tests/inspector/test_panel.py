@@ -44,6 +44,7 @@ async def tell(panel: OpenPanel, text: str, config: StreamConfig = FAST) -> dict
     kept = panel.log.find()
     assert kept is not None
     await expect(panel.page.locator(".in-choice")).to_have_value(kept.id)
+    await expect(panel.page.locator(".in-body")).to_have_attribute("aria-busy", "false")
     return await asyncio.to_thread(trace, panel.log.scene(kept))
 
 
@@ -65,6 +66,23 @@ def test_it_waits_for_the_first_stream(in_browser: PanelBrowser) -> None:
         await expect(panel.page.locator(".in-item")).to_have_count(len(told["messages"]))
         await expect(panel.page.locator(".in-pill")).to_have_count(len(told["messages"]))
         assert await joined(panel.page, ".in-raw > span") == told["raw"]
+
+    in_browser(scenario)
+
+
+def test_a_stream_that_is_loaded_again_stays_as_it_is(in_browser: PanelBrowser) -> None:
+    """Whoever points at a row must not lose it because news come that bring nothing new."""
+
+    async def scenario(panel: OpenPanel) -> None:
+        page = panel.page
+        await tell(panel, STORY)
+        row = page.locator(".in-row").last
+        await row.evaluate("row => { row.isTheSame = true; }")
+        choice = page.locator(".in-choice")
+        for _ in range(2):  # the second answer comes after the first one was drawn
+            async with page.expect_response(re.compile("/stream[?]")):
+                await choice.select_option(await choice.input_value())
+        assert await row.evaluate("row => row.isTheSame === true")
 
     in_browser(scenario)
 

@@ -65,6 +65,7 @@ NO_SENTENCES = frozenset(
 OPERATORS = frozenset({": is not a number that admins may change"})
 """What only whoever runs the bot reads."""
 _WORD = re.compile(r"[A-Za-z]{2,}")
+_ONE_WORD = re.compile(r"[A-Z][a-z]+[.!?…]")
 
 
 @pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.stem)
@@ -129,7 +130,7 @@ def _placeholders(sentence: str) -> set[str]:
 
 
 def _untranslatable(path: Path) -> Iterator[str]:
-    """Texts of several words, or with values, outside of the functions that translate."""
+    """Texts that are not translated: of several words, with values, or one word as a sentence."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     apart = {id(part) for node in ast.walk(tree) for part in _apart(node)}
     for node in ast.walk(tree):
@@ -145,7 +146,7 @@ def _untranslatable(path: Path) -> Iterator[str]:
             continue
         words = _WORD.findall(re.sub(r"<[@#t:][^>]*>|`[^`]*`", "", text))
         fewest = 1 if isinstance(node, ast.JoinedStr) else 2
-        if len(words) >= fewest and " " in text:
+        if (len(words) >= fewest and " " in text) or _ONE_WORD.fullmatch(text):
             yield text
 
 

@@ -1,4 +1,4 @@
-"""The configurations under which the laws are tried: nothing for stage 06 to do but cleaning."""
+"""The configurations under which the laws are tried: nothing for step 06 to do but cleaning."""
 
 from __future__ import annotations
 

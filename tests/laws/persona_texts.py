@@ -1,4 +1,4 @@
-"""Text and configurations that give stage 06 work: labels, sprites, emoji, mentions, a prefill."""
+"""Text and configurations that give step 06 work: labels, sprites, emoji, mentions, a prefill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws with everything switched on that stage 06 can do."""
+"""The laws with everything switched on that step 06 can do."""
 
 from __future__ import annotations
 

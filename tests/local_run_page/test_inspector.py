@@ -46,6 +46,7 @@ def inspected(chat: ChatPage, question: str) -> ChatTurn:
     newest = chat.local_run.get("streams")[0]["id"]
     expect(chat.inspector.get_by_role("combobox", name="Stream")).to_have_value(newest)
     expect(chat.inspector.locator(".in-ending")).not_to_have_text("It is still running.")
+    expect(chat.inspector.locator(".in-body")).to_have_attribute("aria-busy", "false")
     return turn
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from oshaberi.stage import Stage, World
 from oshaberi.stage.access_guard import HEADER
-from oshaberi.stage.control.control_actions import ControlActions
+from oshaberi.stage.control.control_api import ControlApi
 from oshaberi.stage.request_schema.constraint_table import constraint_table
 from oshaberi.stage.rest import ENDPOINTS
 
@@ -65,7 +65,7 @@ def test_the_table_of_routes_is_up_to_date() -> None:
 def test_every_control_action_and_the_header_are_documented() -> None:
     async def main() -> tuple[set[str], set[str]]:
         async with Stage() as stage:
-            actions = ControlActions(stage.state, stage.gateway, stage.people)
+            actions = ControlApi(stage.state, stage.gateway, stage.people, "", {})._actions
             return set(actions.reads), set(actions.acts)
 
     page = PAGE.read_text(encoding="utf-8")

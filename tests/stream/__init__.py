@@ -1,1 +1,1 @@
-"""Stage 04 in virtual time."""
+"""Step 04 in virtual time."""

@@ -1,4 +1,4 @@
-"""Stage 04, rule by rule: statuses, stops, timeouts, errors, what passes from stream to stream."""
+"""Step 04, rule by rule: statuses, stops, timeouts, errors, what passes from stream to stream."""
 
 from __future__ import annotations
 

@@ -32,8 +32,10 @@ NAMES = ("Mochi", "Oshaberi")
 SIZES = (1, 2, 3, 5, 1000)
 
 
-def shown(text: str, size: int, *, is_offered: bool = False) -> tuple[str, bool]:
-    marker = SilenceMarkerFilter(MARKERS, NAMES, is_offered=is_offered)
+def shown(
+    text: str, size: int, *, is_offered: bool = False, is_topic: bool = False
+) -> tuple[str, bool]:
+    marker = SilenceMarkerFilter(MARKERS, NAMES, is_offered=is_offered, is_topic=is_topic)
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     return "".join(map(marker.feed, pieces)) + marker.end(), marker.found
 
@@ -63,6 +65,12 @@ def shown(text: str, size: int, *, is_offered: bool = False) -> tuple[str, bool]
         ("<NO_REPLY>", ""),
         ("||NO_REPLY||", ""),
         ("\u200bNO_REPLY\u200b", ""),
+        ("🤐 NO_REPLY", ""),
+        ("…NO_REPLY", ""),
+        ("🤫🤫\nNO_REPLY", ""),
+        ("<:zip:123> NO_REPLY", ""),
+        (":zipper_mouth: **NO_REPLY**", ""),
+        ("Mochi: 🤐 NO_REPLY", ""),
     ],
 )
 def test_a_marker_goes(text: str, left: str) -> None:
@@ -100,6 +108,9 @@ def test_a_marker_goes(text: str, left: str) -> None:
         "no_reply is a mailbox",
         "- no\n- NO_\n-# n\n---\n",
         "||no||\n<no>",
+        "🤐 NO_REPLY is what I write.",
+        "<:zip:123> no reply",
+        ":) NO",
     ],
 )
 def test_everything_else_stays(text: str) -> None:
@@ -276,22 +287,22 @@ SIGNS = (
     "— ",
 )
 WORDS = ("NO_REPLY", "no_reply", "NO\\_REPLY", "NO", "_RE", "Mochi: ", "so", "は")
-PIECES = st.sampled_from((*WORDS, *SIGNS, "<think>", "</think>"))
+PIECES = st.sampled_from((*WORDS, *SIGNS, "<think>", "</think>", "🤐", "…", "<:zip:123>", ":zip:"))
 
 
 @given(
     st.lists(PIECES, max_size=14).map("".join),
     st.lists(st.integers(0, 60), max_size=6),
-    st.booleans(),
+    st.sampled_from(({}, {"is_offered": True}, {"is_topic": True})),
     st.booleans(),
 )
 def test_it_does_not_matter_how_the_text_was_cut(
-    text: str, cuts: list[int], is_offered: bool, cut: bool
+    text: str, cuts: list[int], known: dict[str, bool], cut: bool
 ) -> None:
     """Nothing is lost either: all text is shown or withheld."""
 
     def played(pieces: list[str]) -> tuple[str, list[str], bool]:
-        marker = SilenceMarkerFilter(MARKERS, NAMES, is_offered=is_offered)
+        marker = SilenceMarkerFilter(MARKERS, NAMES, **known)
         said = "".join(map(marker.feed, pieces)) + marker.end(cut=cut)
         return said, list(marker.withheld), marker.found
 
@@ -317,3 +328,26 @@ def test_a_word_of_a_large_piece_does_not_copy_all_that_follows(
     silence = SilenceMarkerFilter(("NO_REPLY",))
     assert silence.feed(text) + silence.end() == text
     assert longest < 2000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NO_REPLY: I write it to be silent.",
+        "**NO_REPLY** – that is my word for silence.",
+        "NO_REPLY\nThat is what I write to be silent.",
+        "It is this word:\nNO_REPLY\nNobody sees it.",
+        "My word for silence is NO_REPLY",
+        "```\nNO_REPLY\n```\nThat is it.",
+        "Mochi: NO_REPLY (that is the word)",
+    ],
+)
+def test_an_answer_to_somebody_who_asked_about_the_marker_may_name_it(text: str) -> None:
+    for size in SIZES:
+        assert shown(text, size, is_topic=True) == (text, False), size
+
+
+@pytest.mark.parametrize("text", ["NO_REPLY", "`no_reply`.\n", "Mochi: NO_REPLY", "NO_REPLY\n\n"])
+def test_nothing_but_the_marker_is_silence_though_somebody_asked_about_it(text: str) -> None:
+    for size in SIZES:
+        assert shown(text, size, is_topic=True) == ("", True), size

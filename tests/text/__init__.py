@@ -1,1 +1,1 @@
-"""Stages 05-07a, without input or output."""
+"""Steps 05-07a, without input or output."""

@@ -293,6 +293,8 @@ def discard(engine: TextEngine) -> Any:
         ("5 ** 2", "5 ** 2"),
         ("`code", "`code"),
         ("sure :(", "sure :("),
+        ("thanks (:", "thanks (:"),
+        ("a (:b", "a (:b)"),
         ("snake_case", "snake_case"),
     ],
 )
@@ -336,6 +338,16 @@ def test_nothing_is_appended_in_a_table(cell: str) -> None:
         ("no end here", "no end here", None),
         ("It is 3.14 or so", "It is 3.14 or so", None),
         ("Hello. (One. Two", "Hello. (One.)", "Two"),
+        # neither an abbreviation nor the number of a list item ends a clause
+        ("Hello. I met Dr. Smi", "Hello.", "I met Dr. Smi"),
+        ("I met Dr. Smi", "I met Dr. Smi", None),
+        ("Tea, e.g. gre", "Tea, e.g. gre", None),
+        ("1. one\n   (a)\n2. tw", "1. one\n   (a)", "2. tw"),
+        ("> 1. Tea\n> 2. gre", "> 1. Tea", "> 2. gre"),
+        ("2. gre", "2. gre", None),
+        # other scripts
+        ("मैं ठीक हूँ। और आ", "मैं ठीक हूँ।", "और आ"),
+        ("كيف حالك؟ أنا بخ", "كيف حالك؟", "أنا بخ"),
     ],
 )
 def test_incomplete_clause(text: str, kept: str, removed: str | None) -> None:

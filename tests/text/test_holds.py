@@ -47,7 +47,7 @@ PAIRS = [
 
 
 def segments(text: str, **settings: Any) -> list[str]:
-    """What leaves stage 05, before lines are looked at once more."""
+    """What leaves step 05, before lines are looked at once more."""
     boundaries = SegmentSplitter(TextConfig(humanizer_degree=1, **settings))
     found = [segment for letter in text for segment in boundaries.feed(letter)]
     return [segment.text for segment in found + boundaries.close("final")]
@@ -127,6 +127,9 @@ def test_block_quote(text: str, expected: list[str]) -> None:
         "=(\nok)",
         "so :-(\nok)",
         "tears :'(\nok)",
+        # a smile from right to left
+        "thanks (:\nok)",
+        "thanks (; see you\nok)",
         # `"` after a digit, inside a word, between blanks
         '5" screen\nok" done',
         "6'2\" tall\nok",

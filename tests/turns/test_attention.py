@@ -15,6 +15,7 @@ from oshaberi.turns.admission.attention_and_interjection import (
     MOST_CHANNELS,
     ChannelAttention,
     RecentTalk,
+    told_odds,
 )
 from oshaberi.turns.status_reactions import FULL, TOO_SOON, USED_UP
 from tests.turns.turn_harness import ALICE, BOB, EPOCH, REN, TOMORI, TurnHarness, fails, run_turns
@@ -108,6 +109,22 @@ def test_two_people_who_talk_past_it_are_left_alone() -> None:
     run_listening(scenario, draw=Draws(0.2))
 
 
+@pytest.mark.parametrize(
+    ("chance", "drew", "told"),
+    [
+        (0.8, 0.4321, ("0.8", "0.43")),
+        (0.0000123, 0.5, ("0.000012", "0.5")),
+        (0.8, 0.7999, ("0.8", "0.7999")),
+        (1.0, 0.99999, ("1", "0.99999")),
+        (0.2, 0.2, ("0.2", "0.2")),
+    ],
+)
+def test_what_was_drawn_is_told_in_words_that_people_read(
+    chance: float, drew: float, told: tuple[str, str]
+) -> None:
+    assert told_odds(chance, drew) == told
+
+
 def test_off_means_that_nothing_is_drawn() -> None:
     draws = Draws()
 
@@ -157,6 +174,19 @@ def test_it_may_say_nothing_and_then_listens_no_longer_than_before() -> None:
         assert await harness.answer("hm", mention=False) == "unaddressed"
 
     run_listening(scenario, [says("Hm.")], [says("NO_REPLY")], draw=Draws(0.0))
+
+
+def test_what_is_collected_with_a_question_stays_one() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.hear("hi")
+        await asyncio.sleep(1)
+        await harness.hear("and I", BOB)
+        assert await harness.hear("by the way", BOB, mention=False) == "overhearing"
+        await harness.channel_turns.idle()
+        assert [turn.why for turn in harness.store.turns.kept] == ["mention", "mention"]
+
+    script = [says("One.\n"), Silence(5000), says("Two.")]
+    run_listening(scenario, script, draw=Draws(0.0), follow_up_policy="collect")
 
 
 def test_a_message_by_chance_never_interrupts() -> None:

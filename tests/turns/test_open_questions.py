@@ -90,6 +90,25 @@ def test_what_was_stopped_or_taken_back_is_settled() -> None:
     run_turns(scenario, SLOW)
 
 
+def test_what_is_deleted_before_it_waits_is_not_answered() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        keep = harness.store.questions.keep
+
+        async def deleted_meanwhile(question: StoredQuestion) -> None:
+            await keep(question)
+            harness.channel_turns.withdraw(CHANNEL, question.message_id)
+
+        harness.store.questions.keep = deleted_meanwhile  # type: ignore[method-assign]
+        assert await harness.hear("oops") == "withdrawn"
+        early = harness.turn_channel.write("oops")
+        harness.channel_turns.withdraw(CHANNEL, early.said.id)
+        assert await harness.channel_turns.submit(early, harness.turn_channel) == "withdrawn"
+        await harness.channel_turns.idle()
+        assert (open_ids(harness), harness.models.requests) == ([], [])
+
+    run_turns(scenario)
+
+
 def test_what_is_answered_together_is_one_question_from_then_on() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.hear("first")

@@ -123,6 +123,15 @@ def test_a_listed_webhook_that_repeats_somebody_is_not_them() -> None:
         assert await harness.channel_turns.submit(echo, harness.turn_channel) == "mention"
         await harness.channel_turns.idle()
         assert [turn.user_id for turn in harness.store.turns.kept] == [ALICE.id, HOOK.id]
+        reply = harness.turn_channel.write("hi", replace(HOOK, id=ALICE.id), mention=False)
+        reply = replace(
+            reply,
+            said=replace(reply.said, reply_to=original.id),
+            replied=replace(original, by_us=True),
+            copied_id=original.id,
+            webhook=HOOK,
+        )
+        assert await harness.channel_turns.submit(reply, harness.turn_channel) == "unaddressed"
 
     turn = {"answer_bots": [HOOK.id], "burst_wait_ms": 700, "follow_up_policy": "queue"}
     run_turns(scenario, turn=turn)

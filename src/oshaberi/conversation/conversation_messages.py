@@ -64,6 +64,13 @@ class ChannelMessage:
     """The text of embeds, except the bot's own notices."""
     mentions: tuple[Person, ...] = ()
     """The people that the text mentions as `@name`, without the bot."""
+    typed: str | None = None
+    """What the author typed, without the names that Discord puts into the text: of mentioned users,
+    channels, emoji and stickers. None if that is the text."""
+
+    @property
+    def own_words(self) -> str:
+        return self.text if self.typed is None else self.typed
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,8 @@ def indented(text: str) -> str:
 
 def shortened(text: str, most: int = MOST_QUOTED) -> str:
     """Return the beginning of a text, in one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+    joined = " ".join(text.split())
+    return joined if len(joined) <= most else joined[: most - 1].rstrip() + "…"
 
 
 def line(name: str, text: str, about: str = "") -> str:

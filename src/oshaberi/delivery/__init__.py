@@ -1,4 +1,4 @@
-"""Stage 07b: from the engine's messages to messages in a channel.
+"""Step 07b: from the engine's messages to messages in a channel.
 
 `deliverer` takes events and runs them through `queue` → `pacing` → `posting` to a `sink`;
 before a message leaves, `typing_waits` and `bucket_waits` let it wait. `live` edits instead of

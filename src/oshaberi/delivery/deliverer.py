@@ -42,6 +42,7 @@ class Deliverer:
         self._is_live = self._config.delivery == "live"
         self._paces = paces(self._config)
         self._response_ends = False
+        self._held_as_last = False
         self._growth: LiveGrowth | None = None
         if shows_unfinished(self._config):
             self._growth = LiveGrowth(
@@ -81,6 +82,7 @@ class Deliverer:
 
     def halt(self) -> None:
         """Stop sending. No further message is sent."""
+        self._held_as_last = bool(self.queue) and not self.queue.ready(self._notify.least_waiting)
         self._response.indicator.rest()
         self._waits.halt()
         self.queue.close()
@@ -129,7 +131,10 @@ class Deliverer:
         await show(embed, self._parts.sender, self._response)
 
     async def close_with(self, events: Iterable[Message | Table]) -> None:
-        """Send the one closing flush after a stop (spec 04 O1). Unsent text stays queued."""
+        """Send the one closing flush after a stop (spec 04 O1). Unsent text stays queued.
+
+        A message that waited only in case it was the last one (`notify: last`) belongs to it.
+        """
         if self._config.suppress_text_output:
             self.add(events)
             return
@@ -138,6 +143,9 @@ class Deliverer:
         flushed = [
             part for event in events for part in self._builder.plain(self._builder.pack(event))
         ]
+        if self._held_as_last:
+            flushed = [part for item in waited for part in self._builder.plain(item)] + flushed
+            waited = []
         self.queue.extend([*waited, *flushed])
         home = self._live_edits.live.home_of(next(iter(self.queue))) if self.queue else None
         if home is not None:

@@ -91,7 +91,7 @@ class DeliveryPlugIns:
             return message
         try:
             return _checked(made(message), max_length, least=1 if message.text else 0)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # Whatever a plug-in raises, the answer is more important.
             log.error("%s", plug_in_error(DISPLAY_GROUP, mode, error))
             return message
@@ -100,7 +100,7 @@ class DeliveryPlugIns:
         """Return what a renderer makes of a block; nothing if it is to stay code."""
         try:
             return _checked_files(self.attachments[language](code))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             log.error("%s", plug_in_error(ATTACHMENT_GROUP, language, error))
             return ()
 
@@ -110,6 +110,8 @@ def _checked_files(files: Iterable[object]) -> tuple[File, ...]:
     for file in files:
         if not isinstance(file, File):
             raise TypeError(f"{file!r} is no File")
+        if not isinstance(file.content, bytes):
+            raise TypeError(f"the content of {file.name!r} is {type(file.content).__name__}")
         found.append(file)
     return tuple(found)
 

@@ -1,4 +1,4 @@
-"""The settings of stages 04 and 07b. The settings of the text itself are in `text`."""
+"""The settings of steps 04 and 07b. The settings of the text itself are in `text`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Discord half of stage 07: real channels, threads and DMs as sinks. Needs discord.py.
+"""The Discord half of step 07: real channels, threads and DMs as sinks. Needs discord.py.
 
     state = ClientState(client)             # one per client, in `setup_hook`
     client.event(state.on_message)          # or from the bot's own `on_message`

@@ -1,4 +1,4 @@
-"""Embeds within Discord's limits: notices of ours (error, timeout, limit), thoughts, answers."""
+"""Makes embeds of notices (error, timeout, limit) and shortens texts to Discord's limits."""
 
 from __future__ import annotations
 

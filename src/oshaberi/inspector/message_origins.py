@@ -193,9 +193,9 @@ class MessageOrigins:
 
 
 def _was_to_be_sent(entry: Entry) -> bool:
-    """Tell whether the ledger expects it. Text dropped for a follow-up counts too."""
+    """Tell whether the ledger expects it. Text dropped for a follow-up or a stop counts too."""
     if isinstance(entry, Withheld):
-        return entry.reason == "follow_up"
+        return entry.reason in ("follow_up", "incomplete_clause")
     return isinstance(entry, Message | Table)
 
 

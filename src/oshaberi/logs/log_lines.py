@@ -1,6 +1,7 @@
 """Logs: one line per event with the id of its stream, for people or as JSON, without secrets.
 
-Call `setup` once; then use `logging.getLogger` as usual. Loggers of other packages only warn.
+Call `setup` once; then use `logging.getLogger` as usual. Other packages log only
+warnings and errors.
 """
 
 from __future__ import annotations
@@ -22,12 +23,11 @@ Format = Literal["text", "json"]
 
 _OURS = logging.getLogger("oshaberi")
 _QUIETER = {
-    "discord.client": logging.ERROR,
-    "discord.gateway": logging.ERROR,
-    "mcp": logging.ERROR,
+    "discord.client": logging.ERROR,  # it warns that voice is not installed, which we chose
+    "discord.gateway": logging.ERROR,  # it warns of every reconnect
+    "mcp": logging.ERROR,  # it warns of every line that is not JSON
 }
-"""Loggers that would warn about what we chose (no voice), about every reconnect, and about every
-line that is not JSON."""
+"""Loggers of other packages whose warnings nobody needs."""
 _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _STYLES = {"WARNING": "warn", "ERROR": "warn", "CRITICAL": "warn", "DEBUG": "dim"}
 
@@ -68,7 +68,7 @@ def setup(
 
 
 def set_level(level: str) -> None:
-    """Set the level of our own loggers. All others stay at WARNING."""
+    """Set the level of our own loggers. Others stay at WARNING, or at what `_QUIETER` says."""
     _OURS.setLevel(level.upper())
 
 

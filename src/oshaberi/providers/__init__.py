@@ -1,4 +1,4 @@
-"""Stages 01-03: from a request that names no API to `Chunk`s. SDKs are imported only when used.
+"""Steps 01-03: from a request that names no API to `Chunk`s. SDKs are imported only when used.
 
 - `connect` (`adapter_registry`) finds an adapter by provider name (`provider_presets`).
   `model_options` are a model's own settings, `model_listing` lists the models of an endpoint,

@@ -58,7 +58,7 @@ def _plain(value: Any) -> Any:
 
 
 def _emoji_only(text: TextConfig) -> list[str]:
-    """Keep only the emoji of earlier messages, on which later emoji rules depend."""
+    """Keep only the emoji of earlier messages: the rule against repeated emoji needs them."""
     lookback = text.emoji_unique_lookback
     recent = text.recent_bot_messages[-lookback:] if lookback else ()
     used = [" ".join(found[0] for found in CUSTOM_EMOJI.finditer(one)) for one in recent]

@@ -1,7 +1,7 @@
-"""Allows only programs on this machine: checks loopback, Host, Origin and token.
+"""Refuses the requests of foreign web pages: those whose Host or Origin is not the stage's own.
 
-A web page can send requests here, but the browser adds the page's Origin, and the Host is ours only
-for our own page. The control API also needs a token that only the starter of the stage knows.
+`may_control` checks the token of the control API, which only the starter of the stage knows. Other
+machines cannot connect: `stage_server` listens on loopback only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HEADER = "X-Stage-Token"
 
 
 def guarded(state: StageState) -> Middleware:
-    """Return the middleware that checks every request first."""
+    """Return the middleware that checks Host and Origin of every request first."""
 
     @web.middleware
     async def door(request: web.Request, handler: Handler) -> web.StreamResponse:

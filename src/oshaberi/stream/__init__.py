@@ -1,4 +1,4 @@
-r"""Stage 04: one stream from a provider's chunks to sent messages.
+r"""Step 04: one stream from a provider's chunks to sent messages.
 
 In virtual time, with everything in memory:
 

@@ -1,4 +1,4 @@
-"""Stage 04: one stream from the provider's chunks to sent messages and exactly one result.
+"""Step 04: one stream from the provider's chunks to sent messages and exactly one result.
 
 Reading and sending run side by side; this watches both, handles stops and applies the time limits.
 `reading.chunk_reader` routes the chunks, `stream_status` chooses the status, `result_report` makes

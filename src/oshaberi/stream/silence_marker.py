@@ -2,7 +2,8 @@
 
 An answer that begins with a marker is silence; what follows is the model's reason. Later a marker
 counts alone on a line, at the beginning of the last line, or as the last word. Within a sentence it
-is talked about, and stays, as it does in code. Text that may become a marker is held back.
+is talked about, and stays, as it does in code. If somebody asked about it, only an answer that is
+nothing but a marker is silence. Text that may become a marker is held back.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class SilenceMarkerFilter:
 
     `names`: what the persona may call itself before its words. `is_offered`: the model was told of
     the markers. Then an answer that begins with one is silence, whatever word comes next.
+    `is_topic`: somebody asked about them.
     """
 
     def __init__(
@@ -49,10 +51,13 @@ class SilenceMarkerFilter:
         names: Iterable[str] = (),
         *,
         is_offered: bool = False,
+        is_topic: bool = False,
         starts_in_thought: bool = False,
     ) -> None:
         self.found = False
-        self._patterns = silence_patterns(tuple(markers), tuple(names), is_offered=is_offered)
+        self._patterns = silence_patterns(
+            tuple(markers), tuple(names), is_offered=is_offered, is_topic=is_topic
+        )
         self._block = Capture(0, starts_in_thought=True) if starts_in_thought else None
         """A think or details block before the first words."""
         self._is_first = True
@@ -152,6 +157,8 @@ class SilenceMarkerFilter:
 
     def _taken(self, rest: str) -> int | None:
         """Return how much can be shown; below 0: how much is removed; None: wait."""
+        if self._patterns.is_topic:
+            return len(rest)
         if self._in_code or not (self._before.isspace() or self._before == ">"):
             return _word(rest)
         if rest[0].isspace():

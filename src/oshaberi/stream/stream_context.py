@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class StreamTextEngine(Protocol):
-    """A text engine as a stream uses it (stages 05 to 07a)."""
+    """A text engine as a stream uses it (steps 05 to 07a)."""
 
     @property
     def captures(self) -> bool: ...
@@ -54,9 +54,11 @@ class StreamContext:
     renderer: TableRenderer = field(default_factory=PackagedRenderer)
     plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)
     silence_markers: tuple[str, ...] = ()
-    """Words by which the model says that it stays silent. They are never shown."""
+    """Words by which the model says that it stays silent. They are removed where they mean that."""
     offers_silence: bool = False
     """The model was told of them: an answer that begins with one is silence, whatever follows."""
+    asks_about_silence: bool = False
+    """Somebody asked about them. Then only an answer that consists of one of them is silence."""
 
     def tell_progress(self, what: Literal["chunk", "sent"]) -> None:
         if self.progress is None:

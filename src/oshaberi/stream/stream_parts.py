@@ -96,6 +96,7 @@ def _silence_filter(config: StreamConfig, context: StreamContext) -> SilenceMark
         markers,
         () if persona is None else persona.names,
         is_offered=context.offers_silence,
+        is_topic=context.asks_about_silence,
         starts_in_thought=config.text.starts_in_thought,
     )
 

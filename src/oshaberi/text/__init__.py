@@ -1,4 +1,4 @@
-"""Stages 05-07a: text in pieces goes in, finished Discord messages come out. No I/O.
+"""Steps 05-07a: text in pieces goes in, finished Discord messages come out. No I/O.
 
 `text_engine` runs `intake` → `segments` → `normalize` → `messages`, with the settings in
 `text_config`; `segment_pipeline` takes each segment from the second to the last. Shared by all:

@@ -1,7 +1,7 @@
 """Finds atoms: inline code, URLs and Discord tokens (mentions, emoji, timestamps).
 
-Pure functions over complete text. The incremental pass (`markers.open_markers`) uses the same
-parts.
+Pure functions over complete text. `segments.prose_reader` and `markers.marker_rules` use the same
+parts for text that is still arriving.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def code_spans(text: str, limit: int) -> list[tuple[int, int]]:
 
 
 def protected(text: str, limit: int) -> list[tuple[int, int]]:
-    """Return the spans that no rule may change: inline code, URLs and Discord tokens.
+    """Return the spans that most rules leave alone: inline code, URLs and Discord tokens.
 
     They are in order and disjoint.
     """

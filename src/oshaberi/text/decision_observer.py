@@ -29,7 +29,7 @@ class Decision:
 
 
 class Observer(CopiedState):
-    """Turns the reports of the stages into decisions."""
+    """Turns the reports of the engine's parts into decisions."""
 
     def __init__(self, listen: Callable[[Decision], None]) -> None:
         self._listen = listen

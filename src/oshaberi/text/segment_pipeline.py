@@ -1,4 +1,4 @@
-"""Takes each segment from stage 05 through the normalizers (06) to the composer (07a)."""
+"""Takes each segment from step 05 through the normalizers (06) to the composer (07a)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text engine: takes a stream in pieces and returns finished messages (stages 05-07a).
+"""The text engine: takes a stream in pieces and returns finished messages (steps 05-07a).
 
 Wiring only: intake, prefill, capture, splitter, normalizers, composer. One engine, one stream.
 """

@@ -30,7 +30,7 @@ def plugged_text(text: str, plug_ins: Mapping[str, ToolText]) -> str:
             changed = change(text)
             if not isinstance(changed, str):
                 raise TypeError(f"it returned {changed!r}, which is no text")
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # Whatever a plug-in raises, the text is more important.
             log.error("%s", plug_in_error(GROUP, name, error))
         else:

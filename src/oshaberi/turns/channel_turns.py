@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 MOST_SEEN = 4000
 REACTION_SECONDS = 2.0
+WITHDRAWN = "withdrawn"
+"""Its author deleted it before its turn."""
 
 
 class ChannelTurns:
@@ -103,7 +105,7 @@ class ChannelTurns:
     def withdraw(self, channel_id: int, message_id: int) -> None:
         """Handle a deleted message. If it still waits, it is not answered."""
         self.services.deleted_messages.put(message_id, True)
-        self._unbegun.withdraw(channel_id, message_id, "withdrawn")
+        self._unbegun.withdraw(channel_id, message_id, WITHDRAWN)
 
     def note_typing(self, channel_id: int, user_id: int) -> None:
         """Note that somebody types: if they have asked something, they may not have finished."""
@@ -212,6 +214,8 @@ class ChannelTurns:
             return "own"
         heard = await self._admission.heard(incoming)
         incoming = heard.incoming
+        if self._is_deleted(incoming):
+            return WITHDRAWN
         copied_why = self._reasons.get(incoming.copied_id or 0) or ""
         if heard.may_belong and self._unbegun.settle_copy(incoming):
             return "copy"
@@ -229,10 +233,14 @@ class ChannelTurns:
         job = self._admission.job(heard, turn_channel, decided.told, arrival)
         self._admission.note_admitted(job)
         await self.questions.keep(job)
-        entered = self._runner.enter(job)
-        if entered == "full":
+        # Nobody could withdraw it before it is in the queue.
+        entered = WITHDRAWN if self._is_deleted(incoming) else self._runner.enter(job)
+        if entered in ("full", WITHDRAWN):
             await self.questions.settle(incoming.channel_id, (incoming.said.id,))
         return entered
+
+    def _is_deleted(self, incoming: IncomingMessage) -> bool:
+        return self.services.deleted_messages.get(incoming.said.id) is not None
 
 
 def _now_s() -> float:

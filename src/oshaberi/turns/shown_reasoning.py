@@ -41,15 +41,15 @@ def _lines(text: str) -> list[str]:
 
 def _fitting(lines: Sequence[str], limit: int, before: str, around: str) -> str:
     """Return as many lines as fit, the last one cut if necessary."""
-    turn_channel = limit - 2 * utf16_len(around)
+    longest = limit - 2 * utf16_len(around)
     out = f"{before}{MARK} "
     for number, line in enumerate(lines):
         seam = f"\n{before}" if number else ""
-        if utf16_len(out + seam + line) <= turn_channel:
+        if utf16_len(out + seam + line) <= longest:
             out += seam + line
             continue
-        rest = _cut(line, turn_channel - utf16_len(out + seam) - 1)
-        out = f"{out}{seam}{rest}…" if rest else f"{_cut(out, turn_channel - 1)}…"
+        rest = _cut(line, longest - utf16_len(out + seam) - 1)
+        out = f"{out}{seam}{rest}…" if rest else f"{_cut(out, longest - 1)}…"
         break
     return f"{around}{out}{around}"
 

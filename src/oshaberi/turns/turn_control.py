@@ -1,6 +1,6 @@
 """Carries out commands on turns: stop, continue, regenerate, delete, why.
 
-Each returns a sentence for the user of the command.
+They return what the user of the command is told. `resume` continues an answer after a restart.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ControlReply:
     text: str
 
 
-STOPPED = ControlReply(True, "Stopped.")
+STOPPED = ControlReply(True, translatable("Stopped."))
 IDLE = ControlReply(False, translatable("There is nothing to stop here."))
 NOT_YOURS = ControlReply(
     False, translatable("Only the person who asked, or somebody with Manage Messages, can do that.")
@@ -173,7 +173,10 @@ class TurnControl:
         return None if reason is None else why_sentence(reason)
 
     async def _stored_reason(self, message_id: int, channel_id: int | None) -> str | None:
-        """Return why we wrote a message, or answered it. Of several personas one may be silent."""
+        """Return why we wrote a message, or answered it.
+
+        If several personas were asked, prefer the reason of one that answered.
+        """
         store = self._services.store
         if store is None:
             return None

@@ -163,7 +163,7 @@ class OshaberiClient(MovableShardsClient):
 
     async def listen(self, message: discord.Message, arrival: Arrival = "new") -> None:
         """Submit a message of another user, once. Discord may send it again after a RESUME."""
-        if self.reader.is_ours(message) or not self.reader.is_talk(message):
+        if not self.reader.is_new_talk(message):
             return
         if message.id in self._handled:
             return

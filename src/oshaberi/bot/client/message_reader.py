@@ -19,6 +19,7 @@ from oshaberi.bot.client.message_text import (
     files_of,
     readable,
     source_of,
+    typed,
 )
 from oshaberi.bot.client.proxied_messages import original_of
 from oshaberi.conversation.conversation_messages import (
@@ -49,6 +50,8 @@ class MessageReader:
         self._opt_outs = opt_outs
         self._recent: deque[discord.Message] = deque(maxlen=RECENT_MESSAGES)
         """What people wrote recently. discord.py forgets a message as soon as it is deleted."""
+        self._originals: BoundedCache[int, discord.Message] = BoundedCache(RECENT_MESSAGES)
+        """The originals of proxies' copies, which can be edited: then the words differ."""
 
     def locale_of_direct(
         self, channel: discord.abc.MessageableChannel, message: discord.Message | None
@@ -81,6 +84,14 @@ class MessageReader:
             return False
         return bool(message.content or message.attachments)
 
+    def is_new_talk(self, message: discord.Message) -> bool:
+        """Tell whether a message can get an answer: talk of others that is not repeated by Discord.
+
+        A thread that is started on a message begins with that message again.
+        """
+        is_repeated = message.type is discord.MessageType.thread_starter_message
+        return not is_repeated and not self.is_ours(message) and self.is_talk(message)
+
     def is_by_opted_out(self, message: discord.Message) -> bool:
         """Tell whether the author has told the bot not to read them (`/privacy opt-out`)."""
         if message.author.id in self._opt_outs:
@@ -108,6 +119,7 @@ class MessageReader:
             reply_to=_reply_to(source),
             embeds=embeds,
             mentions=self._mentioned(source),
+            typed=typed(source),
         )
 
     def remember(self, message: discord.Message) -> None:
@@ -133,12 +145,13 @@ class MessageReader:
         if is_reply and not self._replies_to_others(message):
             return None
         self.recent_members.meet(message)
+        words = typed(message)
         return UnaddressedMessage(
             id=message.id,
             path=path_of(message.channel),
             user_id=author.id,
             role_ids=partial(roles_of, author),
-            text=readable(message, self.recent_members, author),
+            text=message.content if words is None else words,
             is_for_others=(is_reply and not _replies_to_author(message))
             or bool(has_mentions and self.mentions_others(message)),
         )
@@ -153,8 +166,9 @@ class MessageReader:
         path = path_of(channel)
         self.recent_members.meet(message)
         await self.meet_author(message)
-        replied = await self._replied(message)
         original = self._original(message)
+        # A webhook cannot reply: the copy of a reply only looks like one.
+        replied = await self._replied(original or message)
         said = self.said(message, message.author)
         return IncomingMessage(
             said=self._said_for(said, original),
@@ -196,8 +210,12 @@ class MessageReader:
 
     def _original(self, message: discord.Message) -> discord.Message | None:
         """Return the message that a proxy bot's message repeats, if it is known."""
-        is_copy = message.webhook_id is not None
-        return original_of(message, reversed(self._recent)) if is_copy else None
+        if message.webhook_id is None:
+            return None
+        found = self._originals.get(message.id) or original_of(message, reversed(self._recent))
+        if found is not None:
+            self._originals.put(message.id, found)
+        return found
 
     def _said_for(self, said: ChannelMessage, original: discord.Message | None) -> ChannelMessage:
         """Return a proxy's message as that of the person who speaks through it."""
@@ -213,7 +231,7 @@ class MessageReader:
             can_add_reactions=allowed.can_add_reactions,
             role_ids=allowed.role_ids,
         )
-        return replace(said, author=author)
+        return replace(said, author=author, reply_to=_reply_to(original))
 
     async def meet_author(self, message: discord.Message) -> None:
         """Fetch the author as a member: messages from a history come without it."""

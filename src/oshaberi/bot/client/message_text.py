@@ -25,8 +25,7 @@ def readable(
     message: discord.Message, recent_members: RecentMembers, viewer: AnyUser | None = None
 ) -> str:
     """Return the text as the viewer sees it: mentions by name, custom emoji as `:name:`."""
-    has_more = message.message_snapshots or message.stickers
-    if "<" not in message.content and not has_more:
+    if "<" not in message.content and not _has_more(message):
         return message.content
     if viewer is not None:
         viewer = recent_members.known(viewer, message.guild)
@@ -41,7 +40,31 @@ def readable(
     lines = [named(message.content)]
     lines += [f"(forwarded) {named(one.content)}" for one in message.message_snapshots]
     lines += [f"(sticker: {sticker.name})" for sticker in message.stickers]
+    if message.poll is not None:
+        answers = " / ".join(answer.text for answer in message.poll.answers)
+        lines.append(f"(poll: {message.poll.question} {answers})")
     return "\n".join(line for line in lines if line)
+
+
+def typed(message: discord.Message) -> str | None:
+    """Return what the author typed; None if that is all of the readable text.
+
+    Names of users, channels, commands, emoji and stickers are not typed, and neither is a forwarded
+    text or a poll. The name of a role is kept: a role may exist to call a persona by it.
+    """
+    if "<" not in message.content and not _has_more(message):
+        return None
+
+    def role(token: re.Match[str]) -> str:
+        number = int(token["role"] or 0)
+        found = None if message.guild is None else message.guild.get_role(number)
+        return " " if found is None else f"@{found.name}"
+
+    return _TOKENS.sub(role, message.content)
+
+
+def _has_more(message: discord.Message) -> bool:
+    return bool(message.message_snapshots or message.stickers or message.poll)
 
 
 def _shown(

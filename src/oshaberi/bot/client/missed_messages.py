@@ -134,7 +134,7 @@ class MissedMessages:
         ]
 
     async def _asks_us(self, message: discord.Message) -> bool:
-        return self._reader.is_talk(message) and await self._is_for_us(message)
+        return self._reader.is_new_talk(message) and await self._is_for_us(message)
 
 
 async def _written_since(channel: Place, edge: int) -> list[discord.Message]:

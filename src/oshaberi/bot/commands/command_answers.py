@@ -69,14 +69,14 @@ async def answer(interaction: Interaction, work: Coroutine[Any, Any, str]) -> No
 
 async def tell(interaction: Interaction, text: str) -> None:
     """Send a text that only the user of the command sees. A long text becomes an embed."""
-    said: dict[str, Any] = {"content": text}
+    payload: dict[str, Any] = {"content": text}
     if len(text) > MESSAGE_LIMIT:
-        said = {"embed": discord.Embed(description=shortened(text, DESCRIPTION_LIMIT))}
-    said |= {"ephemeral": True, "allowed_mentions": discord.AllowedMentions.none()}
+        payload = {"embed": discord.Embed(description=shortened(text, DESCRIPTION_LIMIT))}
+    payload |= {"ephemeral": True, "allowed_mentions": discord.AllowedMentions.none()}
     if interaction.response.is_done():
-        await interaction.followup.send(**said)
+        await interaction.followup.send(**payload)
     else:
-        await interaction.response.send_message(**said)
+        await interaction.response.send_message(**payload)
 
 
 async def tell_error(interaction: Interaction, error: Exception) -> None:

@@ -13,6 +13,8 @@ from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.degree_policy import live_remark
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.languages import said, translatable, translated
+from oshaberi.languages.language_choice import AUTO
+from oshaberi.languages.translation_catalogues import CATALOGUES
 from oshaberi.storage.stored_records import StoredSettings
 from oshaberi.text.text_config import TextConfig
 
@@ -82,11 +84,18 @@ def remark_on(setting: Setting, now: EffectiveSettings) -> str:
     return translated("\nNote: {remark}.", remark=said(remark)) if remark else ""
 
 
-def language_note(setting: Setting) -> str:
-    """Explain why this answer is not in the language that was just set."""
+def language_note(setting: Setting, now: EffectiveSettings) -> str:
+    """Explain why this answer is not in the language that was just set, or nothing will be."""
     if setting.name != "language":
         return ""
-    remark = translated("answers to commands stay in the language of your Discord")
+    language = now.turn.language
+    if language == AUTO or CATALOGUES.has(language):
+        remark = translated("answers to commands stay in the language of your Discord")
+    else:
+        remark = translated(
+            "there is no translation into {language} here, so the bot speaks English",
+            language=language,
+        )
     return translated("\nNote: {remark}.", remark=remark)
 
 

@@ -112,7 +112,7 @@ async def set_config(
     place_id = WHOLE_SERVER if where is None else where.channel_id
     await context.db.servers.set_config(asker.server_id, setting.name, value, place_id)
     now = effective(context.settings(), {setting.name: value}, *above)
-    remarks = f"{remark_on(setting, now)}{language_note(setting)}"
+    remarks = f"{remark_on(setting, now)}{language_note(setting, now)}"
     more = f"{'' if where else own_values_note(stored, setting.name)}{remarks}"
     return translated(
         "`{name}` is now {value}{where}.{notes}",

@@ -50,16 +50,22 @@ async def continue_message(
 
 
 async def why_turn(
-    context: BotContext, message_id: int, channel_id: int, *, is_private: bool
+    context: BotContext,
+    message_id: int,
+    channel_id: int,
+    *,
+    is_private: bool = False,
+    is_by_discord: bool = False,
 ) -> str:
     """Explain why the bot wrote this message, or why it answered it or not.
 
     Users can ask only about messages that Discord shows them. `is_private`: the author has opted
-    out, so the bot knows nothing about the message.
+    out, so the bot knows nothing about the message. `is_by_discord`: somebody joined, a message was
+    pinned, or the like.
     """
     known = await context.channel_turns.why(message_id, channel_id)
-    unread = why_sentence("private") if is_private else None
-    return known or unread or translated(FORGOTTEN)
+    unread = "private" if is_private else "system" if is_by_discord else None
+    return known or (why_sentence(unread) if unread else None) or translated(FORGOTTEN)
 
 
 async def _must_be_newest(context: BotContext, asker: CommandUser, message_id: int) -> None:
@@ -89,8 +95,14 @@ async def continue_(interaction: Interaction, message: discord.Message) -> None:
 
 @app_commands.context_menu(name="Why this turn")
 async def why(interaction: Interaction, message: discord.Message) -> None:
-    is_private = client_of(interaction).reader.is_by_opted_out(message)
-    work = why_turn(context_of(interaction), message.id, message.channel.id, is_private=is_private)
+    starter = discord.MessageType.thread_starter_message
+    work = why_turn(
+        context_of(interaction),
+        message.id,
+        message.channel.id,
+        is_private=client_of(interaction).reader.is_by_opted_out(message),
+        is_by_discord=message.is_system() or message.type is starter,
+    )
     await answer(interaction, work)
 
 

@@ -46,7 +46,7 @@ GO_ON = translatable(
 IN_DOUBT = translatable("One message of it may be missing: I could not check whether it arrived.")
 
 T = TypeVar("T")
-FindRoom = Callable[[int], Awaitable[DiscordTurnChannel | None]]
+FindTurnChannel = Callable[[int], Awaitable[DiscordTurnChannel | None]]
 LanguageOf = Callable[[ChannelPath, str], Awaitable[str]]
 """Returns the language of notices in a channel, from its path and the server's locale."""
 
@@ -71,13 +71,13 @@ class CrashRecovery:
         self,
         db: Database,
         instance: str,
-        find_turn_channel: FindRoom,
+        find_turn_channel: FindTurnChannel,
         alone: Alone = nobody_else,
         language_of: LanguageOf = servers_language,
     ) -> None:
         self._db = db
         self._instance = instance
-        self._find_room = find_turn_channel
+        self._find_turn_channel = find_turn_channel
         self._alone = alone
         self._language_of = language_of
         self._free = asyncio.Semaphore(AT_ONCE)
@@ -111,7 +111,7 @@ class CrashRecovery:
             return len(streams)
 
     async def _take_up(self, stream: JournalledStream) -> None:
-        turn_channel = await self._find_room(stream.channel_id)
+        turn_channel = await self._find_turn_channel(stream.channel_id)
         turns = await self._db.turns.newest(stream.channel_id, EARLIER_TURNS)
         if turn_channel is None:
             log.warning("channel %s is gone, and an answer with it", stream.channel_id)

@@ -17,7 +17,7 @@ from oshaberi.bot.client.message_reader import NOT_FOUND
 from oshaberi.bot.recovery.crash_recovery import (
     EARLIER_TURNS,
     INTERRUPTED,
-    FindRoom,
+    FindTurnChannel,
     LanguageOf,
     all_of,
     servers_language,
@@ -59,14 +59,14 @@ class QuestionRecovery:
         self,
         db: Database,
         instance: str,
-        find_turn_channel: FindRoom,
+        find_turn_channel: FindTurnChannel,
         channel_turns: ChannelTurns,
         max_age: timedelta,
         language_of: LanguageOf = servers_language,
     ) -> None:
         self._db = db
         self._instance = instance
-        self._find_room = find_turn_channel
+        self._find_turn_channel = find_turn_channel
         self._channel_turns = channel_turns
         self._max_age = max_age
         self._language_of = language_of
@@ -93,7 +93,7 @@ class QuestionRecovery:
         channel_id = questions[0].channel_id
         async with self._free:
             try:
-                turn_channel = await self._find_room(channel_id)
+                turn_channel = await self._find_turn_channel(channel_id)
                 if turn_channel is None:
                     log.warning("channel %s is gone, and questions with it", channel_id)
                     await self._settle(*questions)

@@ -1,4 +1,4 @@
-"""Opens what a process shares with others: the database, Redis, and its own lease."""
+"""Opens the database and Redis, which processes share, and takes this process's lease."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`oshaberi chunk`: text in, messages out (stages 05-07a). Starts fast: the text engine alone."""
+"""`oshaberi chunk`: text in, messages out (steps 05-07a). Starts fast: the text engine alone."""
 
 from __future__ import annotations
 

@@ -127,8 +127,8 @@ async def _offered(address: ModelAddress) -> OfferedModels:
         from oshaberi.providers.provider_presets import PRESETS
 
         extra = PRESETS[address.provider].extra
-        command = f'pip install "oshaberi[{extra}]"'
-        raise ConfigError(f"the {missing.name} package is not installed: {command}") from None
+        install = f'pip install "oshaberi[{extra}]"'
+        raise ConfigError(f"the {missing.name} package is not installed: {install}") from None
 
 
 def _record(address: ModelAddress, offered: OfferedModels) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Accounts for every visible character: delivered with a message id, or withheld for a reason.
+"""Accounts for every visible character: delivered with a message id, or not, with the reason.
 
 Each entry gets exactly one fate. `problems` says at the end of a stream what does not add up.
 """

@@ -1,4 +1,7 @@
-"""Maps Discord's error codes to what is done about a refused message (spec 07, recovery)."""
+"""Maps Discord's error codes to what is done about a refused message (spec 07, recovery).
+
+`exactly_once` does it for messages, `message_edits` for edits.
+"""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class LimitOverrun:
         return self._rest is not None
 
     async def meet(self, limit: Limit, queue: MessageQueue) -> Broken | None:
-        """Handle the first waiting message, which may not be sent as a message."""
+        """Handle the first waiting message, which is over the limit."""
         if limit == "flush_limit" and self._config.on_limit == "file":
             self._rest = self._rest or OverflowFile()
             if self._rest.accepts(next(iter(queue))):

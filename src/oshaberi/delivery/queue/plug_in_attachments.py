@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 
-from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns, RenderedBlock
+from oshaberi.delivery.delivery_plug_ins import ATTACHMENT_GROUP, DeliveryPlugIns, RenderedBlock
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.sink import File
+from oshaberi.plug_in_loading import plug_in_error
 
+log = logging.getLogger(__name__)
+
+LONGEST_S = 30.0
+"""How long a plug-in may take, in seconds. Then the block stays code, and the answer goes on."""
 _BLOCK = re.compile(r"```([\w+#.-]+)[^\n]*\n(.*?)\n?```", re.DOTALL)
 
 
@@ -28,4 +34,11 @@ async def block_files(
     """Return the block's files; nothing if it stays code, or a stop came."""
     loop = asyncio.get_running_loop()
     job = loop.run_in_executor(None, plug_ins.files, block.language, block.code)
-    return job.result() if await waits.until(job) else ()
+    limit = loop.call_later(LONGEST_S, job.cancel)
+    done = await waits.until(job)
+    limit.cancel()
+    if job.cancelled():
+        late = TimeoutError(f"it took more than {LONGEST_S:g} s")
+        log.error("%s", plug_in_error(ATTACHMENT_GROUP, block.language, late))
+        return ()
+    return job.result() if done else ()

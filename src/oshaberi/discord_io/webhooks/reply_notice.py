@@ -1,4 +1,7 @@
-"""The line before a webhook's first message: whom and what it answers, with a link (spec 07)."""
+"""The line before a webhook's first message: whom and what it answers, with a link (spec 07).
+
+`delivery.posting.message_poster` decides when it is sent.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connections to model servers, which all adapters of an event loop share.
+"""The connections to providers' servers, which all adapters of an event loop share.
 
 A connection stays open for the next request, whichever adapter makes it. aiohttp is used because it
 reads a stream of tokens with the least processor time of all clients (docs/performance.md).

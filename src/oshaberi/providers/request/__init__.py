@@ -1,4 +1,4 @@
-"""Stage 01: what a model is asked, independent of its API.
+"""Step 01: what a model is asked, independent of its API.
 
 - `model_request`: one request; `context_items`: its messages, tools and tool results; `endpoint`:
   where the model is; `known_capabilities`: what it can do.

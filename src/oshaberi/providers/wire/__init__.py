@@ -1,4 +1,4 @@
-"""Stages 02-03: what all families share between bytes and chunks.
+"""Steps 02-03: what all families share between bytes and chunks.
 
 - `sdk_loading`: loads an SDK; `sse_decoder`: bytes to events; `error_reading`: reads errors.
 - `wire_event_steps`: what one event can say; `chunk_assembler` makes chunks of steps, with

@@ -204,8 +204,8 @@ def blob(name: str) -> str:
     low = name.lower()
     thing = next((t for t in _THINGS if re.search(rf"(?:^|_)(?:{t.words})", low)), None)
     if thing is not None:
-        face = "" if thing.face is None else _features(MOODS[mood_of(low)], *thing.face, 0.8)
-        return _svg(thing.picture + face)
+        features = "" if thing.face is None else _features(MOODS[mood_of(low)], *thing.face, 0.8)
+        return _svg(thing.picture + features)
     seed = hashlib.sha256(low.encode("utf-8", "replace")).digest()
     hue = 44 if mood_of(low) != "neutral" or "wave" in low else seed[0] * 360 // 256
     body = "M64 14c36 0 52 26 52 54q0 46 -52 46t-52 -46c0 -28 16 -54 52 -54z"

@@ -74,7 +74,7 @@ def _announcement(
 ) -> Json:
     world = state.world
     place = record_payloads.channel(world, channel)
-    field_types: Json = {
+    payload: Json = {
         "id": str(item.id),
         "application_id": str(world.application.id),
         "type": int(item.type),
@@ -91,8 +91,8 @@ def _announcement(
         "attachment_size_limit": ATTACHMENT_MOST,
     }
     if message is not None:
-        field_types["message"] = gateway_message(world, message, state.url)
-    return field_types | _who(state, item, channel)
+        payload["message"] = gateway_message(world, message, state.url)
+    return payload | _who(state, item, channel)
 
 
 def _who(state: StageState, item: Interaction, channel: Channel) -> Json:

@@ -88,7 +88,7 @@ def _check_one(item: Json, place: ComponentPath, errors: FormErrors) -> None:
 
 
 def _check_row(item: Json, place: ComponentPath, errors: FormErrors) -> None:
-    """[C] Up to five buttons, or one select."""
+    """[C] A select is alone in its row."""
     inside = item.get("components") or []
     if len(inside) > 1 and any(entry.get("type") in SELECTS for entry in inside):
         message = "Width of components exceeds the width of the row"
@@ -152,7 +152,7 @@ def _check_values(options: Sequence[Json], place: ComponentPath, errors: FormErr
 
 
 def check_modal(data: Json) -> None:
-    """Check a modal: [C] every field has a unique custom id, and its selects are valid."""
+    """Check a modal: [C] it has a title and fields, no custom id twice, and valid selects."""
     errors = FormErrors()
     if not str(data.get("title") or "").strip():
         errors.required(("data", "title"))

@@ -1,1 +1,5 @@
-"""One repository per kind of record. Each method is one transaction."""
+"""One repository per kind of record; `message_repository` has two.
+
+An async method that writes returns when its change is durable. The other methods queue a change,
+or return it as an entry for `writing.group_commit`.
+"""

@@ -19,6 +19,8 @@ _UNSEEN = "\u200b\u200c\u200d\u2060\ufeff"
 _OPENING_SIGNS = "`\"'*_~[(“‘「«<|-+#> \t\n" + _UNSEEN
 _OPENING = rf"""(?:[-*+>#]{{1,3}}[ \t]{{1,3}})?[`"'*_~\[(“‘「«<|{_UNSEEN}]{{0,3}}"""
 """A list item, a quote, a heading or small print, and marks around a word."""
+_GESTURE = r"(?:(?:<a?:\w{1,32}:\d{1,20}>|:\w{1,32}:|[^\w\s<`:]){1,4}+\s{0,3})?"
+"""Emoji and signs before the marker with which an answer begins: they are no words."""
 _CLOSING = rf"""[`"'*_~\])”’」»>|.!?。！？…{_UNSEEN}]{{0,4}}+"""
 _SETS_APART = frozenset("])」»>|.!?。！？…")
 """Behind a marker they make it a remark or a sentence of its own."""
@@ -44,14 +46,17 @@ SILENT = (After.LINE_END, After.REASON)
 
 class SilencePatterns:
     """The patterns of some markers. `is_offered`: the model was told of them, so that any word
-    behind one begins a reason. `names`: what the persona may call itself before its words.
+    behind one begins a reason. `is_topic`: somebody asked about them, so that a marker with words
+    behind it is talked about. `names`: what the persona may call itself before its words.
     """
 
-    def __init__(self, markers: Sequence[str], names: Iterable[str], *, is_offered: bool) -> None:
+    def __init__(
+        self, markers: Sequence[str], names: Iterable[str], *, is_offered: bool, is_topic: bool
+    ) -> None:
         longest_first = sorted(markers, key=len, reverse=True)
         words = "|".join(map(_written, longest_first))
         alone = _OPENING + f"(?:{'|'.join(map(_written_alone, longest_first))})"
-        first = _label(names) + alone
+        first = _label(names) + f"(?:{alone}|{_GESTURE}{alone})"
         blanks = rf"\s{{0,{MOST_BLANKS}}}"
         self._last = regex.compile(rf"(?:{words})[.!]?{blanks}")
         self._fenced = regex.compile(rf"```\w{{0,12}}\s{{1,8}}{alone}\s{{0,8}}```{blanks}")
@@ -65,6 +70,7 @@ class SilencePatterns:
         """What a marker can begin with, and what may stand before it."""
         self._shortest = min(map(len, markers))
         self._is_offered = is_offered
+        self.is_topic = is_topic
 
     def after(self, text: str, *, is_first: bool, is_end: bool = False) -> After:
         """Tell what stands behind the marker with which the text begins, if it does.
@@ -93,11 +99,16 @@ class SilencePatterns:
         return begun and 2 * len(text.strip(_OPENING_SIGNS)) >= self._shortest
 
     def reason_in(self, text: str) -> str:
-        """Return what follows the marker with which an answer begins."""
+        """Return what follows the marker with which an answer begins, even if it is repeated."""
         found = self._whole[True].match(text)
-        return "" if found is None else text[found.end() :]
+        while found is not None:
+            text = text[found.end() :].lstrip()
+            found = self._whole[False].match(text)
+        return text
 
     def _what_follows(self, closing: str, text: str, *, is_end: bool) -> After:
+        if self.is_topic:
+            return _only_blanks(text, is_end=is_end)
         blanks = _BLANKS.match(text)
         gap = 0 if blanks is None else blanks.end()
         sign, is_apart = text[gap : gap + 1], not _SETS_APART.isdisjoint(closing)
@@ -115,10 +126,10 @@ class SilencePatterns:
 
 @lru_cache(maxsize=256)
 def silence_patterns(
-    markers: tuple[str, ...], names: tuple[str, ...], *, is_offered: bool
+    markers: tuple[str, ...], names: tuple[str, ...], *, is_offered: bool, is_topic: bool
 ) -> SilencePatterns:
     """Return the patterns, which the streams of a persona share."""
-    return SilencePatterns(markers, names, is_offered=is_offered)
+    return SilencePatterns(markers, names, is_offered=is_offered, is_topic=is_topic)
 
 
 def trimmed_reason(text: str) -> str:
@@ -128,6 +139,12 @@ def trimmed_reason(text: str) -> str:
 
 def _reason(is_one: bool) -> After:
     return After.REASON if is_one else After.SENTENCE
+
+
+def _only_blanks(text: str, *, is_end: bool) -> After:
+    if text.strip():
+        return After.SENTENCE
+    return After.LINE_END if is_end else _undecided(len(text))
 
 
 def _undecided(blanks: int) -> After:

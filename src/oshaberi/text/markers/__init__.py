@@ -2,6 +2,6 @@
 
 - `marker_rules`: which character opens or closes something, and what may follow it.
 - `open_markers`: which are open, and which boundaries wait for them.
-- `closed_pair_scan`: all atoms and closed pairs of a complete text.
+- `closed_pair_scan`: the atoms, closed pairs and open markers of a complete text.
 - `marker_closing`: what a forced flush appends to close those that are still open.
 """

@@ -1,6 +1,6 @@
-"""Finds every atom and every closed pair of markers in a complete text, in one pass.
+"""Finds the atoms, the closed pairs and the open markers of a complete text, in one pass.
 
-The same markers (`marker_rules`) and the same bookkeeping (`open_markers`) as the stream uses.
+It uses the same markers (`marker_rules`) and bookkeeping (`open_markers`) as the stream.
 """
 
 from __future__ import annotations
@@ -36,13 +36,24 @@ def url_start(text: str, colon: int) -> int:
 
 
 def begun_url(text: str, end: int) -> int:
-    """Return where a URL may begin whose first letters end `text[:end]`, or -1."""
+    """Return where a URL begins if `text[:end]` ends with the beginning of one, else -1."""
     begun = _BEGUN.search(text[max(0, end - _BEGUN_MAX) : end])
     return max(0, end - _BEGUN_MAX) + begun.start() if begun else -1
 
 
 def find_spans(text: str, hold_limit: int) -> list[tuple[int, int, bool]]:
     """Return every atom and every closed pair of a whole text: (start, end, is_atom), by start."""
+    open_markers = _read(text, hold_limit)
+    open_markers.blank_line(len(text))
+    return sorted(open_markers.spans)
+
+
+def find_openers(text: str, hold_limit: int) -> list[tuple[str, int]]:
+    """Return the markers that are open at the end of a text, and where they are."""
+    return _read(text, hold_limit).stack
+
+
+def _read(text: str, hold_limit: int) -> OpenMarkers:
     open_markers = OpenMarkers(hold_limit)
     at = _quote_block(open_markers, text, 0)
     while found := _INTEREST.search(text, at):
@@ -58,8 +69,7 @@ def find_spans(text: str, hold_limit: int) -> list[tuple[int, int, bool]]:
             at = _url(open_markers, text, at)
         else:
             at = read_mark(open_markers, text, at, final=True)
-    open_markers.blank_line(len(text))
-    return sorted(open_markers.spans)
+    return open_markers
 
 
 def _line(open_markers: OpenMarkers, text: str, at: int) -> int:

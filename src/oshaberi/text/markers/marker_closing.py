@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from oshaberi.text.atoms import code_limit, protected
 from oshaberi.text.line_kinds import BREAK_TAG
+from oshaberi.text.markers.closed_pair_scan import find_openers
 from oshaberi.text.markers.open_markers import CLOSERS
 from oshaberi.text.text_measure import utf16_len
 
 _RUNS: Final = "*~|"
 
 
-def last_line(text: str, hold_limit: int) -> int:
-    """Return where the line begins that is the last one once `<br>` is a line break."""
+def openers_behind_breaks(text: str, hold_limit: int) -> list[tuple[str, int]] | None:
+    """Return the openers of the line that is the last one once `<br>` is a line break.
+
+    None if `text` has no `<br>`. While the text came, the tag was read as text, so markers were
+    paired across it.
+    """
     if BREAK_TAG.search(text) is None:
-        return 0
-    end = len(text)
-    for begin, after in reversed([(0, 0), *protected(text, code_limit(hold_limit))]):
-        tags = BREAK_TAG.findall(text, after, end)
-        if tags:
-            return text.rindex(tags[-1], after, end) + len(tags[-1])
-        end = begin
-    return 0
+        return None
+    made: list[str] = []
+    at = 0
+    for begin, end in [*protected(text, code_limit(hold_limit)), (len(text), len(text))]:
+        made += (BREAK_TAG.sub(_as_newline, text[at:begin]), text[begin:end])
+        at = end
+    broken = "".join(made)
+    line = broken.rfind("\n") + 1
+    return [opener for opener in find_openers(broken, hold_limit) if opener[1] >= line]
+
+
+def _as_newline(tag: re.Match[str]) -> str:
+    """Return a line break that is as long as the tag, so that positions stay."""
+    return "\n" + " " * (len(tag.group()) - 1)
 
 
 def closing(text: str, openers: list[tuple[str, int]], longest: int) -> str:

@@ -21,6 +21,7 @@ _RUN: Final = {mark: re.compile(re.escape(mark) + "+") for mark in "*~|"}
 _TOKEN_STOP: Final = re.compile(r"[<>\n]")
 _OPENING: Final = frozenset("([{（［【「『《〈«“„‘'*_~|—–")
 _SAD_EYES: Final = frozenset(":=;")
+_MIRRORED_EYES: Final = frozenset(":;")
 _LATEX: Final = ("\\begin", "\\end")
 _REST: Final = {"*": "**", "**": "*"}
 _OPENERS_OF: Final = {
@@ -47,9 +48,10 @@ def is_unspaced(char: str) -> bool:
 
 
 def _paren(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
-    if at + 1 == len(text) and not final:
+    behind = text[at + 1 : at + 3]
+    if not final and (not behind or behind in _MIRRORED_EYES):
         return WAIT
-    if not _sad_face(text, at):
+    if not (_sad_face(text, at) or _mirrored_face(behind)):
         open_markers.push("(", at)
     return at + 1
 
@@ -246,6 +248,11 @@ def _sad_face(text: str, at: int) -> bool:
     if eyes < 0 or text[eyes] not in _SAD_EYES:
         return False
     return not text[at + 1 : at + 2].isalnum()
+
+
+def _mirrored_face(behind: str) -> bool:
+    """Tell whether what is behind a `(` makes it a smile: `(:` or `(;` at the end of a word."""
+    return behind[:1] in _MIRRORED_EYES and not behind[1:].strip()
 
 
 def _may_be_latex(tail: str) -> bool:

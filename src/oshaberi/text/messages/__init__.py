@@ -1,4 +1,4 @@
-"""Stage 07a: from normalised text to messages.
+"""Step 07a: from normalised text to messages.
 
 `segment_chunker` cuts by line or sentence around `protected_ranges`; `length_cuts` cuts what is
 too long; `emoji_runs` isolates custom emoji; `orphan_punctuation` waits for the text it belongs to;

@@ -1,4 +1,4 @@
-"""Stage 07a: makes messages of normalised text: one each, packed, or all in one (degree 0).
+"""Step 07a: makes messages of normalised text: one each, packed, or all in one (degree 0).
 
 Every unit that leaves is numbered, and accounts for everything in V since the one before it.
 """
@@ -220,7 +220,7 @@ class MessageComposer(CopiedState):
             self._flush()  # nothing more fits, so nothing is waited for (L6)
 
     def _messages(self, part: PackedPart, alone: bool) -> list[str]:
-        return self._chunker.fit(part.text) if alone else self._chunker.split(part.text)
+        return self._chunker.fit(part.text) if alone else self._chunker.split(part.text, part.lead)
 
     def _flush(self, boundary: Boundary | None = None) -> None:
         if self._packing:

@@ -76,6 +76,7 @@ class OrphanPunctuation(CopiedState):
             return False
         self._held = None
         part.text = held.text + part.text
+        part.lead = len(held.text)
         part.gap = held.gap
         part.labelled = part.labelled or held.labelled
         if self._observer:

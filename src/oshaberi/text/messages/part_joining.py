@@ -17,7 +17,8 @@ class PackedPart:
     """A piece of text that goes into a message."""
 
     __slots__ = (
-        *("boundary", "end", "gap", "identity", "is_code", "joiner", "kind", "labelled", "text"),
+        *("boundary", "end", "gap", "identity", "is_code", "joiner", "kind", "labelled", "lead"),
+        "text",
     )
 
     def __init__(
@@ -37,6 +38,8 @@ class PackedPart:
         self.labelled = labelled
         self.is_code = False
         self.kind: BlockKind = "text"
+        self.lead = 0
+        """How many characters in front are punctuation that was joined to it (S1)."""
         self.joiner = ""
         """What goes between it and the part before it, in one message."""
 

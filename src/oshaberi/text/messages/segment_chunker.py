@@ -42,14 +42,17 @@ class SegmentChunker(CopiedState):
         self._in_blocks = config.paragraph_mode == "blocks"
         self._by_sentence = config.humanizer_degree == 3
 
-    def split(self, text: str) -> list[str]:
-        """Make one message per line (degree 3: per sentence) and per lone run of emoji."""
+    def split(self, text: str, lead: int = 0) -> list[str]:
+        """Make one message per line (degree 3: per sentence) and per lone run of emoji.
+
+        No sentence ends in the first `lead` characters, which were put in front of the text.
+        """
         stripped = text.strip()
-        if "\n" not in stripped and self._fits(stripped) and self._is_single(stripped):
+        if "\n" not in stripped and self._fits(stripped) and self._is_single(stripped, lead):
             return [stripped] if has_visible(stripped) else []
         kept = ProtectedRanges.of(text, self._limit, self._hold_limit)
         made: list[EmojiPart] = []
-        for start, end in self._ranges(text, kept):
+        for start, end in self._ranges(text, kept, lead):
             made += self._messages(text, start, end, kept)
         return self._tidy(text, made, kept)
 
@@ -71,27 +74,27 @@ class SegmentChunker(CopiedState):
         made += self._pieces(stripped, at, len(stripped), kept)
         return self._tidy(stripped, made, kept)
 
-    def _is_single(self, line: str) -> bool:
+    def _is_single(self, line: str, lead: int) -> bool:
         """Tell quickly whether a line that fits is certainly one message."""
         if has_emoji(line):
             return False
         if not self._by_sentence or block_kind(line) != "text":
             return True
-        ends = sentence_ends(line)
-        return not ends or ends[0] == len(line)
+        ends = sentence_ends(line[lead:])
+        return not ends or lead + ends[0] == len(line)
 
     def _fits(self, text: str) -> bool:
         return fits(text, self._limit)
 
     # By line and by sentence
 
-    def _ranges(self, text: str, kept: ProtectedRanges) -> Iterator[tuple[int, int]]:
+    def _ranges(self, text: str, kept: ProtectedRanges, lead: int) -> Iterator[tuple[int, int]]:
         """Yield the ranges that form one message each, whatever their length."""
         for start, end, kind in self._groups(_lines(text, kept)):
             if not self._by_sentence or kind != "text":
                 yield start, end
                 continue
-            at = start
+            at, start = start, max(start, lead)
             for stop in sentence_ends(text[start:end]):
                 if kept.around(start + stop) < 0:
                     yield at, start + stop

@@ -1,4 +1,4 @@
-"""Stage 06: what is done to a segment's text before it becomes messages.
+"""Step 06: what is done to a segment's text before it becomes messages.
 
 `normalizer_table` runs the rules in their order (spec 06) over the pieces of a segment
 (`segment_pieces`), outside code and URLs (`editable_ranges`). `names/` has labels and mentions,

@@ -1,4 +1,4 @@
-"""Stage 06 for prose: the ordered table of normalizers (spec 06).
+"""Step 06 for prose: the ordered table of normalizers (spec 06).
 
 Only those that can have an effect for a configuration are made; a line with nothing to do costs
 about a microsecond.

@@ -46,7 +46,7 @@ class SegmentWork:
 
 
 class Normalizer(CopiedState):
-    """One rule of stage 06."""
+    """One rule of step 06."""
 
     def apply(self, work: SegmentWork) -> None:
         """Change the segment in place."""

@@ -1,4 +1,4 @@
-"""Stage 05b: where a segment of V ends, and why.
+"""Step 05b: where a segment of V ends, and why.
 
 - `segment_splitter` hands V to a reader (`reader_protocol`): `prose_reader`, `code_reader` or
   `table_reader`.

@@ -10,7 +10,7 @@ from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.line_kinds import BREAK_TAG
 from oshaberi.text.markers.closed_pair_scan import begun_url
-from oshaberi.text.markers.marker_closing import closing, last_line
+from oshaberi.text.markers.marker_closing import closing, openers_behind_breaks
 from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.segments.clause_trimming import clause_end
 from oshaberi.text.segments.overflow_cuts import CutWindow, Stretch, choose_cut, hard_cut
@@ -122,8 +122,9 @@ class SegmentRelease(CopiedState):
         kept = buffer.start + (clause_end(body, self._open_markers.limit) if trim else len(body))
         lead = buffer.start + len(body) - len(body.lstrip())
         text = buffer.text[lead:kept].rstrip()
-        begin = lead + last_line(text, self._open_markers.limit)
-        within = [(kind, at - lead) for kind, at in openers if begin <= at < kept]
+        within = openers_behind_breaks(text, self._open_markers.limit)
+        if within is None:
+            within = [(kind, at - lead) for kind, at in openers if lead <= at < kept]
         suffix = closing(text, within, self._longest)
         if suffix and self._observer:
             self._observer.transform("auto_close", text, text + suffix)

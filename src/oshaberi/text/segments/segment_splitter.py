@@ -1,4 +1,4 @@
-"""Stage 05: splits V into segments, with the reason for each boundary (B1-B8, H1-H3).
+"""Step 05: splits V into segments, with the reason for each boundary (B1-B8, H1-H3).
 
 One forward pass. Every decision depends only on positions in V and a bounded look-ahead: if the
 text so far does not decide, reading stops there and continues with the next piece.

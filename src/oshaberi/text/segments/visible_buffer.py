@@ -21,7 +21,7 @@ SegmentKind = Literal["text", "code", "table", "trimmed"]
 
 
 class Segment:
-    """A stretch of V that leaves stage 05."""
+    """A stretch of V that leaves step 05."""
 
     __slots__ = ("boundary", "end", "ends_line", "gap", "kind", "line_start", "text")
 

@@ -106,7 +106,7 @@ def after_mark(spot: SentenceSpot) -> int:
 
 
 def after_ellipsis(spot: SentenceSpot) -> int:
-    """Decide after `...` and `…`: only a capital (other than `I`) starts a sentence."""
+    """Decide after `...` and `…`: only a capital starts a sentence, `I` only after four dots."""
     if spot.kind != "upper":
         return NO
     before = spot.text[spot.low : spot.at]
@@ -217,7 +217,7 @@ def _spaced_ellipsis(spot: SentenceSpot) -> int | None:
     if not _dot_follows(text, end):
         if is_first:
             return None
-        return YES if spot.kind == "upper" and _is_pause(text, spot.low, at) else NO
+        return YES if spot.kind == "upper" and _has_four_dots(text, spot.low, at) else NO
     if is_first and at > spot.low and not text[at - 1].isspace():
         return _after_glued_dots(spot)
     return NO if spot.final or end + 2 < len(text) else UNDECIDED
@@ -242,8 +242,8 @@ def _after_glued_dots(spot: SentenceSpot) -> int:
     return UNDECIDED if kind == "more" else YES if kind == "upper" else NO
 
 
-def _is_pause(text: str, low: int, at: int) -> bool:
-    """Tell whether at least three dots stand before the one at `at`, apart from any word."""
+def _has_four_dots(text: str, low: int, at: int) -> bool:
+    """Tell whether the dot at `at` is at least the fourth of a row that no word touches."""
     first = at
     while first - 2 >= low and text.startswith(". ", first - 2):
         first -= 2

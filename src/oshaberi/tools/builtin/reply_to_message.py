@@ -1,4 +1,4 @@
-"""The tool `reply_to_message`: replies to a message, through the same stages as an answer."""
+"""The tool `reply_to_message`: replies to a message, through the same steps as an answer."""
 
 from __future__ import annotations
 

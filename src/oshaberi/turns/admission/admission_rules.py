@@ -82,7 +82,7 @@ def _address(
         return "mention"
     if incoming.is_direct:
         return "direct"
-    called = _call(incoming.said.text, incoming.path, personas, config)
+    called = _call(incoming.said.own_words, incoming.path, personas, config)
     return called or ("others" if incoming.is_for_others else "unaddressed")
 
 

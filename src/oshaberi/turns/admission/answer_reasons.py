@@ -104,6 +104,7 @@ WHY: dict[str, str] = {
         "too many answers were being written (max_simultaneous_turns, max_wait_s)"
     ),
     "private": translatable("its author does not want the bot to read it (`/privacy opt-out`)"),
+    "system": translatable("Discord posted it, not a person"),
     "claimed": translatable("another process of the bot took it"),
     "seen": translatable("the bot is deciding about it at this moment"),
     "closing": translatable("the bot was shutting down"),

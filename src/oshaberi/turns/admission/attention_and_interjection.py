@@ -1,4 +1,4 @@
-"""Remembers with whom the bot has talked, and decides by chance whether it keeps listening.
+"""Remembers with whom the bot talked, and decides by chance about messages that address nobody.
 
 All of this is in memory and limited in size: an ignored message costs no database query.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_config import TurnConfig
@@ -41,6 +42,20 @@ class RecentTalk:
         fading = (1 - age_ms / config.attention_ms) * SHARE_AFTER_OTHERS**self.passed
         share = 1.0 if user_id == self.user_id else SHARE_OF_OTHERS
         return config.attention_chance * fading * share
+
+
+def told_odds(chance: float, drew: float) -> tuple[str, str]:
+    """Return both numbers as they are told: as short as possible, but different if they are."""
+    for digits in (2, 4, 8):
+        told = _decimal(chance, digits), _decimal(drew, digits)
+        if told[0] != told[1]:
+            break
+    return told
+
+
+def _decimal(number: float, digits: int) -> str:
+    """Return a number with so many significant digits, never as `1e-05`."""
+    return f"{Decimal(f'{number:.{digits}g}'):f}"
 
 
 class ChannelAttention:
@@ -92,7 +107,7 @@ class ChannelAttention:
         if not chance:
             return Admission("unaddressed")
         drew = draw()
-        odds = (f"{chance:.2g}", f"{drew:.2g}")
+        odds = told_odds(chance, drew)
         if talk is None or heeded < chance:
             return Admission("interjection" if drew < chance else "uninvited", odds)
         detail = (f"{now_s - talk.at_s:.0f}", *odds)

@@ -10,12 +10,23 @@ from oshaberi.conversation.turn_config import TurnConfig
 
 TYPING_SECONDS = 10.0
 """How long Discord shows that somebody is typing, unless they send a message first."""
-_ASKED = re.compile(r"[?？][!?！？]*\s*\Z")
+ENDING = 50
+"""How many characters at the end of a message are looked at for a question mark."""
+_ASKED = re.compile(
+    # A semicolon behind a Greek letter is the question mark of Greek.
+    r"(?:[?？؟⁇⁈⁉‽﹖፧❓❔]|(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e])"
+    r"[!?！？؟\ufe0f]*[)\]}\"'*_~|”’»）」』】]*\Z"
+)
+"""A question mark at the end, perhaps inside a closing bracket, quote or markup."""
 
 
 def is_complete(incoming: IncomingMessage) -> bool:
-    """Tell whether a message is a complete question: it mentions the bot and ends with a `?`."""
-    return incoming.mentions_us and _ASKED.search(incoming.said.text) is not None
+    """Tell whether a message is a complete question: it mentions the bot and ends with a `?`.
+
+    The mention may follow the question mark.
+    """
+    end = incoming.said.own_words.rstrip()[-ENDING:]
+    return incoming.mentions_us and _ASKED.search(end) is not None
 
 
 def burst_of(incoming: IncomingMessage, config: TurnConfig, now_s: float) -> Burst | None:

@@ -11,7 +11,7 @@ from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
 from oshaberi.stream.stops.stop_registry import ActiveChannel
-from oshaberi.turns.admission.answer_reasons import UNINVITED, reason_word
+from oshaberi.turns.admission.answer_reasons import UNADDRESSED, UNINVITED, reason_word
 from oshaberi.turns.admission.burst_wait import Burst
 from oshaberi.turns.admission.persona_routing import allowed_in, who_answers, who_is_asked
 from oshaberi.turns.admission.turn_request import Kind, TurnRequest
@@ -64,6 +64,11 @@ class QueuedJob:
         """Tell whether the message is answered by chance, so that nobody waits for the answer."""
         return reason_word(self.why) in UNINVITED
 
+    @property
+    def is_unaddressed(self) -> bool:
+        """Tell whether the bot answers although nobody addressed it."""
+        return reason_word(self.why) in UNADDRESSED
+
     def turn_request(self, persona: PersonaRecord) -> TurnRequest:
         return TurnRequest(
             self.asked,
@@ -80,11 +85,15 @@ class QueuedJob:
 
 
 def joined(first: QueuedJob, second: QueuedJob) -> QueuedJob:
-    """Join two jobs: both messages, answered by the personas of both."""
+    """Join two jobs: both messages, answered by the personas of both.
+
+    If either addresses the bot, the other does not make it an answer that nobody asked for.
+    """
     answering = tuple(dict.fromkeys((*first.answering, *second.answering)))
     times_s = [one for one in (first.asked_s, second.asked_s) if one is not None]
     return replace(
         second,
+        why=first.why if second.is_unaddressed else second.why,
         asked=first.asked + second.asked,
         answering=answering,
         asked_s=min(times_s, default=None),

@@ -212,8 +212,8 @@ def _by_its_author(incoming: IncomingMessage, proxy_bots: Collection[int]) -> In
         return replace(incoming, said=replace(incoming.said, author=replace(author, is_bot=False)))
     if incoming.webhook is None:
         return incoming
-    said = replace(incoming.said, author=incoming.webhook)
-    return replace(incoming, said=said, copied_id=None, webhook=None)
+    said = replace(incoming.said, author=incoming.webhook, reply_to=None)
+    return replace(incoming, said=said, replied=None, copied_id=None, webhook=None)
 
 
 def _stored(found: Admission, why: str) -> Admission:

@@ -33,7 +33,7 @@ def who_is_asked(
     If the message addresses the bot, the name of a persona calls it too.
     """
     addressed = incoming.mentions_us or incoming.is_direct or _replied(incoming)
-    called = named_in(incoming.said.text, personas, by_name=addressed)
+    called = named_in(incoming.said.own_words, personas, by_name=addressed)
     first = _replied_to(incoming, personas, bot_name)
     return tuple(dict.fromkeys([*([first] if first else []), *called]))
 

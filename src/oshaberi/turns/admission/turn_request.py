@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -57,6 +57,13 @@ class TurnRequest:
     def is_uninvited(self) -> bool:
         """Tell whether the message is answered by chance, so that nobody waits for the answer."""
         return reason_word(self.why) in UNINVITED
+
+    def asks_about(self, words: Iterable[str]) -> bool:
+        """Tell whether somebody addresses the bot and names one of these words, in any case."""
+        if self.is_unaddressed:
+            return False
+        texts = [one.said.text.replace("\\", "").lower() for one in self.asked]
+        return any(word.lower() in text for word in words for text in texts)
 
     @property
     def answering(self) -> IncomingMessage | None:

@@ -24,5 +24,6 @@ class UnaddressedMessage:
     user_id: int
     role_ids: RoleIds
     text: str
+    """What its author typed (`ChannelMessage.own_words`)."""
     is_for_others: bool
     """Whether it mentions or replies to somebody else."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
 from oshaberi.conversation.conversation_messages import IncomingMessage
 from oshaberi.conversation.turn_channel import TurnChannel
@@ -75,7 +76,7 @@ class UnbegunQuestions:
         self, queue: ChannelQueue, begun: QueuedJob, heard: HeardMessage, turn_channel: TurnChannel
     ) -> None:
         part = self._admission.job(heard, turn_channel, begun.why, "new")
-        job = with_part(begun, part)
+        job = with_part(self._as_asked(begun, heard), part)
         queue.replace_job(begun, job)
         # One question from now on: the newest. A restart must not find the others either.
         channel_id = turn_channel.channel_id
@@ -86,6 +87,18 @@ class UnbegunQuestions:
         )
         if job.burst is not None and is_complete(heard.incoming):
             job.burst.end()
+
+    def _as_asked(self, job: QueuedJob, heard: HeardMessage) -> QueuedJob:
+        """Return a job as an asked one, if its author now addresses the bot.
+
+        Until then it was answered by chance, or because every message of the channel is.
+        """
+        found = heard.admission
+        if not job.is_unaddressed or found.reason not in ADDRESSED:
+            return job
+        self._admission.cooldowns.note(job.user_id, _now_s())
+        asked = self._admission.job(heard, job.turn_channel, found.told, "new")
+        return replace(job, why=found.told, answering=asked.answering)
 
     def settle_copy(self, incoming: IncomingMessage) -> bool:
         """Drop the original of a proxy's copy if it waits. Return True if it was answered."""
@@ -106,18 +119,36 @@ class UnbegunQuestions:
         if not found.ok and (was_for_us or found.reason == "others"):
             self.withdraw(channel_id, message_id, found.told)
         elif (queue := self._queues.get(channel_id)) is not None:
-            queue.amend(heard.incoming)
+            await self._amend(queue, heard)
+
+    async def _amend(self, queue: ChannelQueue, heard: HeardMessage) -> None:
+        message_id, found = heard.incoming.said.id, heard.admission
+        job = queue.job_of(message_id)
+        if job is None:
+            return
+        asked = self._as_asked(job, heard)
+        queue.replace_job(job, asked)
+        queue.amend(heard.incoming)
+        if found.reason in ADDRESSED:
+            # A question by itself from now on, even if the one before it is deleted.
+            self._reasons.put(message_id, found.told)
+        if asked is not job:
+            await self._questions.keep(asked)
 
     def withdraw(self, channel_id: int, message_id: int, reason: str) -> None:
         """Drop a message. If no other message of its question addressed the bot, drop them too."""
         queue = self._queues.get(channel_id)
         job = None if queue is None else queue.job_of(message_id)
-        if job is None or not self.drop(channel_id, message_id, reason):
+        if queue is None or job is None or not self.drop(channel_id, message_id, reason):
             return
         left = [number for number in job.message_ids if number != message_id]
-        if all(self._reasons.get(number) == "burst" for number in left):
+        reasons = [why for number in left if (why := self._reasons.get(number) or "") != "burst"]
+        if not reasons:
             for number in left:
                 self.drop(channel_id, number, "unaddressed")
+        elif job.why not in reasons and (rest := queue.job_of(left[0])) is not None:
+            why = next((one for one in reasons if reason_word(one) in ADDRESSED), reasons[0])
+            queue.replace_job(rest, replace(rest, why=why))
 
     def drop(self, channel_id: int, message_id: int, reason: str) -> bool:
         """Take a message out of its question. Return whether it was part of one."""

@@ -39,10 +39,9 @@ class TurnSurroundings:
     summary: ConversationSummary | None = None
     """Replaces the messages up to its last one."""
     silence_marker: str = ""
+    """Given if nobody addressed the bot: the model writes it to say nothing."""
     is_uninvited: bool = False
     """Whether nobody addressed the bot."""
-    """Given if nobody addressed the bot: the model writes it to say nothing."""
-
     answered_ids: frozenset[int] = frozenset()
     """The messages with which other personas answered the same question."""
     waiting_ids: frozenset[int] = frozenset()

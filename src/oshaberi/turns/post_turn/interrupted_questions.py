@@ -1,4 +1,4 @@
-"""The question whose answer a restart cut off, as it is stored so that the answer continues."""
+"""Makes the record of a question whose answer a restart cut off. From it the answer continues."""
 
 from __future__ import annotations
 

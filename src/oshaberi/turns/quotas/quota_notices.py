@@ -62,7 +62,10 @@ def quota_notice(refusal: QuotaRefusal, place: QuotaPlace) -> Embed:
 
 
 async def is_to_be_told(services: TurnServices, refusal: QuotaRefusal, place: QuotaPlace) -> bool:
-    """Tell whether a notice is due: once a day per user, else once a day per channel."""
+    """Tell whether a notice is due.
+
+    A user's quota is told once a day, any other once a day in each channel.
+    """
     if isinstance(refusal, QuotaUnknownError):
         return _is_first_today(services, place)
     return await _is_first(services, refusal, place)

@@ -271,6 +271,7 @@ class Turn:
         return result
 
     def _stream_context(self) -> StreamContext:
+        markers = self._settings.turn.silence_markers
         return StreamContext(
             channel=str(self._turn_channel.channel_id),
             reply_to=may_reply(
@@ -281,14 +282,10 @@ class Turn:
             response=self._response,
             renderer=self._renderer,
             plug_ins=self._renderer.plug_ins,
-            silence_markers=self._silence_markers,
+            silence_markers=() if self._turn_request.kind == "deliver" else markers,
             offers_silence=self._turn_request.is_unaddressed,
+            asks_about_silence=self._turn_request.asks_about(markers),
         )
-
-    @property
-    def _silence_markers(self) -> tuple[str, ...]:
-        delivers = self._turn_request.kind == "deliver"
-        return () if delivers else self._settings.turn.silence_markers
 
     def _tool_context(self, setup: GenerationSetup) -> ToolContext:
         return ToolContext(

@@ -1,7 +1,7 @@
 """Waits until a job may run.
 
-When its turn is near, the reader sees the typing indicator. If that takes too long, the reader gets
-a notice.
+When its turn is near, the reader sees the typing indicator. If the job waits too long, the reader
+gets a notice.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from oshaberi.turns.turn_store import TurnStore
 
 
 class EffectiveConfigs(Protocol):
-    """The settings that apply in one channel, from `oshaberi.config.effective`."""
+    """The settings that apply in one channel. `effective()` of `oshaberi.config` makes them."""
 
     @property
     def stream(self) -> StreamConfig: ...

@@ -34,7 +34,10 @@ async def set_option(
     number: int,
     where: Where = None,
 ) -> str:
-    """Set an option of a model that is set in this place, by its number. None removes it."""
+    """Set an option of a model of this place, by the model's number.
+
+    If `value` is None, the option is removed.
+    """
     asker.must_manage()
     name = option.strip().lower()
     if name not in OPTIONS:

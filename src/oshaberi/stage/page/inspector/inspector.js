@@ -27,7 +27,7 @@ class Inspector {
     this.current = null;
     this.turn = 0; // counts loads: only the last one asked for is drawn
     this.follows = true;
-    this.trace = null;
+    this.trace = this.drawn = null;
     this.selected = null;
     this.hovered = null;
     this.at = null; // null: the end, also while it moves
@@ -62,7 +62,7 @@ class Inspector {
     this.#wait(null);
     this.busy = false;
     this.streams = [];
-    this.current = this.trace = null;
+    this.current = this.trace = this.drawn = null;
     this.follows = true;
     this.scrubber.pause();
     this.body.hidden = true;
@@ -155,6 +155,13 @@ class Inspector {
       this.scrubber.pause();
     }
     this.#keep(found.stream);
+    // News of a stream that has ended may bring nothing new: what is looked at stays as it is.
+    const whole = found.partial ? null : JSON.stringify(found);
+    if (whole !== null && whole === this.drawn) {
+      this.#drawRecord();
+      return true;
+    }
+    this.drawn = whole;
     this.trace = new Trace(found);
     this.#draw();
     if (found.partial) this.#soon(LOOK_AGAIN_MS);
@@ -202,6 +209,7 @@ class Inspector {
     const key = document.activeElement?.dataset?.key;
     this.empty.hidden = true;
     this.body.hidden = false;
+    this.body.setAttribute("aria-busy", String(this.trace.partial));
     this.#drawBar();
     for (const part of [this.timeline, this.scrubber, this.raw, this.degrees]) part.draw(this.trace);
     this.list.draw(this.trace, this.selected);

@@ -18,6 +18,7 @@ import { MessageLog } from "./view/messages.js";
 import { openModal } from "./view/modal.js";
 import { openSettings } from "./view/settings.js";
 import { Sidebar } from "./view/sidebar.js";
+import { StopButton } from "./view/stop_button.js";
 import { BREAK, CONNECT, INSPECT, ThingsToTry } from "./view/things_to_try.js";
 import { Toolbar } from "./view/toolbar.js";
 import { TypingLine } from "./view/typing.js";
@@ -59,6 +60,7 @@ export class App {
     this.sidebar = new Sidebar(this);
     this.members = new Members(this);
     this.typing = new TypingLine(this);
+    this.stop = new StopButton(this);
     this.armed = new ArmedLine(this);
     this.inspector = new InspectorHost(this);
     this.model = new ModelState(this);

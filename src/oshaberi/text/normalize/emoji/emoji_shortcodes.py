@@ -80,7 +80,10 @@ def _after_marks(text: str, at: int) -> int:
 
 
 def _looks_like_emoji(one: WrittenEmoji) -> bool:
-    """Tell whether it may be an emoji. A name without a letter is rather a time or a rule."""
+    """Tell whether it may be an emoji.
+
+    A name without a letter is rather a time (`:30:`) or a table's line (`:---:`).
+    """
     if one.id is not None:
         return True
     return len(one.name) in _LENGTHS and any(char.isalpha() for char in one.name)
