@@ -287,6 +287,16 @@ CLEANING = [
     ),
     row(
         "06",
+        "standard ones too",
+        "so :grin: it",
+        ["so it"],
+        ours=["so 😁 it"],
+        differs="with emoji off",
+        emoji_usage_enabled=False,
+        **EMOJI,
+    ),
+    row(
+        "06",
         "written-out ones too",
         f"so {SOUP} it",
         ["so it"],

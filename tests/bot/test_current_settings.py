@@ -90,6 +90,23 @@ def test_settings_that_do_not_go_together_are_told_at_the_start(
     assert caplog.messages == [LIVE_WITHOUT_GROWTH]
 
 
+def test_settings_that_do_not_go_together_are_told_when_they_are_reloaded(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    services: Any = SimpleNamespace(plug_ins=DeliveryPlugIns())
+
+    async def main() -> None:
+        async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
+            current_settings = CurrentSettings(LoadedSettings(), {}, db, lambda: services)
+            for notify in ("first", "last", "last"):
+                stream = StreamConfig(delivery="live", notify=notify)
+                current_settings._take_up(LoadedSettings(stream=stream))
+
+    with caplog.at_level(logging.WARNING, "oshaberi.bot.settings.current_settings"):
+        asyncio.run(main())
+    assert caplog.messages == [LIVE_WITHOUT_GROWTH]
+
+
 def test_a_display_mode_that_is_not_installed_is_told_when_it_is_reloaded(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
