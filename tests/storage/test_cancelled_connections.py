@@ -153,7 +153,8 @@ def test_a_connection_that_is_stopped_while_it_opens_is_closed(
         return opened[0]
 
     async def main() -> None:
-        connection = SqliteDriverThreads().connect(tmp_path / "a.db")
+        threads = SqliteDriverThreads()
+        connection = threads.connect(tmp_path / "a.db")
 
         async def opening() -> None:
             await connection
@@ -164,6 +165,7 @@ def test_a_connection_that_is_stopped_while_it_opens_is_closed(
         may_open.set()
         with pytest.raises(sqlite3.OperationalError):
             await task
+        await threads.end(WAIT_SECONDS)
 
     monkeypatch.setattr(sqlite3, "connect", slow)
     asyncio.run(main())
