@@ -46,7 +46,8 @@ class _Connection(aiosqlite.Connection):
     async def _connect(self) -> aiosqlite.Connection:
         await super()._connect()
         if self._stopping is not None:
-            self._connection = None
+            await asyncio.wait({self._stopping})
+            self._connection = None  # its thread has closed it
             raise sqlite3.OperationalError("the connection was closed while it was opened")
         return self
 
