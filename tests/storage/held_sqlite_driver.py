@@ -30,6 +30,10 @@ class HeldSqliteDriver:
         self._is_held.clear()
         self._may_go_on.clear()
 
+    @property
+    def is_holding(self) -> bool:
+        return bool(self.at) and not self._may_go_on.is_set()
+
     async def held(self) -> None:
         await self._is_held.wait()
 

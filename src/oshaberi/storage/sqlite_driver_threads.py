@@ -38,6 +38,11 @@ class _Connection(aiosqlite.Connection):
             self._stopping = super().stop()
         return self._stopping
 
+    def give_up(self) -> None:
+        """Let everybody go who waits for the end of the thread, even if it hangs."""
+        if self._stopping is not None and not self._stopping.done():
+            self._stopping.set_result(None)
+
     def _opened(self) -> sqlite3.Connection:
         """Open it, in its thread, which closes it if a stop follows at once."""
         self._connection = self._open()
@@ -56,7 +61,7 @@ class SqliteDriverThreads:
     """The threads of the connections of one engine."""
 
     def __init__(self) -> None:
-        self._connections: list[aiosqlite.Connection] = []
+        self._connections: list[_Connection] = []
 
     def connect(self, *args: Any, **kwargs: Any) -> aiosqlite.Connection:
         """Make a connection, as SQLAlchemy does, and remember it."""
@@ -74,8 +79,9 @@ class SqliteDriverThreads:
         for connection in running:
             left_s = deadline_s - asyncio.get_running_loop().time()
             await asyncio.to_thread(_thread_of(connection).join, max(0.0, left_s))
+            connection.give_up()
 
-    def _running(self) -> list[aiosqlite.Connection]:
+    def _running(self) -> list[_Connection]:
         return [one for one in self._connections if _thread_of(one).is_alive()]
 
 
