@@ -215,3 +215,21 @@ def test_a_fault_of_the_preview_costs_only_the_preview(
     played = live(BEGIN, Silence(3000), "little fox.")
     assert told(played) == [("message", 3000, f"{BEGIN}little fox.")]
     assert "could not be shown" in caplog.text
+
+
+@pytest.mark.parametrize("degree", range(4))
+def test_what_is_to_notify_at_the_end_notifies_though_it_has_many_lines(degree: int) -> None:
+    lines = [step for n in range(4) for step in (f"This is line {n} of it\n", Silence(2000))]
+    played = live(*lines, degree=degree, notify="last")
+    assert [kind for kind, *_ in told(played)] == ["message"]
+    assert [posted.post.silent for posted in played.sink.posted] == [False]
+    assert played.messages == live(*lines, degree=degree).messages
+
+
+def test_only_the_last_of_several_full_messages_notifies() -> None:
+    lines = [f"This is line {number} of a long answer.\n" for number in range(120)]
+    played = live(*lines, degree=1, notify="last", text={"max_flush_count": 1000})
+    silent = [posted.post.silent for posted in played.sink.posted]
+    assert len(silent) > 1
+    assert silent == [True] * (len(silent) - 1) + [False]
+    assert all(kind == "message" for kind, *_ in told(played))

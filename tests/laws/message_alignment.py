@@ -6,6 +6,7 @@ Every difference must be one that the specification lists; anything else is a br
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -159,6 +160,10 @@ class Aligner(Sides):
             line = self.source[start : end if end >= 0 else len(self.source)].strip()
             if any(self.held[h].text == line for h in state.held):
                 return True
+            rest = Counter(self.source[i : end if end >= 0 else len(self.source)].strip())
+            is_stray = len(line) > 1 and not any(char.isalnum() for char in line)
+            if is_stray and rest <= Counter(self.held[h].text for h in state.held):
+                return True  # it is withheld sign by sign
             long = (h for h in state.held if len(self.held[h].text) > _SHORT)
             if any(self._held_end(i, h) is not None for h in long):
                 return True

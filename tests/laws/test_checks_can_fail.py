@@ -253,6 +253,17 @@ def test_a_rule_is_looked_for_in_a_line_of_its_own_first() -> None:
         assert bool(law_checks.conservation(text, config(3), events)) == broken
 
 
+def test_a_stray_line_is_looked_for_as_a_whole_first() -> None:
+    text = "-\n;\n;;\n;)"
+    for face, broken in ((";)", False), (")", True)):
+        events: list[Event] = [
+            Message("-;", "newline", segment=1, span=(0, 3)),
+            Message(face, "final", segment=2, span=(3, 9)),
+            Withheld(";;", "stray", 2, (3, 9)),
+        ]
+        assert bool(law_checks.conservation(text, config(2), events)) == broken
+
+
 def test_marks_cut_from_a_link_with_which_they_fit_are_caught() -> None:
     for link, marks, broken in (
         ("[label](https://x.test/a)", 40, True),

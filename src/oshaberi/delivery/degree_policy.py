@@ -40,10 +40,19 @@ LIVE_WITHOUT_GROWTH = Sentence(
 )
 
 
+def grows(config: StreamConfig) -> bool:
+    """Tell whether a message grows by edits: in live mode, unless an edit would have to notify."""
+    return config.delivery == "live" and config.notify != "last"
+
+
+def gathers(config: StreamConfig) -> bool:
+    """Tell whether the text of a message is collected until it is complete, instead of edits."""
+    return config.delivery == "live" and config.notify == "last"
+
+
 def shows_unfinished(config: StreamConfig) -> bool:
     """Tell whether unfinished text is shown: in live mode, unless the settings make it wait."""
-    waits = config.notify == "last" or config.suppress_text_output
-    return config.delivery == "live" and not waits
+    return grows(config) and not config.suppress_text_output
 
 
 LIVE_WITHOUT_MODE = Sentence('delivery = "live" shows no display_mode but "persona"')

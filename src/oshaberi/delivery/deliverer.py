@@ -9,7 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
-from oshaberi.delivery.degree_policy import paces, policy_of, shows_unfinished
+from oshaberi.delivery.degree_policy import (
+    gathers,
+    grows,
+    paces,
+    policy_of,
+    shows_unfinished,
+)
 from oshaberi.delivery.delivery_parts import DeliveryParts
 from oshaberi.delivery.live.live_growth import LiveGrowth
 from oshaberi.delivery.outgoing_message import OutgoingMessage
@@ -39,7 +45,8 @@ class Deliverer:
         self._overrun = parts.overrun
         self._poster = parts.poster
         self._live_edits = parts.live_edits
-        self._is_live = self._config.delivery == "live"
+        self._is_live = grows(self._config)
+        self._gathers = gathers(self._config)
         self._paces = paces(self._config)
         self._response_ends = False
         self._held_as_last = False
@@ -65,6 +72,8 @@ class Deliverer:
                 self.delivery_record.collected(item)
         else:
             self.queue.extend(items)
+            if self._gathers:
+                self.queue.join_while(self._live_edits.live.takes)
 
     @property
     def shows_unfinished(self) -> bool:

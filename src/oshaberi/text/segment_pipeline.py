@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oshaberi.events import SpeakerStop
+from oshaberi.text.line_kinds import BREAK_TAG
 from oshaberi.text.messages.message_composer import MessageComposer
 from oshaberi.text.messages.part_joining import PackedPart
 from oshaberi.text.normalize.normalizer_table import Normalizers
@@ -41,7 +42,7 @@ class SegmentPipeline(SegmentReceiver):
         for text, reason in work.withheld:
             composer.note(text, reason, segment.end)
         gap, pieces = segment.gap, work.pieces
-        if not segment.line_start and pieces and pieces[0].text.startswith("\n"):
+        if not segment.line_start and pieces and _begins_line(segment, pieces[0]):
             gap += "\n"  # a `<br>` breaks the line that the segment shares with the one before
         for piece in pieces:
             text = piece.text.strip()
@@ -77,3 +78,8 @@ class SegmentPipeline(SegmentReceiver):
         else:
             part.is_code = True
             self._composer.add(part)
+
+
+def _begins_line(segment: Segment, piece: TextPiece) -> bool:
+    """Tell whether a `<br>` stands before the text, though the line behind it may be withheld."""
+    return piece.text.startswith("\n") or BREAK_TAG.match(segment.text) is not None

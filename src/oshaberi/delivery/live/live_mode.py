@@ -63,6 +63,12 @@ class LiveMode:
             return None
         return joined(text, item.text, self._limit)
 
+    def takes(self, first: OutgoingMessage, second: OutgoingMessage) -> bool:
+        """Tell whether two messages that wait are one message of live mode."""
+        if first.becomes_file or second.becomes_file or first.identity != second.identity:
+            return False
+        return joined(first.text, second.text, self._limit) is not None
+
     def place_of(self, parts: Sequence[Message]) -> tuple[LiveMessage | None, str]:
         """Return where unfinished text is shown, and that message's text; None for a new one."""
         for live in (self.last, self.draft):

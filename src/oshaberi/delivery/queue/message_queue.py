@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from oshaberi.delivery.outgoing_message import OutgoingMessage, joined
@@ -111,11 +111,14 @@ class MessageQueue:
 
     def join_waiting(self, join_from: int) -> None:
         """Join neighbours, from `join_from` waiting messages on."""
-        if len(self._items) < join_from:
-            return
+        if len(self._items) >= join_from:
+            self.join_while(lambda first, second: fits_together(first, second, self._limit))
+
+    def join_while(self, fits: Callable[[OutgoingMessage, OutgoingMessage], bool]) -> None:
+        """Join all neighbours that fit together."""
         merged: deque[OutgoingMessage] = deque()
         for item in self._items:
-            if merged and fits_together(merged[-1], item, self._limit):
+            if merged and not merged[-1].attempted and fits(merged[-1], item):
                 merged[-1] = joined(merged[-1], item)
             else:
                 merged.append(item)
