@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import discord
 import pytest
@@ -245,13 +246,28 @@ def test_a_redis_that_is_not_there_is_told_at_the_start(url: str, told: str) -> 
 
 
 @pytest.mark.parametrize(("shared", "made"), [(True, 1), (False, 2)])
-def test_two_processes_make_one_webhook(shared: bool, made: int) -> None:
+def test_two_processes_make_one_webhook(
+    shared: bool, made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def scenario(pair: Pair) -> None:
+        both_looked = asyncio.Barrier(1 if shared else 2)
+
+        def create_after_both(client: discord.Client) -> None:
+            """Without a lock nothing orders them: let both look before one of them makes it."""
+            create = client.http.create_webhook
+
+            async def created(*args: Any, **kwargs: Any) -> Any:
+                await both_looked.wait()
+                return await create(*args, **kwargs)
+
+            monkeypatch.setattr(client.http, "create_webhook", created)
+
         async with staged() as stage, AsyncExitStack() as stack:
             stage.fault(Fault(kind="delay", route="GET /channels/*/webhooks", delay_s=0.2, times=2))
             sinks = []
             for process in (pair.first, pair.second):
                 client = await stack.enter_async_context(logged_in(stage, default_client()))
+                create_after_both(client)
                 client_state = ClientState(client, process.alone if shared else alone_anyway)
                 stack.push_async_callback(client_state.close)
                 channel = client.get_channel(stage.world.channel("general").id)
