@@ -1,6 +1,6 @@
 """The values between the steps of the pipeline: what the text engine returns, in order.
 
-Frozen, comparable and without behaviour: a stage takes values and returns values.
+Frozen, comparable and without behaviour: a step takes values and returns values.
 """
 
 from __future__ import annotations

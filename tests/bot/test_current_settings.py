@@ -90,38 +90,34 @@ def test_settings_that_do_not_go_together_are_told_at_the_start(
     assert caplog.messages == [LIVE_WITHOUT_GROWTH]
 
 
-def test_settings_that_do_not_go_together_are_told_when_they_are_reloaded(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def reload(*streams: StreamConfig) -> None:
+    """Take up settings, one after another, as after a change of the file."""
     services: Any = SimpleNamespace(plug_ins=DeliveryPlugIns())
 
     async def main() -> None:
         async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
             current_settings = CurrentSettings(LoadedSettings(), {}, db, lambda: services)
-            for notify in ("first", "last", "last"):
-                stream = StreamConfig(delivery="live", notify=notify)
+            for stream in streams:
                 current_settings._take_up(LoadedSettings(stream=stream))
 
+    asyncio.run(main())
+
+
+def test_settings_that_do_not_go_together_are_told_when_they_are_reloaded(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    first, last = (StreamConfig(delivery="live", notify=one) for one in ("first", "last"))
     with caplog.at_level(logging.WARNING, "oshaberi.bot.settings.current_settings"):
-        asyncio.run(main())
+        reload(first, last, last)
     assert caplog.messages == [LIVE_WITHOUT_GROWTH]
 
 
 def test_a_display_mode_that_is_not_installed_is_told_when_it_is_reloaded(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    services: Any = SimpleNamespace(plug_ins=DeliveryPlugIns())
-
-    async def main() -> None:
-        async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
-            current_settings = CurrentSettings(LoadedSettings(), {}, db, lambda: services)
-            for hold_limit in (400, 300):
-                text = TextConfig(hold_limit=hold_limit)
-                stream = StreamConfig(text=text, display_mode="cards")
-                current_settings._take_up(LoadedSettings(stream=stream))
-
+    limits = (TextConfig(hold_limit=400), TextConfig(hold_limit=300))
     with caplog.at_level(logging.ERROR):
-        asyncio.run(main())
+        reload(*(StreamConfig(text=one, display_mode="cards") for one in limits))
     assert caplog.messages == [
         "display_mode: 'cards' is not installed; there are: persona. "
         "Messages are shown as with 'persona'"

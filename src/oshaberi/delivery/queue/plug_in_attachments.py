@@ -35,8 +35,10 @@ async def block_files(
     loop = asyncio.get_running_loop()
     job = loop.run_in_executor(None, plug_ins.files, block.language, block.code)
     limit = loop.call_later(LONGEST_S, job.cancel)
-    done = await waits.until(job)
-    limit.cancel()
+    try:
+        done = await waits.until(job)
+    finally:
+        limit.cancel()
     if job.cancelled():
         late = TimeoutError(f"it took more than {LONGEST_S:g} s")
         log.error("%s", plug_in_error(ATTACHMENT_GROUP, block.language, late))
