@@ -157,12 +157,12 @@ def test_a_stopped_answer_goes_on_when_it_is_asked_to() -> None:
         await said(harness, "One.")
         await harness.run("stop", user=MEMBER)
         await harness.channel_turns.idle()
-        await said(harness, "One.", "Two")
+        await said(harness, "One.", "Two.")
         assert await harness.run("continue", user=MEMBER) == "Continuing."
-        await said(harness, "One.", "Two", "Three.")
+        await said(harness, "One.", "Two.", "Three.")
         await harness.channel_turns.idle()
 
-    talk(scenario, ["One.\nTwo", LONG], ["Three."])
+    talk(scenario, ["One.\nTwo. Thr", LONG], ["Three."])
 
 
 def test_the_menu_deletes_a_turn_whoever_sent_its_messages() -> None:

@@ -189,7 +189,8 @@ class TestNotify:
     @pytest.mark.parametrize(
         ("text", "said"),
         [
-            ("one\ntwo\nth", ["one", "two\nth"]),
+            ("one\ntwo\nAnd", ["one", "two"]),
+            ("one\ntwo\nthree.", ["one", "two\nthree."]),
             ("one\ntwo\n", ["one\ntwo"]),
             ("one\nTwo. And", ["one\nTwo."]),
             (f"one\n{TABLE}\ntwo.", ["one", "```\na b\n```\n```\n1 2\n```\ntwo."]),
@@ -384,8 +385,8 @@ class TestLive:
         assert played.messages[-1] == "c\nd"
 
     def test_a_stop_allows_one_closing_edit(self) -> None:
-        played = play("a\nb\nc", Silence(100), Stop("1"), delivery="live")
-        assert played.messages == ["a\nb\nc"]
+        played = play("a\nb\nc.", Silence(100), Stop("1"), delivery="live")
+        assert played.messages == ["a\nb\nc."]
         assert [record["at_ms"] for record in played.of("edit")] == [100]
 
     @pytest.mark.parametrize("trouble", ["reset_after_write", "reset_before_write", "timeout"])

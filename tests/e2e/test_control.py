@@ -8,8 +8,8 @@ from tests.bot.client_harness import MEMBER, OWNER
 from tests.e2e import bad_tools
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 
-HOLD = (Say("One.\nTwo"), Stall())
-"""Two lines, the second of which never ends."""
+HOLD = (Say("One.\nTwo. Thr"), Stall())
+"""Two lines, the second of which never ends. A stop sends `Two.`, and not the half sentence."""
 SLOW = {
     "humanizer_degree": 2,
     "base_type_speed_ms_per_char": 200,
@@ -27,7 +27,7 @@ def test_after_a_stop_nothing_is_sent() -> None:
         here.ask("count")
         await here.wait_for(lambda: here.said() == ["One."])
         assert await here.run("stop", user=MEMBER) == "Stopped."
-        await here.says("One.", "Two")
+        await here.says("One.", "Two.")
         count = sends(here)
         await here.stage.settled()
         assert (sends(here), count) == (2, 2)
@@ -80,13 +80,33 @@ def test_continue_after_a_stop_asks_the_model_to_go_on() -> None:
         here.ask("count")
         await here.wait_for(lambda: here.said() == ["One."])
         await here.run("stop", user=MEMBER)
-        await here.says("One.", "Two")
+        await here.says("One.", "Two.")
         assert "Manage Messages" in await here.run("continue", user="kei")
         assert await here.run("continue", user=MEMBER) == "Continuing."
-        await here.says("One.", "Two", "and three.")
-        assert here.asked().of("assistant") == ["One.\nTwo"]
+        await here.says("One.", "Two.", "Three.")
+        assert here.asked().of("assistant") == ["One.\nTwo."]
 
-    run_with_bot(scenario, HOLD, "and three.")
+    run_with_bot(scenario, HOLD, "Three.")
+
+
+def test_continue_after_a_stop_does_not_send_half_a_sentence() -> None:
+    """What waited is sent as it is; the half sentence behind it is the model's to write again."""
+
+    async def scenario(here: BotHarness) -> None:
+        here.ask("count")
+        await here.wait_for(lambda: here.said() == ["One."])
+        await here.run("stop", user=MEMBER)
+        await here.idle()
+        await here.run("config set", {"key": "humanizer_degree", "value": "1"})
+        assert await here.run("continue", user=MEMBER) == "Continuing."
+        await here.says("One.", "Two.")
+        await here.idle()
+        assert len(here.model.requests) == 1
+        assert await here.run("continue", user=MEMBER) == "Continuing."
+        await here.says("One.", "Two.", "Three.")
+        assert here.asked().of("assistant") == ["One.\nTwo."]
+
+    run_with_bot(scenario, (Say("One.\nTwo.\nThr"), Stall()), "Three.", **SLOW)
 
 
 def test_a_follow_up_interrupts() -> None:
@@ -111,7 +131,7 @@ def test_somebody_else_does_not_interrupt() -> None:
         await here.wait_for(lambda: here.bot.channel_turns.waiting() == 1)
         assert "1 answers under way, 1 messages waiting" in await here.run("status")
         assert await here.run("stop", user=MEMBER) == "Stopped."
-        await here.says("One.", "Two", "You too.")
+        await here.says("One.", "Two.", "You too.")
         assert here.asked().question == "mika: @Oshaberi and me?"
 
     run_with_bot(scenario, HOLD, "You too.")
@@ -128,7 +148,7 @@ def test_what_waits_is_answered_as_it_is_when_its_turn_comes() -> None:
         await here.wait_for(lambda: here.bot.channel_turns.waiting() == 1)
         await here.stage.settled()
         assert await here.run("stop", user=MEMBER) == "Stopped."
-        await here.says("One.", "Two", "You too.")
+        await here.says("One.", "Two.", "You too.")
         assert here.asked().question == "mika: @Oshaberi and me?"
 
     run_with_bot(scenario, HOLD, "You too.", "Never.")
@@ -144,7 +164,7 @@ def test_a_follow_up_that_waits() -> None:
         full = here.ask("and more")
         await here.wait_for(lambda: here.reactions(full) == ["🈵"])
         await here.run("stop", user=MEMBER)
-        await here.says("One.", "Two", "owt eno", "ONE")
+        await here.says("One.", "Two.", "owt eno", "ONE")
         assert [here.asked(n).question for n in (1, 2)] == [
             "Renny: @Oshaberi backwards",
             "Renny: @Oshaberi and loud",
@@ -162,7 +182,7 @@ def test_follow_ups_that_are_collected() -> None:
         here.ask("and loud")
         await here.wait_for(lambda: here.bot.channel_turns.waiting() == 3)
         await here.run("stop", user=MEMBER)
-        await here.says("One.", "Two", "OWT ENO", "Hi.")
+        await here.says("One.", "Two.", "OWT ENO", "Hi.")
         assert here.asked(1).question == "Renny: @Oshaberi backwards @Oshaberi and loud"
         assert here.asked(2).question == "mika: @Oshaberi to me"
 
@@ -245,9 +265,9 @@ def test_in_a_direct_message_everything_can_be_taken_in_hand() -> None:
         here.stage.people.dm("count", user=MEMBER)
         await here.wait_for(lambda: here.said(place) == ["One."])
         assert await here.run("stop", user=MEMBER, channel=place) == "Stopped."
-        await here.says("One.", "Two", channel=place)
+        await here.says("One.", "Two.", channel=place)
         assert await here.run("continue", user=MEMBER, channel=place) == "Continuing."
-        await here.says("One.", "Two", "Three.", channel=place)
+        await here.says("One.", "Two.", "Three.", channel=place)
         assert await here.run("regenerate", user=MEMBER, channel=place) == "Answering again."
         (four,) = await here.says("Four.", channel=place)
         assert "is deleted" in await here.choose("Delete this turn", four.id, user=MEMBER)

@@ -184,12 +184,12 @@ def test_an_original_that_is_deleted_while_it_is_answered() -> None:
         await here.stage.settled()
         assert await here.run("stop", user=MEMBER) == "Stopped."
         await here.idle()
-        assert (spoken(here), len(here.model.requests)) == (["One.", "Two"], 1)
+        assert (spoken(here), len(here.model.requests)) == (["One.", "Two."], 1)
         answers = [one.id for one in here.ours() if one.webhook_id is None]
         await whys(here, (copy, COPY), *((one, MENTION) for one in answers))
         assert await here.bot.channel_turns.why(original) == f"Because {MENTION}."
 
-    run_with_bot(scenario, (Say("One.\nTwo"), Stall()), "Never.")
+    run_with_bot(scenario, (Say("One.\nTwo. Thr"), Stall()), "Never.")
 
 
 def test_a_reply_through_a_proxy_is_answered() -> None:

@@ -371,10 +371,10 @@ def test_a_mention_behind_its_question() -> None:
         assert job is not None
         assert job.burst is None, "it is complete: nobody waits for more"
         await here.run("stop", user=MEMBER)
-        answers = await here.says("3776.", "Metres")
+        answers = await here.says("3776.", "Metres.")
         await whys(here, (asked, MENTION), *((one.id, MENTION) for one in answers))
 
-    run_with_bot(scenario, (Say("3776.\nMetres"), Stall()), **PATIENT)
+    run_with_bot(scenario, (Say("3776.\nMetres. Or"), Stall()), **PATIENT)
 
 
 def started_on(here: BotHarness, message_id: int) -> int:

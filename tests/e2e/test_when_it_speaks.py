@@ -368,7 +368,7 @@ def test_what_is_said_after_a_question_stands_after_it() -> None:
         waits = here.ask("and me?", user=OWNER)
         await here.wait_for(lambda: here.bot.channel_turns.waiting() == 1)
         await here.run("stop", user=MEMBER)
-        answers = await here.says("One.", "Two", "You too.")
+        answers = await here.says("One.", "Two.", "You too.")
         asked = here.asked().text
         places = [
             asked.index(words)
@@ -377,7 +377,7 @@ def test_what_is_said_after_a_question_stands_after_it() -> None:
                 "One.",
                 "aya: it is loud here",
                 "mika: @Oshaberi and me?",
-                "Two",
+                "Two.",
                 '(Now answer what mika wrote: "@Oshaberi and me?".',
             )
         ]
@@ -385,7 +385,7 @@ def test_what_is_said_after_a_question_stands_after_it() -> None:
         mentions = ((one, MENTION) for one in (first, waits, *(one.id for one in answers)))
         await whys(here, (aside, UNADDRESSED), *mentions)
 
-    run_with_bot(scenario, (Say("One.\nTwo"), Stall()), "You too.")
+    run_with_bot(scenario, (Say("One.\nTwo. Thr"), Stall()), "You too.")
 
 
 def proxied(here: BotHarness, words: str, name: str = "Mika | she", *, mention: bool = True) -> int:

@@ -92,8 +92,8 @@ class TestStop:
         assert played.result.stop_reason == "user_request"
 
     def test_the_buffer_leaves_as_one_message_without_typing(self) -> None:
-        played = play("one\n", Silence(9000), "(two\nthree", Stop("1"), degree=2)
-        assert played.messages == ["one", "(two\nthree"]
+        played = play("one\n", Silence(9000), "(two\nthree.", Stop("1"), degree=2)
+        assert played.messages == ["one", "(two\nthree."]
         assert played.of("typing") == []
 
     def test_behind_a_queue_nothing_leaves(self) -> None:
@@ -136,8 +136,8 @@ class TestStop:
 
     def test_behind_a_send_on_the_wire_the_buffer_leaves(self) -> None:
         late = ScriptedFault("send", 1, delay_ms=3000)
-        played = play("one\ntwo", Silence(500), Stop("1"), faults=[late])
-        assert played.messages == ["one", "two"]
+        played = play("one\ntwo.", Silence(500), Stop("1"), faults=[late])
+        assert played.messages == ["one", "two."]
 
     def test_but_not_for_ever(self) -> None:
         late = ScriptedFault("send", 1, delay_ms=18_000)

@@ -34,6 +34,8 @@ def stopped(text: str, delivery: str = "messages") -> tuple[list[str], StreamRes
     [
         ("One. Two is", ["One."], "Two is"),
         ("Hello!\nOne. Two! And th", ["Hello!", "One. Two!"], "And th"),
+        ("Hello!\nAnd th", ["Hello!"], "And th"),
+        ("Steps:\n1. Mix.\n2.", ["Steps:", "1. Mix."], "2."),
         ("One. Two.", ["One. Two."], ""),
         ("no end yet", ["no end yet"], ""),
     ],

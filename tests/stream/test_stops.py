@@ -120,7 +120,7 @@ async def _stopped_in_mid_sentence(flush_ms: int) -> tuple[StopAnswer, list[str]
     """What the channel held when the stop was answered."""
     registry = StopRegistry()
     sink = RecordingSink([ScriptedFault("send", 2, delay_ms=flush_ms)])
-    provider = ScriptedProvider([Chunk("text", "one\nand tw"), Silence(60_000)])
+    provider = ScriptedProvider([Chunk("text", "one\nTwo. And th"), Silence(60_000)])
     context = StreamContext(channel="c", stops=registry)
     stream = stream_to_sink(provider, None, StreamConfig(), context, sink)
     streaming = asyncio.create_task(stream)
@@ -131,14 +131,14 @@ async def _stopped_in_mid_sentence(flush_ms: int) -> tuple[StopAnswer, list[str]
 
 def test_a_stop_is_answered_behind_the_closing_flush() -> None:
     answer, there, result = run_virtual(_stopped_in_mid_sentence(flush_ms=300))
-    assert (answer, there) == ("stopped", ["one", "and tw"])
+    assert (answer, there) == ("stopped", ["one", "Two."])
     assert result.status == "stopped_by_user"
 
 
 def test_a_stop_is_answered_though_the_closing_flush_hangs() -> None:
     answer, there, result = run_virtual(_stopped_in_mid_sentence(flush_ms=5_000))
     assert (answer, there) == ("stopped", ["one"])
-    assert result.accumulated_text == "one\nand tw"
+    assert result.accumulated_text == "one\nTwo."
 
 
 @pytest.mark.parametrize("listens", [True, False])

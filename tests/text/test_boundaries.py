@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from oshaberi.text.segments.segment_splitter import SegmentSplitter
-from oshaberi.text.text_config import TextConfig
-from oshaberi.text.text_engine import TextEngine
+from oshaberi.text.text_config import Persona, TextConfig
+from oshaberi.text.text_engine import Carry, TextEngine
 
 from .engine_runs import Ending, messages, outcome, run, shown
 from .plain_values import fields
@@ -345,6 +345,7 @@ def test_nothing_is_appended_in_a_table(cell: str) -> None:
         ("1. one\n   (a)\n2. tw", "1. one\n   (a)", "2. tw"),
         ("> 1. Tea\n> 2. gre", "> 1. Tea", "> 2. gre"),
         ("2. gre", "2. gre", None),
+        ("- one\n- tw", "- one", "- tw"),
         # other scripts
         ("मैं ठीक हूँ। और आ", "मैं ठीक हूँ।", "और आ"),
         ("كيف حالك؟ أنا بخ", "كيف حالك؟", "أنا بخ"),
@@ -354,6 +355,40 @@ def test_incomplete_clause(text: str, kept: str, removed: str | None) -> None:
     found = outcome(run(text, trimmed, humanizer_degree=1))
     assert found.messages == [kept]
     assert found.withheld == ([(removed, "incomplete_clause")] if removed else [])
+
+
+@pytest.mark.parametrize("degree", [0, 1, 3])
+@pytest.mark.parametrize(
+    ("text", "removed"),
+    [
+        ("Hello!\nand th", "and th"),
+        ("Hello!\nI met Dr. Smi", "I met Dr. Smi"),
+        ("Hello!\n\n1. one\n2.", "2."),
+        ("Hello!\n```\nx\n```\nThis is wh", "This is wh"),
+        ("Hello! See [the guide](https://exa", "See [the guide](https://exa"),
+        ("Hello!\n*waves and smi", "*waves and smi"),
+    ],
+)
+def test_half_a_clause_behind_what_was_shown(text: str, removed: str, degree: int) -> None:
+    found = outcome(run(text, trimmed, humanizer_degree=degree))
+    assert found.withheld == [(removed, "incomplete_clause")]
+    assert found.messages[0].lower().startswith("hello!")
+
+
+@pytest.mark.parametrize("before", ["---\n", "Mochi:\n", "<think>Hm.</think>\n"])
+def test_half_a_clause_that_is_all_there_is_to_show(before: str) -> None:
+    persona = Persona("Mochi")
+    assert messages(f"{before}and th", trimmed, persona=persona) == ["and th"]
+
+
+def test_half_a_clause_behind_an_overflow() -> None:
+    text = "word " * 300
+    assert messages(text, trimmed) == messages(text)
+
+
+def test_half_a_clause_behind_the_messages_of_an_earlier_stream() -> None:
+    engine = TextEngine(TextConfig(humanizer_degree=1), carried=Carry(messages=1))
+    assert outcome([*engine.feed("and th"), *trimmed(engine)]).messages == []
 
 
 def test_only_a_trimming_flush_trims() -> None:

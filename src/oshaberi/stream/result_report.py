@@ -52,6 +52,7 @@ def report(facts: StreamFacts, parts: StreamParts) -> StreamResult:
         ),
         details=tuple(output.details),
         undelivered=parts.ledger.undelivered,
+        unfinished=parts.closing.unfinished,
         finish_reason=output.finish_reason,
         usage=output.usage,
         continuation_prefill=output.continuation_prefill,

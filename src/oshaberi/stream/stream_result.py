@@ -55,11 +55,18 @@ class StreamResult:
     thought_log: ThoughtLog = field(default_factory=ThoughtLog)
     details: tuple[str, ...] = ()
     undelivered: str = ""
+    unfinished: str = ""
+    """The half clause at the end of `undelivered`, if a stop came before the model ended it."""
     finish_reason: str | None = None
     usage: Usage | None = None
     continuation_prefill: str | None = None
     metrics: Metrics = field(default_factory=Metrics)
     ledger: Ledger = field(default_factory=Ledger, compare=False, repr=False)
+
+    @property
+    def resendable(self) -> str:
+        """Return what can be sent later as it is: all that is undelivered but half a clause."""
+        return self.undelivered.removesuffix(self.unfinished)
 
     def as_record(self) -> dict[str, Any]:
         """Return the last line of `oshaberi replay --json` (spec 10)."""

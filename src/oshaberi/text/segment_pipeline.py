@@ -22,6 +22,10 @@ class SegmentPipeline(SegmentReceiver):
         self.begun = False
         """A line was read, though nothing of it was left."""
 
+    @property
+    def has_shown(self) -> bool:
+        return self._composer.begun
+
     def deliver(self, segment: Segment) -> None:
         if self._guarded:
             self._composer.note(segment.text, "speaker_guard", segment.end)

@@ -20,6 +20,7 @@ class TurnOutcome:
     """The text that readers see, with labels, and with tables as their sources."""
     details: str = ""
     undelivered: str = ""
+    """The text that `/continue` sends as it is."""
     message_ids: tuple[int, ...] = ()
     notice_ids: tuple[int, ...] = ()
     """Messages around the answer: reply notices, and notices of failures."""
@@ -70,7 +71,7 @@ def outcome_of(
         stop_reason=last.stop_reason,
         text=_joined(result.accumulated_text for result in results),
         details=_joined(text for result in results for text in result.details),
-        undelivered=_joined([*(r.undelivered for r in results), response.attached]),
+        undelivered=_joined([*(r.resendable for r in results), response.attached]),
         message_ids=_ids(response.messages),
         notice_ids=_ids(response.notices),
         is_silent=_is_silent(last, response),

@@ -29,6 +29,8 @@ class EngineClosing:
         self._deliverer = deliverer
         self._ledger = ledger
         self._trimmed: list[Withheld] = []
+        self.unfinished = ""
+        """The half clause that a stop cut off."""
 
     async def flush(self, *, trim: bool = False) -> tuple[list[Message | Table], bool]:
         """Return what the engine holds after a stop, and whether that was only its buffer.
@@ -46,6 +48,7 @@ class EngineClosing:
 
     def drop_trimmed(self, reason: str) -> None:
         """Report the half clause that a stop cut off as not delivered."""
+        self.unfinished = "\n".join(event.text for event in self._trimmed)
         self._drop(self._trimmed, reason)
         self._trimmed = []
 

@@ -14,10 +14,7 @@ _CLAUSE_END: Final = re.compile(rf"[.!?…‼⁇⁈⁉।॥؟۔]+{_CLOSING}(?=\
 
 
 def clause_end(text: str, hold_limit: int) -> int:
-    """Return where the last complete clause of `text` ends, outside its spans.
-
-    Returns the text's length if there is none.
-    """
+    """Return where the last complete clause of `text` ends, outside its spans; 0 if none does."""
     spans = find_spans(text, hold_limit)
     for found in reversed(list(_CLAUSE_END.finditer(text))):
         end = found.end()
@@ -25,7 +22,7 @@ def clause_end(text: str, hold_limit: int) -> int:
             continue
         if found[0] != "." or _is_full_stop(text, found.start()):
             return end
-    return len(text)
+    return 0
 
 
 def _is_full_stop(text: str, at: int) -> bool:

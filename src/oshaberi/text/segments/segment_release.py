@@ -119,7 +119,7 @@ class SegmentRelease(CopiedState):
         openers = self._open_markers.force(buffer.line, end)
         self.use_free()
         body = buffer.text[buffer.start : end]
-        kept = buffer.start + (clause_end(body, self._open_markers.limit) if trim else len(body))
+        kept = buffer.start + (self._complete(body) if trim else len(body))
         lead = buffer.start + len(body) - len(body.lstrip())
         text = buffer.text[lead:kept].rstrip()
         within = openers_behind_breaks(text, self._open_markers.limit)
@@ -132,3 +132,11 @@ class SegmentRelease(CopiedState):
         if removed := buffer.text[kept:end].strip():
             buffer.emit("trimmed", removed, reason, end, ends_line=True)
         self._open_markers.clear()
+
+    def _complete(self, body: str) -> int:
+        """Return how much of `body` is complete.
+
+        Half a clause is kept if it is all there is to show, or goes on behind an overflow.
+        """
+        end = clause_end(body, self._open_markers.limit)
+        return end if end or self._buffer.follows_clause else len(body)

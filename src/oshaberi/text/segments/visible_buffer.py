@@ -49,6 +49,11 @@ class Segment:
 class SegmentReceiver(CopiedState):
     """Takes the segments as they leave."""
 
+    @property
+    def has_shown(self) -> bool:
+        """Tell whether something visible is left of the segments so far."""
+        raise NotImplementedError
+
     def deliver(self, segment: Segment) -> None:
         raise NotImplementedError
 
@@ -75,12 +80,20 @@ class VisibleBuffer(CopiedState):
         """Where the current line begins; before `start` where its beginning has left."""
         self.gap = ""
         """White space that has left since the last segment's text."""
+        self._goes_on = False  # an overflow has cut a clause in two
         self._owes_newline = False  # one stood before punctuation that left with the line above
 
     @property
     def end(self) -> int:
         """Return the length of V so far."""
         return self._base + len(self.text)
+
+    @property
+    def follows_clause(self) -> bool:
+        """Tell whether something visible has left before, and not in the middle of a clause."""
+        if self._receiver is None or self._goes_on:
+            return False
+        return self._receiver.has_shown
 
     def at(self, place: int) -> int:
         """Convert an index of the buffer into one of V."""
@@ -131,6 +144,7 @@ class VisibleBuffer(CopiedState):
         line_start = self._begins_line or "\n" in self.gap
         segment = Segment(kind, text, reason, self.at(end), self.gap, line_start, ends_line)
         self.gap = ""
+        self._goes_on = reason == "overflow"
         self.move_start(end)
         if self._observer:
             self._observer.boundary(segment.end, segment.boundary, segment.text, segment.kind)
