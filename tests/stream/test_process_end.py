@@ -11,7 +11,7 @@ import pytest
 from oshaberi import TextConfig, TextEngine
 from oshaberi.chunks import Chunk, ToolCall
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.events import Message, Table
+from oshaberi.events import Message, Table, Withheld
 from oshaberi.stream import (
     ScriptedProvider,
     Silence,
@@ -71,6 +71,22 @@ def test_half_a_line_is_not_said() -> None:
     result, sink, _ = ended([said("A line\nand then the qui"), LONG])
     assert sink.contents == ["A line"]
     assert result.ledger.sums() == {"delivered": 6, "incomplete_clause": 16}
+    assert result.undelivered == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("Look:\n```py\nx = 1\ny = (", "y = ("),
+        ("Look:\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3", "| 3"),
+        ("Look:\n| a | b |\n|---|---|\n| 3", "| a | b |\n|---|---|\n| 3"),
+    ],
+)
+def test_half_a_line_of_code_and_half_a_row_are_in_the_ledger(text: str, cut: str) -> None:
+    result, _, _ = ended([said(text), LONG])
+    entries = [entry.text for entry in result.ledger.entries if entry.fate == "incomplete_clause"]
+    assert entries == [cut]
+    assert result.ledger.problems() == []
     assert result.undelivered == ""
 
 
@@ -152,7 +168,9 @@ def test_a_row_that_may_be_half_is_left_out() -> None:
     engine = TextEngine(TextConfig(humanizer_degree=1))
     events = engine.feed("| a | b |\n|---|---|\n| 1 | 2 |\n| 3 |")
     events += engine.flush("stop", trim_incomplete_clause=True)
-    (table,) = without_unfinished(events)
+    table, row = without_unfinished(events)
+    assert isinstance(row, Withheld)
+    assert row.text == "| 3 |"
     assert isinstance(table, Table)
     assert table.rows == (("1", "2"),)
     assert table.source.endswith("| 1 | 2 |")

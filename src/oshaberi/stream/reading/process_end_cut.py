@@ -38,18 +38,24 @@ def _whole(last: Event) -> list[Event]:
     match last:
         case Message(text=text, boundary="stop"):
             kept = whole_part(text)
-            return [replace(last, text=kept)] if kept else [_withheld(last, text)]
+            shown: list[Event] = [replace(last, text=kept)] if kept else []
+            return shown + _withheld(last, _behind(kept, text))
         case Table(source=source, rows=rows):
             # Its last row may be incomplete.
-            lines = source.split("\n")
+            before, _, row = source.rpartition("\n")
             if len(rows) < 2:
-                return [_withheld(last, source)]
-            return [replace(last, source="\n".join(lines[:-1]), rows=rows[:-1])]
+                return _withheld(last, source)
+            return [replace(last, source=before, rows=rows[:-1]), *_withheld(last, row)]
     return [last]
 
 
-def _withheld(last: Message | Table, text: str) -> Withheld:
-    return Withheld(text, UNFINISHED, last.segment, last.span)
+def _behind(kept: str, text: str) -> str:
+    """Return what `text` has behind `kept`. Both may end with a fence that the flush added."""
+    return text.removesuffix(_FENCE)[len(kept.removesuffix(_FENCE)) :].strip()
+
+
+def _withheld(last: Message | Table, text: str) -> list[Event]:
+    return [Withheld(text, UNFINISHED, last.segment, last.span)] if text else []
 
 
 def whole_part(text: str) -> str:
