@@ -113,7 +113,13 @@ def test_humanising_goes_by_the_seed_alone() -> None:
         ("> a\n> b\nc", ["> a", "> b", "c"], ["> a\n> b", "c"]),
         ("# h\ntext\nmore", ["# h", "text", "more"], ["# h\ntext", "more"]),
         ("# h\n## i\ntext", ["# h", "## i", "text"], ["# h\n## i\ntext"]),
-        ("- a\n\n- b", ["- a", "- b"], ["- a", "- b"]),
+        ("- a\n\n- b", ["- a", "- b"], ["- a\n\n- b"]),
+        (
+            "1. a\n\n   more\n\n2. b\n\nc",
+            ["1. a\n\n   more", "2. b", "c"],
+            ["1. a\n\n   more\n\n2. b", "c"],
+        ),
+        ("> a\n\n> b", ["> a", "> b"], ["> a", "> b"]),
         ("- a\n> b", ["- a", "> b"], ["- a", "> b"]),
         # in both modes what continues an item stays with it
         ("- a\n  - b\n- c", ["- a\n  - b", "- c"], ["- a\n  - b\n- c"]),

@@ -90,7 +90,7 @@ def joins_block(text: str, here: BlockKind, brk: LineBreak, final: bool) -> int:
     """Tell whether the next line stays with this one (`paragraph_mode = "blocks"`), or WAIT."""
     if here == "heading":
         return 1
-    if here not in _JOINS_LIKE or brk.blank:
+    if here not in _JOINS_LIKE or (brk.blank and here != "list"):
         return 0
     head = text[brk.solid : brk.solid + _MARKER_MAX]
     if len(head) < _MARKER_MAX and "\n" not in head and not final:
