@@ -203,7 +203,7 @@ def test_the_reply_notice_is_tried_once_and_blocks_nothing() -> None:
 
 
 def test_the_table_of_codes() -> None:
-    assert recovery_of(999) is RefusalRecovery.WITHHOLD
+    assert recovery_of(999) is RefusalRecovery.LEAVE_OUT
     assert set(RECOVERIES.values()) == set(RefusalRecovery)
 
 

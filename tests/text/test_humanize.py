@@ -93,6 +93,7 @@ CASES = [
     ("```py\nPrint, It.\n```", "```py\nPrint, It.\n```"),
     ("Look:\n```\nOpen, Fence.", "Look:\n```\nOpen, Fence."),
     ("Read [The, Page](https://X.org/A_(B)) Now", "read [The, Page](https://X.org/A_(B)) now"),
+    ("Read [The\nPage](https://X.org/A) Now", "read [The\nPage](https://X.org/A) now"),
     ("Hi <@123> And <:Soup:45> Or <t:1:R>", "hi <@123> and <:Soup:45> or <t:1:R>"),
     ("Some :Soup: Here", "some :Soup: here"),
     ('She said "Go, Now." Then', 'she said "Go, Now." then'),

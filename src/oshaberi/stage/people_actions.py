@@ -75,8 +75,7 @@ class PeopleActions:
         made = message_posting.made_before(self._state, who, draft)
         if made is not None:
             return made
-        if draft.empty:
-            raise refusal(50006)
+        draft.refuse_empty()
         guild = self._state.world.guild_of(place)
         content_filters.check_filters(guild, draft.content or "")
         content_filters.check_automod(guild, place, who, draft.content or "")

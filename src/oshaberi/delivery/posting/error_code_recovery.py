@@ -13,7 +13,7 @@ class RefusalRecovery(Enum):
     UNAVAILABLE = "the channel cannot be written to any more"
     PLAIN = "what it answers is gone: send it without the reply"
     WAIT = "too early: wait and send it again"
-    WITHHOLD = "this one message is refused"
+    LEAVE_OUT = "this one message is refused: it stays undelivered"
 
 
 TOKEN_REVOKED = 401
@@ -33,13 +33,13 @@ RECOVERIES = {
     20016: RefusalRecovery.WAIT,
     20028: RefusalRecovery.WAIT,
     429: RefusalRecovery.WAIT,
-    200000: RefusalRecovery.WITHHOLD,
-    240000: RefusalRecovery.WITHHOLD,
-    40005: RefusalRecovery.WITHHOLD,
-    50035: RefusalRecovery.WITHHOLD,
+    200000: RefusalRecovery.LEAVE_OUT,
+    240000: RefusalRecovery.LEAVE_OUT,
+    40005: RefusalRecovery.LEAVE_OUT,
+    50035: RefusalRecovery.LEAVE_OUT,
 }
 
 
 def recovery_of(code: int) -> RefusalRecovery:
     """Return what to do about a code. An unknown one refuses this message only."""
-    return RECOVERIES.get(code, RefusalRecovery.WITHHOLD)
+    return RECOVERIES.get(code, RefusalRecovery.LEAVE_OUT)

@@ -154,7 +154,7 @@ class ExactlyOnceSender:
                 outcome = _without_reply(case, refusal)
             case RefusalRecovery.WAIT:
                 outcome = await wait_out(self._waits, case, refusal)
-            case RefusalRecovery.WITHHOLD:
+            case RefusalRecovery.LEAVE_OUT:
                 outcome = Refused(refusal)
         return await self._after_doubts(case, outcome)
 

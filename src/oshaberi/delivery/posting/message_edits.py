@@ -86,7 +86,7 @@ class MessageEdits:
                 return Unavailable(refusal)
             case RefusalRecovery.WAIT:
                 return await wait_out(self._waits, case, refusal)
-            case RefusalRecovery.WITHHOLD:
+            case RefusalRecovery.LEAVE_OUT:
                 return Refused(refusal)
 
     async def _doubted(self, case: SendAttempts, doubt: Exception) -> EditOutcome | None:

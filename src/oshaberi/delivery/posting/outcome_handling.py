@@ -58,7 +58,7 @@ class OutcomeHandler:
                 note(items, sent)
                 return None
             case Refused(error):
-                log.warning("a message was refused and is withheld: %s", error)
+                log.warning("a message was refused and stays undelivered: %s", error)
                 self._delivery_record.lost(items, str(error.code))
                 return self._failed(error)
             case Uncertain(error=doubt):

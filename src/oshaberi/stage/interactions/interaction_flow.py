@@ -193,8 +193,7 @@ def _choices(data: Json) -> list[Json]:
 
 def follow_up(state: StageState, item: Interaction, draft: MessageDraft) -> StageMessage:
     """Send a follow-up. The first one after a deferral replaces the waiting message."""
-    if draft.empty:
-        raise refusal(50006)
+    draft.refuse_empty()
     original = state.world.messages.get(item.channel_id, {}).get(item.original_id or 0)
     if original is not None and original.flags & MessageFlag.LOADING:
         message_posting.edit(state, original, draft)
@@ -207,8 +206,8 @@ def follow_up(state: StageState, item: Interaction, draft: MessageDraft) -> Stag
 def _say(
     state: StageState, item: Interaction, draft: MessageDraft, flags: int, *, loading: bool = False
 ) -> StageMessage:
-    if draft.empty and not loading:
-        raise refusal(50006)
+    if not loading:
+        draft.refuse_empty()
     # Neither a nonce (facts) nor a reply: it answers the interaction.
     draft.nonce = draft.reference = None
     bot = state.world.bot

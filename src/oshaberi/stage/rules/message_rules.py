@@ -64,6 +64,11 @@ class MessageDraft:
         said = self.content or self.embeds or self.components or self.uploads
         return not (said or self.poll or self.forwards)
 
+    def refuse_empty(self) -> None:
+        """Raise Discord's refusal if there is nothing to send."""
+        if self.empty:
+            raise refusal(50006)
+
 
 def read_draft(
     body: Json,

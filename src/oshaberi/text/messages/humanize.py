@@ -21,7 +21,7 @@ _IDLE: Final = random.Random(0)
 
 # Each piece stops at the next of its own openers, so a failed attempt is not repeated.
 _ASIDE: Final = re.compile(
-    r"\[[^\[\]\n]{0,500}\]\([^()\s]{0,2000}(?:\([^()\s]{0,500}\)[^()\s]{0,500})?\)"  # a link
+    r"\[[^\[\]]{0,500}\]\([^()\s]{0,2000}(?:\([^()\s]{0,500}\)[^()\s]{0,500})?\)"  # a link
     r"|<[^\s<>][^<>\n]{0,200}>"
     r"|(?<!\w):\w{2,32}:"
     r"|(?<!\S)~?/[\w./~-]*\w"  # a path, a slash command

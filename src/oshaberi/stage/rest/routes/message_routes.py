@@ -52,8 +52,7 @@ def _refuse_stickers(call: RouteCall) -> None:
 
 def _create(state: StageState, channel: Channel, draft: MessageDraft) -> StageMessage:
     bot = state.world.bot
-    if draft.empty:
-        raise refusal(50006)
+    draft.refuse_empty()
     content_filters.check_filters(state.world.guild_of(channel), draft.content or "")
     content_filters.check_slowmode(state, channel, bot)
     return message_posting.post(state, channel, message_posting.PostAuthor(bot.id), draft)

@@ -105,8 +105,7 @@ def _forum_post(call: RouteCall, parent: Channel) -> Json:
     body = field_types.mapping(call.body, "message")
     draft = read_draft(body, call.uploads, place=("message",))
     draft.reference = None
-    if draft.empty:
-        raise refusal(50006)
+    draft.refuse_empty()
     content_filters.check_filters(world.guild_of(parent), draft.content or "")
     name = str(call.body.get("name") or "")
     thread = new_thread(call.state, parent, name, world.bot.id, body=call.body)

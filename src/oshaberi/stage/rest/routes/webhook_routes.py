@@ -147,8 +147,7 @@ async def execute(call: RouteCall) -> object:
         return followup_routes.create(call)
     webhook = _owned(call)
     draft = read_draft(call.body, call.uploads)
-    if draft.empty:
-        raise refusal(50006)
+    draft.refuse_empty()
     speaker = _speaker(call, webhook)
     call.state.limits.enter_hidden(CHANNEL_WEBHOOKS_LIMIT, str(webhook.channel_id), 20028)
     try:
