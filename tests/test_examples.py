@@ -183,7 +183,7 @@ def test_the_provider_can_be_plugged_in(install: Install) -> None:
 
 
 def answers(tools: tuple[Tool, ...], call: ToolCall, given: Any) -> ToolResult:
-    running = ToolBox(tools).run([call], given, timeout_ms=5000, result_limit_chars=1000)
+    running = ToolBox(tools).run([call], given, timeout_ms=60_000, result_limit_chars=1000)
     return asyncio.run(running)[0]
 
 
@@ -227,6 +227,7 @@ def test_the_mcp_server_can_be_plugged_in() -> None:
     assert "known are green, black, white" in mud.content
 
 
+@pytest.mark.usefixtures("lines_stay_apart")
 def test_the_delivery_works_in_a_bot_of_ones_own(example: Callable[[str], ModuleType]) -> None:
     tea_bot = example("in_your_bot").TeaBot
 

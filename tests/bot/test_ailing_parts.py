@@ -22,6 +22,7 @@ from oshaberi.config import load
 from oshaberi.stage import Stage
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import staged
+from oshaberi.storage import database_engine
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
@@ -167,7 +168,10 @@ def test_one_of_two_shards_is_away(tmp_path: Path) -> None:
     play(scenario)
 
 
-def test_a_locked_database_is_named(tmp_path: Path) -> None:
+def test_a_locked_database_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its silence is noticed before SQLite itself gives up."""
+    monkeypatch.setattr(database_engine, "BUSY_SECONDS", 60.0)
+
     async def scenario() -> None:
         async with serving(tmp_path) as watched:
             other = sqlite3.connect(tmp_path / "oshaberi.db")

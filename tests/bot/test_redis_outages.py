@@ -14,12 +14,12 @@ from tests.crash.redis_proxy import RedisProxy, redis_proxy
 from tests.storage.counting import counted
 from tests.storage.database_servers import OwnRedis, migrated_postgres_url
 from tests.storage.migrated_database import place_database
-from tests.turns.cached_turn_harness import ANSWER, LINES, cached_turns, seconds_of
+from tests.turns.cached_turn_harness import ANSWER, LINES, cached_turns
 from tests.turns.turn_harness import SERVER, TurnHarness
 
-ANSWER_S = 3.0
-"""As long as an answer may take whose Redis does not answer."""
-SOON_S = 20.0
+SOON_S = 60.0
+ASKED = ("Redis cannot say", "Redis cannot lock")
+"""How the log begins to tell of a question that Redis did not answer."""
 
 Outage = Callable[[OwnRedis, RedisProxy], AbstractAsyncContextManager[None]]
 
@@ -68,7 +68,9 @@ async def until_blocked(harness: TurnHarness, user_id: int) -> None:
 
 
 @pytest.mark.parametrize("outage", [hanging, refused, restarted])
-def test_answers_go_on(outage: Outage, redis: OwnRedis, tmp_path: Path) -> None:
+def test_answers_go_on(
+    outage: Outage, redis: OwnRedis, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     place_database(tmp_path / "turns.db")
 
     async def main() -> None:
@@ -77,14 +79,17 @@ def test_answers_go_on(outage: Outage, redis: OwnRedis, tmp_path: Path) -> None:
             cached_turns(f"sqlite:///{tmp_path}/turns.db", proxy.url) as (harness, _db),
         ):
             harness.models.play(ANSWER, ANSWER, ANSWER)
-            async with outage(redis, proxy):
-                assert await seconds_of(harness.answer("first")) < ANSWER_S
-                assert await seconds_of(harness.answer("second")) < ANSWER_S
-            assert await seconds_of(harness.answer("third")) < ANSWER_S
+            async with asyncio.timeout(SOON_S):
+                async with outage(redis, proxy):
+                    await harness.answer("first")
+                    await harness.answer("second")
+                await harness.answer("third")
             said = [line for text in harness.turn_channel.contents for line in text.split("\n")]
             assert said[1:] == [f"Line {n}." for n in range(LINES)] * 3
 
     asyncio.run(main())
+    waited = [line for line in caplog.messages if line.startswith(ASKED) and "Timeout" in line]
+    assert len(waited) <= 1, "nobody waits twice"
 
 
 @pytest.mark.slow

@@ -25,7 +25,8 @@ from tests.storage.database_servers import postgres_url, redis_url
 
 pytestmark = pytest.mark.slow
 
-SOON_S = 30.0
+SOON_S = 60.0
+PROGRAM = "tests.crash.patient_bot_program"
 QUIET_CHANNEL = "quiet"
 
 
@@ -100,7 +101,7 @@ async def pair_on(stage: Stage, folder: Path, database: str, redis: str) -> Asyn
         for name in ("first", "second"):
             settings = {"redis_url": redis, "instance": name, "follow_up_policy": "queue"}
             environ = environment(folder, stage, model_url, database, **settings)
-            bot = await BotProcess.launched(environ, folder / f"{name}.log")
+            bot = await BotProcess.launched(environ, folder / f"{name}.log", PROGRAM)
             stack.push_async_callback(bot.kill)
             bots.append(bot)
         for bot in bots:

@@ -16,6 +16,7 @@ from tests.discord_io.sink_harness import SinkHarness, run_with_sinks
 
 NO_LIMITS = Settings(rate_limits=False)
 LONG_WINDOW = Settings(time_scale=0.1)
+"""A bucket of five is free again after 50 seconds: a busy machine does not take as long."""
 
 
 def now() -> float:
@@ -38,18 +39,18 @@ def test_answers_as_soon_as_discord_did() -> None:
         began = now()
         for number in range(5):
             await send(sink, f"text {number}")
-        assert now() - began < 2
+        assert now() - began < 20
         wire = WireState(now())
         sixth = asyncio.create_task(send(sink, "text 5", wire))
         await asyncio.sleep(1)
         assert not wire.on_wire
         await sixth
         assert wire.on_wire
-        assert wire.left_at - began >= 4.5
+        assert wire.left_at - began >= 45
         assert len(harness.contents("general")) == 6
         assert [call.status for call in harness.stage.calls(SEND)] == [200] * 6
 
-    run_with_sinks(scenario, speed=8.0)
+    run_with_sinks(scenario, settings=LONG_WINDOW, speed=80.0)
 
 
 def test_a_rate_limit_that_was_not_foreseen_is_no_time_on_the_wire() -> None:
@@ -77,7 +78,7 @@ def test_cancelled_while_it_waits_it_never_leaves() -> None:
         await send(sink, "after")
         assert harness.contents("general")[5:] == ["after"]
 
-    run_with_sinks(scenario, speed=8.0)
+    run_with_sinks(scenario, settings=LONG_WINDOW, speed=80.0)
 
 
 def test_cancelled_in_a_global_pause_the_client_goes_on() -> None:
@@ -90,7 +91,7 @@ def test_cancelled_in_a_global_pause_the_client_goes_on() -> None:
         await refused(harness, SEND, wire)
         waiting.cancel()
         await asyncio.wait({waiting})
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             await send(sink_of(harness, "random"), "elsewhere")
             await send(sink_of(harness), "after")
         assert harness.contents("random") == ["elsewhere"]

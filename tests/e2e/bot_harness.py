@@ -44,8 +44,8 @@ QUICK: Mapping[str, object] = {
     "max_random_pause_ms": 0,
 }
 FAST = StageSettings(time_scale=200.0, interaction_s=60.0)
-READY_S = 30.0
-PATIENCE_S = 30.0
+READY_S = 60.0
+PATIENCE_S = 60.0
 """Of the wall: a busy machine is no fault of the bot's."""
 KEY = "sk-of-whoever-runs-the-bot-0001"
 PERSONA = {"name": "Oshaberi", "prompt": "You love tea."}

@@ -20,7 +20,7 @@ from oshaberi.stage.model_servers.model_server import ModelServer
 from oshaberi.stage.model_servers.openai_wire import OpenAIWire
 from oshaberi.stage.testing import staged
 from tests.bot.client_harness import world
-from tests.e2e.bot_harness import KEY, BotHarness
+from tests.e2e.bot_harness import KEY, PATIENCE_S, BotHarness
 from tests.free_ports import free_port
 from tests.storage.database_servers import redis_url
 
@@ -67,7 +67,7 @@ def test_a_bot_takes_its_shards_and_gives_them_back(tmp_path: Path) -> None:
                 run(settings, environ, on_open=opened.append, guild_ready_timeout=0.1)
             )
             await stage.wait_for(lambda: len(stage.gateway.connected()) == SHARDS)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE_S):
                 while await readiness(port) != (200, None):
                     await asyncio.sleep(0.05)
             assert len(await redis.keys(f"{PREFIX}lease:*")) == SHARDS

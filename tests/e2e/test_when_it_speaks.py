@@ -15,6 +15,7 @@ from oshaberi.conversation.turn_config import PROXY_BOTS
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.model_script import Call, Say, Stall
 from oshaberi.stage.rules.message_rules import MessageDraft
+from oshaberi.stage.scaled_loop import scale_of
 from oshaberi.stage.testing import staged
 from oshaberi.stage.world_changes import message_posting
 from tests.bot.client_harness import MEMBER, OWNER, world
@@ -59,7 +60,7 @@ async def gathering(here: BotHarness, channel_id: int, count: int = 1) -> None:
 
 async def decided(here: BotHarness, message_id: int) -> None:
     """Until the bot knows whether it answers."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(PATIENCE_S * scale_of(asyncio.get_running_loop())):
         while await here.bot.channel_turns.why(message_id) in UNDECIDED:
             await asyncio.sleep(0.01)
 

@@ -10,7 +10,8 @@ import discord
 from oshaberi.stage import Settings, Stage, World
 from oshaberi.stage.testing import on_stage
 
-FAST = Settings(time_scale=100.0)
+FAST = Settings(time_scale=100.0, interaction_s=60.0)
+"""A busy machine may take its time for an answer; test_interactions.py has one that is too late."""
 StageScenario = Callable[[Stage, discord.Client], Awaitable[None]]
 
 

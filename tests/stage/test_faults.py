@@ -86,13 +86,13 @@ def test_a_page_of_html_instead_of_an_answer() -> None:
 
 def test_a_delay() -> None:
     async def scenario(stage: Stage, bot: ListeningClient) -> None:
-        stage.fault(Fault(kind="delay", delay_s=0.05, route=SEND, after=True))
+        stage.fault(Fault(kind="delay", delay_s=30.0, route=SEND, after=True))
         sending = asyncio.create_task(bot.place().send("x"))
         await stage.wait_for(lambda: bot.heard)
         assert not sending.done()
         await sending
 
-    run_on_stage(scenario, settings=CALM)
+    run_on_stage(scenario, settings=CALM, speed=100.0)
 
 
 def test_a_429_with_via_is_waited_for_and_one_without_is_not() -> None:

@@ -98,12 +98,12 @@ def test_a_handler_gets_its_answer_before_the_client_is_closed() -> None:
                 answered.append((await message.channel.send("hi")).content)
 
     async def scenario(stage: Stage, _bot: ListeningClient) -> None:
-        stage.fault(Fault(kind="delay", delay_s=0.2, after=True))
+        stage.fault(Fault(kind="delay", delay_s=30.0, after=True))
         stage.people.post("general", "hello")
         await stage.wait_for(lambda: "hi" in stage.world.contents("general"))
         assert answered == []
 
-    run_on_stage(scenario, client=Greeter, settings=Settings())
+    run_on_stage(scenario, client=Greeter, settings=Settings(), speed=100.0)
     assert answered == ["hi"]
 
 

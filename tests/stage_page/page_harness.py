@@ -14,7 +14,7 @@ from oshaberi.stage.testing import logged_in, patch_discord
 from tests.stage_page.page_bot import PageBot
 
 T = TypeVar("T")
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 WORLD: dict[str, object] = {
     "guilds": [
         {
@@ -105,7 +105,7 @@ def open_page_harness(
     with looping() as loop:
         harness = PageHarness(loop)
         opened, closing = threading.Event(), asyncio.Event()
-        settings = Settings(rate_limits=False)
+        settings = Settings(rate_limits=False, interaction_s=60.0)
 
         async def play() -> None:
             made = Stage(

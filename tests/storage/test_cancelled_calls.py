@@ -138,6 +138,8 @@ def test_a_probe_that_is_given_up_while_its_connection_is_returned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(database_circuit_breaker, "RETRY_SECONDS", 0)
+    monkeypatch.setattr(database_circuit_breaker, "LEFT_SECONDS", 60.0)
+    monkeypatch.setattr(database_circuit_breaker, "ANSWER_SECONDS", 60.0)
 
     async def main() -> None:
         with held_sqlite_driver() as driver:

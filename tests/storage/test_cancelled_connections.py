@@ -64,6 +64,7 @@ def test_the_thread_of_work_that_was_given_up_ends_before_the_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_engine, "BUSY_SECONDS", 0.3)
+    monkeypatch.setattr(database_engine, "END_SECONDS", WAIT_SECONDS)
     failures: list[object] = []
     monkeypatch.setattr(threading, "excepthook", failures.append)
     file = tmp_path / "locked.db"

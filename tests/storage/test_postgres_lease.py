@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from oshaberi.storage.postgres_lease import PostgresLease, postgres_lease
 from .database_servers import postgres_url
 from .scenario_database import ask
 
-SOON_S = 20.0
+SOON_S = 60.0
 HOLDER = """
 import asyncio, sys
 from oshaberi.storage.postgres_lease import postgres_lease
@@ -33,6 +34,7 @@ asyncio.run(main())
 def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("STILL_SECONDS", "AGAIN_SECONDS", "BELIEVE_SECONDS"):
         monkeypatch.setattr(module, name, 0.05)
+    monkeypatch.setattr(module, "ANSWER_SECONDS", SOON_S)
 
 
 async def until(wanted: bool | None, ask_it: Callable[[], Awaitable[bool | None]]) -> None:
@@ -88,12 +90,18 @@ def test_it_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
 def test_a_connection_that_was_lost_is_made_again_and_proves_nothing_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "BELIEVE_SECONDS", 0.5)
-
     async def scenario(other: PostgresLease, url: str) -> None:
+        monkeypatch.setattr(module, "BELIEVE_SECONDS", 600.0)
+        other._held_since = -math.inf  # it has had its lock for longer than that
+        assert await other.is_gone("nobody") is True
         kill = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
         await asyncio.to_thread(ask, url, kill)
         await until(None, lambda: other.is_gone("nobody"))
+        async with asyncio.timeout(SOON_S):
+            while other._held_since is None:
+                await asyncio.sleep(0.02)
+        assert await other.is_gone("nobody") is None, "the others may have lost theirs too"
+        monkeypatch.setattr(module, "BELIEVE_SECONDS", 0.0)
         await until(True, lambda: other.is_gone("nobody"))
         assert await other.is_gone("other") is False
 

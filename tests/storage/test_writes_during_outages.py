@@ -27,7 +27,7 @@ from .migrated_database import place_database
 from .postgres_proxy import Cut, postgres_proxy
 from .scenario_database import KEY, NOON, with_database
 
-BACK_S = 20.0
+BACK_S = 60.0
 
 
 @pytest.fixture(autouse=True)

@@ -68,10 +68,3 @@ def run_turns_on(url: str, scenario: Callable[[TurnHarness, Database], Awaitable
             await scenario(harness, db)
 
     asyncio.run(main())
-
-
-async def seconds_of(work: Awaitable[object]) -> float:
-    now = asyncio.get_running_loop().time
-    began_s = now()
-    await work
-    return now() - began_s

@@ -16,12 +16,12 @@ from oshaberi.storage import Database
 from oshaberi.storage.outages import database_circuit_breaker
 from tests.storage.database_servers import OwnPostgres
 from tests.storage.migrated_database import place_database
-from tests.turns.cached_turn_harness import ANSWER, LINES, run_turns_on, seconds_of
+from tests.turns.cached_turn_harness import ANSWER, LINES, run_turns_on
 from tests.turns.turn_harness import CHANNEL, SERVER, FakeTurnChannel, TurnHarness
 
-ANSWER_S = 3.0
-"""As long as an answer may take whose database does not answer."""
-BACK_S = 20.0
+ANSWER_S = 60.0
+"""As long as an answer may take on a busy machine. How often it waits in vain is counted."""
+BACK_S = 60.0
 MANY = 20
 
 Outage = Callable[[], AbstractContextManager[None]]
@@ -94,6 +94,14 @@ def said(room: FakeTurnChannel) -> list[str]:
     return [line for content in room.contents for line in content.split("\n")]
 
 
+def silences(db: Database) -> list[str]:
+    """A list of the times that somebody waited for this database in vain, from now on."""
+    found: list[str] = []
+    for breaker in (db._store.reading, db._store.writing):
+        breaker.meter.on_fault = lambda kind: found.append(kind) if kind == "silent" else None
+    return found
+
+
 async def until_stored(db: Database) -> None:
     async with asyncio.timeout(BACK_S):
         while len(db._store.writer) or db._store.writing.is_away:
@@ -107,9 +115,12 @@ def test_answers_go_on_and_what_they_leave_is_made_good(
 
     async def scenario(harness: TurnHarness, db: Database) -> None:
         harness.models.play(ANSWER, ANSWER)
+        waited = silences(db)
         with away():
-            assert await seconds_of(harness.answer("first")) < ANSWER_S
-            assert await seconds_of(harness.answer("second")) < 1.0, "nobody waits twice"
+            async with asyncio.timeout(ANSWER_S):
+                await harness.answer("first")
+                await harness.answer("second")
+            assert len(waited) <= 1, "nobody waits twice"
             assert said(harness.turn_channel)[1:] == [f"Line {n}." for n in range(LINES)] * 2
         await until_stored(db)
         turns = await db.turns.newest(CHANNEL, 5)
@@ -122,7 +133,8 @@ def test_answers_go_on_and_what_they_leave_is_made_good(
         assert usage.requests == 3, "each is counted once"
         assert await db.seen.last(CHANNEL) == harness.turn_channel.people[-1].id
         assert await db.journal.unfinished("test") == ()
-        assert await seconds_of(harness.answer("third")) < ANSWER_S
+        async with asyncio.timeout(ANSWER_S):
+            await harness.answer("third")
 
     with caplog.at_level(logging.ERROR):
         run_turns_on(url, scenario)
@@ -161,7 +173,10 @@ def test_a_restart_is_hardly_noticed(postgres: OwnPostgres) -> None:
         harness.models.play(ANSWER)
         postgres.stop()
         await asyncio.to_thread(postgres.start)
-        assert await seconds_of(harness.answer("first")) < ANSWER_S
+        waited = silences(db)
+        async with asyncio.timeout(ANSWER_S):
+            await harness.answer("first")
+        assert len(waited) <= 1
         assert len(said(harness.turn_channel)) == 1 + LINES
         await until_stored(db)
         assert len(await db.turns.newest(CHANNEL, 5)) == 2

@@ -20,7 +20,7 @@ from oshaberi.stage.stage_state import Settings
 from oshaberi.stage.world.world_state import World
 
 C = TypeVar("C", bound=discord.Client)
-READY_S = 10.0
+READY_S = 30.0
 ANSWERED_S = 5.0
 POLL_S = 0.01
 QUIET_ROUNDS = 50

@@ -37,7 +37,7 @@ IDLE_S = 1e6
 POLL_S = 0.02
 """How often a condition is checked: it may depend on the bot, whose changes the stage does not
 notice."""
-PATIENCE_S = 20.0
+PATIENCE_S = 30.0
 """The longest wait. Only a failing test waits that long."""
 LOOK_S = 0.005
 QUIET_LOOKS = 20

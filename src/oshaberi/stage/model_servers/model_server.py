@@ -25,9 +25,10 @@ from oshaberi.stage.model_servers.raw_http import (
 )
 from oshaberi.stage.model_servers.script_playback import PlannedStream, Reply, plan
 from oshaberi.stage.model_servers.wire_format import ReceivedRequest, WireAnswer, WireFormat
+from oshaberi.stage.scaled_loop import scale_of
 
 HOST = "127.0.0.1"
-WAIT_S = 5.0
+WAIT_S = 30.0
 
 
 @dataclass(slots=True)
@@ -100,18 +101,18 @@ class ModelServer:
 
     async def all_closed(self) -> None:
         """Wait until the client has closed every connection. Raises on a timeout."""
-        async with asyncio.timeout(WAIT_S):
+        async with _patience():
             for connection in self.connections:
                 await connection.closed.wait()
 
     async def asked(self, times: int = 1) -> None:
         """Wait until so many requests have arrived."""
-        async with asyncio.timeout(WAIT_S), self._changed:
+        async with _patience(), self._changed:
             await self._changed.wait_for(lambda: len(self.requests) >= times)
 
     async def idle(self) -> None:
         """Wait until no connection has an unfinished answer: each was completed or closed."""
-        async with asyncio.timeout(WAIT_S), self._changed:
+        async with _patience(), self._changed:
             await self._changed.wait_for(lambda: not any(map(_is_busy, self.connections)))
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -191,6 +192,11 @@ class ModelServer:
     async def _tell(self) -> None:
         async with self._changed:
             self._changed.notify_all()
+
+
+def _patience() -> asyncio.Timeout:
+    """Return a timeout in wall seconds, even on a loop that runs faster."""
+    return asyncio.timeout(WAIT_S * scale_of(asyncio.get_running_loop()))
 
 
 def _is_busy(connection: ModelConnection) -> bool:
