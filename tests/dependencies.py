@@ -128,11 +128,13 @@ def licence(name: str) -> str:
     about = metadata(name)
     if name in SAID_ELSEWHERE:
         return SAID_ELSEWHERE[name]
-    if about["License-Expression"]:
+    if "License-Expression" in about:
         return str(about["License-Expression"])
     classified = [one.rpartition(" :: ")[2] for one in about.get_all("Classifier") or ()]
     known = [_CLASSIFIED[one] for one in classified if one in _CLASSIFIED]
-    return known[0] if known else str(about["License"] or "").partition("\n")[0]
+    if known or "License" not in about:
+        return known[0] if known else ""
+    return str(about["License"]).partition("\n")[0]
 
 
 def has_licence_text(name: str) -> bool:

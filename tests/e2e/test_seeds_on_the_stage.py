@@ -55,7 +55,7 @@ def test_the_guard_stops_at_somebody_else() -> None:
     run_with_bot(scenario, said, registered_speaker_guard_enabled=True)
 
 
-def test_a_stop_ends_at_a_clause_and_the_rest_is_kept() -> None:
+def test_a_stop_ends_at_a_clause_and_the_model_goes_on_from_there() -> None:
     async def scenario(here: BotHarness) -> None:
         asked = here.ask("tell me")
         await here.wait_for(lambda: here.said() == ["Well."])
@@ -63,11 +63,13 @@ def test_a_stop_ends_at_a_clause_and_the_rest_is_kept() -> None:
         await here.says("Well.", "I went home.")
         await answered(here, asked)
         assert await here.run("continue", user=MEMBER) == "Continuing."
-        (*_, rest) = await here.says("Well.", "I went home.", "Then I made some")
-        assert len(here.model.requests) == 1
+        (*_, rest) = await here.says("Well.", "I went home.", "Then I made tea.")
+        assert here.asked().of("assistant") == ["Well.\nI went home."]
         await whys(here, (asked, MENTION), (rest.id, "somebody asked to continue"))
 
-    run_with_bot(scenario, (Say("Well.\nI went home. Then I made some"), Stall()))
+    run_with_bot(
+        scenario, (Say("Well.\nI went home. Then I made some"), Stall()), "Then I made tea."
+    )
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])

@@ -170,3 +170,37 @@ def test_a_connection_that_is_stopped_while_it_opens_is_closed(
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         opened[0].execute("SELECT 1")
     gc.collect()  # a connection that was not closed warns here, and warnings are errors
+
+
+def test_a_connection_that_is_open_before_its_task_knows_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver forgets it when the task is cancelled; from Python 3.13 on it then warns."""
+    is_open = threading.Event()
+    connect: Callable[..., sqlite3.Connection] = sqlite3.connect
+    opened: list[sqlite3.Connection] = []
+
+    def noted(*args: Any, **kwargs: Any) -> sqlite3.Connection:
+        opened.append(connect(*args, check_same_thread=False, **kwargs))
+        return opened[0]
+
+    async def main() -> None:
+        threads = SqliteDriverThreads()
+        connection = threads.connect(tmp_path / "a.db")
+
+        async def opening() -> None:
+            await connection
+
+        task = asyncio.create_task(opening())
+        await asyncio.sleep(0)
+        connection._tx.put_nowait((None, is_open.set))
+        is_open.wait()  # the loop does not turn, and so nobody takes the connection
+        task.cancel()
+        await asyncio.wait({task})
+        assert task.cancelled()
+        await threads.end(WAIT_SECONDS)
+
+    monkeypatch.setattr(sqlite3, "connect", noted)
+    asyncio.run(main())
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        opened[0].execute("SELECT 1")

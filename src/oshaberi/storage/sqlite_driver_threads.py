@@ -24,7 +24,7 @@ class _Connection(aiosqlite.Connection):
 
     The driver would queue a second stop behind the first, after which the thread does nothing more:
     a task that waits for it never ends, and neither does the event loop. It would also keep a
-    connection open that is stopped while it opens.
+    connection open that is stopped, or whose task is cancelled, while it opens.
     """
 
     _stopping: asyncio.Future[Any] | None = None
@@ -32,9 +32,11 @@ class _Connection(aiosqlite.Connection):
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         super().__init__(self._opened, CHUNK_ROWS)
         self._open = connect
+        self._opened_connection: sqlite3.Connection | None = None
 
     def stop(self) -> asyncio.Future[Any] | None:
         if self._stopping is None:
+            self._tx.put_nowait((None, self._close_opened))
             self._stopping = super().stop()
         return self._stopping
 
@@ -44,9 +46,13 @@ class _Connection(aiosqlite.Connection):
             self._stopping.set_result(None)
 
     def _opened(self) -> sqlite3.Connection:
-        """Open it, in its thread, which closes it if a stop follows at once."""
-        self._connection = self._open()
-        return self._connection
+        """Open it, in its thread, which closes it even if nobody takes it."""
+        self._opened_connection = self._open()
+        return self._opened_connection
+
+    def _close_opened(self) -> None:
+        if self._opened_connection is not None:
+            self._opened_connection.close()
 
     async def _connect(self) -> aiosqlite.Connection:
         await super()._connect()
