@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import aiosqlite
 import pytest
 from sqlalchemy import event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -29,6 +30,10 @@ WAIT_SECONDS = 30.0
 async def _turns_of_the_loop(count: int) -> None:
     for _ in range(count):
         await asyncio.sleep(0)
+
+
+async def _opened(connection: aiosqlite.Connection) -> None:
+    await connection
 
 
 async def _query(engine: AsyncEngine) -> None:
@@ -159,11 +164,7 @@ def test_a_connection_that_is_stopped_while_it_opens_is_closed(
     async def main() -> None:
         threads = SqliteDriverThreads()
         connection = threads.connect(tmp_path / "a.db")
-
-        async def opening() -> None:
-            await connection
-
-        task = asyncio.create_task(opening())
+        task = asyncio.create_task(_opened(connection))
         await asyncio.to_thread(opens.wait)
         connection.stop()
         may_open.set()
@@ -193,11 +194,7 @@ def test_a_connection_that_is_open_before_its_task_knows_is_closed(
     async def main() -> None:
         threads = SqliteDriverThreads()
         connection = threads.connect(tmp_path / "a.db")
-
-        async def opening() -> None:
-            await connection
-
-        task = asyncio.create_task(opening())
+        task = asyncio.create_task(_opened(connection))
         await asyncio.sleep(0)
         connection._tx.put_nowait((None, is_open.set))
         is_open.wait()  # the loop does not turn, and so nobody takes the connection
