@@ -26,7 +26,7 @@ from oshaberi.stage.testing import on_stage
 from oshaberi.tools import Tool, ToolBox, load_tools
 from oshaberi.tools.builtin import builtin_tools
 from oshaberi.tools.mcp import McpTools, mcp_servers
-from oshaberi.tools.tool_text import installed_tool_text
+from oshaberi.tools.tool_text_plug_ins import installed_tool_text
 from tests.stream.scripted_streams import play
 from tests.tools.fake_tool_context import MIKA, REN, FakeToolChannel, context
 

@@ -29,8 +29,8 @@ from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.errors import ConfigError
 from oshaberi.providers import connect
 from oshaberi.stream import Silence
-from oshaberi.tools.tool_text import GROUP as TOOL_TEXT_GROUP
-from oshaberi.tools.tool_text import installed_tool_text, plugged_text
+from oshaberi.tools.tool_text_plug_ins import GROUP as TOOL_TEXT_GROUP
+from oshaberi.tools.tool_text_plug_ins import installed_tool_text, plugged_text
 
 from ..stream.scripted_streams import play
 

@@ -26,7 +26,7 @@ from oshaberi.providers.images.image_fetching import (
     shared_fetcher,
 )
 from oshaberi.providers.request.context_items import ImagePart, TextPart
-from oshaberi.public_web import FetchRefusedError
+from oshaberi.public_fetching import FetchRefusedError
 from tests.providers.picture_files import flat_jpeg, flat_png, noisy_png
 
 HOME = ip_address("127.0.0.1")

@@ -9,7 +9,7 @@ import pytest
 
 from oshaberi.providers.local_addresses import is_local
 from oshaberi.providers.provider_presets import PRESETS
-from oshaberi.public_web import Address
+from oshaberi.public_fetching import Address
 
 NAMES = {
     "public.test": ["93.184.215.14"],

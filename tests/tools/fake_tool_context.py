@@ -17,7 +17,7 @@ from oshaberi.conversation.conversation_messages import (
 from oshaberi.delivery.sink import Embed, Sink, WebhookFace
 from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.storage.stored_records import Exchange, Fact
-from oshaberi.tools.tool_definition import ToolContext
+from oshaberi.tools.tool_context import ToolContext
 
 MIKA = Person(77, "Mika", ("mika_m",), avatar_url="https://cdn.test/mika.png")
 REN = Person(78, "Ren", can_manage_server=True)

@@ -14,7 +14,7 @@ from aiohttp import web
 from oshaberi.chunks import ToolCall
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.providers.request.context_items import ToolResult
-from oshaberi.public_web import Address, resolve_host
+from oshaberi.public_fetching import Address, resolve_host
 from oshaberi.tools import ToolBox, builtin_tools
 from oshaberi.tools.builtin import read_web_page as module
 from oshaberi.tools.builtin.page_text import page_text
@@ -167,7 +167,7 @@ def test_nothing_private_is_asked(url: str, words: str) -> None:
 
     box = ToolBox(builtin_tools())
     assert asyncio.run(asked(box, url.replace("PORT", "80"))).content.endswith(words)
-    from oshaberi.public_web import is_public
+    from oshaberi.public_fetching import is_public
 
     assert read(serve, url, allowed=is_public, resolve=resolve_host).content.endswith(words)
     assert seen == []

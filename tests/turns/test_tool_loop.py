@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from oshaberi.chunks import Chunk, ThoughtPart, ToolCall
 from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult, ToolRound
-from oshaberi.tools.tool_definition import ToolContext
+from oshaberi.tools.tool_context import ToolContext
 from tests.turns.turn_harness import (
     CHANNEL,
     SERVER,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from oshaberi.providers.provider_presets import PRESETS
-from oshaberi.public_web import Resolve, is_public, resolve_host
+from oshaberi.public_fetching import Resolve, is_public, resolve_host
 
 _PORTS = {"http": 80, "https": 443}
 

@@ -7,7 +7,8 @@ makes its waits shorter.
 
 Each part knows only those before it:
 
-- `stage_errors`, `api_refusals` (Discord's error answers), `json_bodies`;
+- `stage_errors`, `api_refusals` (Discord's error answers), `form_errors` (those of a bad form),
+  `json_bodies`;
 - `world`: what exists; `request_schema` and `rules`: what Discord accepts; `payloads`: records as
   JSON; `requests`: log, rate limits and faults;
 - `stage_state`: what all parts share; `access_guard`: which requests are allowed;

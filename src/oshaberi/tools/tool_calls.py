@@ -16,7 +16,8 @@ from oshaberi.chunks import ToolCall
 from oshaberi.providers.request.context_items import ToolResult
 from oshaberi.secret_redaction import SecretValues
 from oshaberi.tools.argument_checks import ArgumentChecks
-from oshaberi.tools.tool_definition import Tool, ToolContext, ToolFailedError
+from oshaberi.tools.tool_context import ToolContext
+from oshaberi.tools.tool_definition import Tool, ToolFailedError
 from oshaberi.tools.tool_names import is_valid
 from oshaberi.tools.tool_results import as_text, cut
 from oshaberi.turn_spans import turn_span

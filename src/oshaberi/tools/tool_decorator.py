@@ -13,14 +13,8 @@ from typing import Any, overload
 
 from oshaberi.tools.daemon_threads import THREADS
 from oshaberi.tools.docstring_reading import described
-from oshaberi.tools.tool_definition import (
-    PERMISSIONS,
-    Permission,
-    RunTool,
-    Tool,
-    ToolContext,
-    ToolDefinitionError,
-)
+from oshaberi.tools.tool_context import PERMISSIONS, Permission, ToolContext
+from oshaberi.tools.tool_definition import RunTool, Tool, ToolDefinitionError
 from oshaberi.tools.tool_names import is_valid
 from oshaberi.tools.type_hint_schema import HintKind, Schema, kind_of, object_schema
 

@@ -10,7 +10,8 @@ from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult
 from oshaberi.secret_redaction import SecretValues
 from oshaberi.tools.argument_checks import ArgumentChecks
 from oshaberi.tools.tool_calls import NamedTool, OfferedTools, ToolCallRunner
-from oshaberi.tools.tool_definition import Tool, ToolContext
+from oshaberi.tools.tool_context import ToolContext
+from oshaberi.tools.tool_definition import Tool
 from oshaberi.tools.tool_names import by_name
 
 log = logging.getLogger(__name__)

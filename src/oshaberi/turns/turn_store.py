@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from oshaberi.tools.tool_definition import FactStore
+from oshaberi.tools.tool_context import FactStore
 
 if TYPE_CHECKING:
     from oshaberi.storage.changes.change_feed import ChangeFeed

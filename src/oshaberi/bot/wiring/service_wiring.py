@@ -16,7 +16,7 @@ from oshaberi.bot.wiring.process_stores import ProcessStores
 from oshaberi.config import LoadedSettings
 from oshaberi.providers.capabilities import LearnedLimits
 from oshaberi.stream.stream_observer import StreamObserver
-from oshaberi.tools.tool_text import installed_tool_text
+from oshaberi.tools.tool_text_plug_ins import installed_tool_text
 from oshaberi.turns.services.adapter_pool import AdapterPool, Connect
 from oshaberi.turns.services.turn_services import TurnServices
 from oshaberi.turns.services.turn_slots import TurnSlots

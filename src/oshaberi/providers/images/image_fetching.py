@@ -1,7 +1,7 @@
 """Fetches images for a model: with limits, never from a private network.
 
-Every failure becomes a note in words, never an exception (spec 01). `oshaberi.public_web` decides
-which addresses are private.
+Every failure becomes a note in words, never an exception (spec 01). `oshaberi.public_fetching`
+decides which addresses are private.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from oshaberi.providers.images.image_cache import ImageCache
 from oshaberi.providers.images.image_preparation import ImageLimits, prepare_image, prepare_in_turn
 from oshaberi.providers.images.picture_headers import MAGIC_LENGTH, image_type
 from oshaberi.providers.request.context_items import ImagePart, TextPart
-from oshaberi.public_web import (
+from oshaberi.public_fetching import (
     Address,
     Allowed,
     FetchRefusedError,

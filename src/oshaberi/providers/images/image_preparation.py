@@ -22,7 +22,7 @@ from oshaberi.providers.images.picture_headers import (
     webp_size,
 )
 from oshaberi.providers.request.context_items import ImagePart
-from oshaberi.public_web import FetchRefusedError
+from oshaberi.public_fetching import FetchRefusedError
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import secrets
 
-from oshaberi.stage.api_refusals import bad_form, refusal
+from oshaberi.stage.api_refusals import refusal
+from oshaberi.stage.form_errors import bad_form
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.payloads.message_payloads import gateway_message
 from oshaberi.stage.rules import field_types

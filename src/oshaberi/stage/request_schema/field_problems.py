@@ -1,5 +1,7 @@
 """Compares a value with a node of the constraint table; each difference is a form error.
 
+`request_check` collects them, and `form_errors` makes the answer of them.
+
 The codes and messages are Discord's (50035). A general JSON Schema validator would find the same
 differences, but does not know Discord's messages or what it tolerates (an id may be a number, a set
 of permissions a text), so both would have to be written around it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from oshaberi.stage.api_refusals import FormErrors
+from oshaberi.stage.form_errors import FormErrors
 from oshaberi.stage.request_schema.constraint_table import RouteConstraints
 from oshaberi.stage.request_schema.field_problems import FieldProblem, differences
 from oshaberi.stage.world.discord_records import Json

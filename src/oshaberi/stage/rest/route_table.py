@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from oshaberi.stage.api_refusals import RefusalError, bad_form, refusal
+from oshaberi.stage.api_refusals import RefusalError, refusal
+from oshaberi.stage.form_errors import bad_form
 from oshaberi.stage.gateway.gateway_sessions import SessionHub
 from oshaberi.stage.requests.rate_limits import RateLimit
 from oshaberi.stage.requests.request_log import RequestRecord

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from oshaberi.stage.api_refusals import FormErrors
+from oshaberi.stage.form_errors import FormErrors
 from oshaberi.stage.rules import field_types
 from oshaberi.stage.rules.link_schemes import check_scheme
 from oshaberi.stage.world.discord_records import Json

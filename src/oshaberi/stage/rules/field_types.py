@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import bad_form
+from oshaberi.stage.form_errors import bad_form
 from oshaberi.stage.world.discord_records import Json
 from oshaberi.stage.world.snowflakes import number_in
 

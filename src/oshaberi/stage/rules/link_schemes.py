@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oshaberi.stage.api_refusals import FormErrors
+from oshaberi.stage.form_errors import FormErrors
 
 WEB = ("http", "https")
 WEB_OR_FILE = ("http", "https", "attachment")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from oshaberi.stage.api_refusals import FormErrors
+from oshaberi.stage.form_errors import FormErrors
 from oshaberi.stage.world.discord_records import Channel, Json, StageMessage
 from oshaberi.stage.world.permissions import Permission
 from oshaberi.stage.world.snowflakes import number_in

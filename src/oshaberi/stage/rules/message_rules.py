@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from oshaberi.stage.api_refusals import FormErrors, refusal
+from oshaberi.stage.api_refusals import refusal
+from oshaberi.stage.form_errors import FormErrors
 from oshaberi.stage.rules import field_types
 from oshaberi.stage.rules.component_rules import check_components
 from oshaberi.stage.rules.embed_rules import check_embeds

@@ -7,7 +7,8 @@ import binascii
 import hashlib
 import re
 
-from oshaberi.stage.api_refusals import FormErrors, bad_form, refusal
+from oshaberi.stage.api_refusals import refusal
+from oshaberi.stage.form_errors import FormErrors, bad_form
 from oshaberi.stage.rules.message_rules import ATTACHMENT_MOST
 
 NAME_MOST = 80

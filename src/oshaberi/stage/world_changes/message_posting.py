@@ -6,7 +6,8 @@ import mimetypes
 import struct
 from dataclasses import dataclass
 
-from oshaberi.stage.api_refusals import bad_form, refusal
+from oshaberi.stage.api_refusals import refusal
+from oshaberi.stage.form_errors import bad_form
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.payloads.message_payloads import gateway_message, message
 from oshaberi.stage.rules import mention_rules

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oshaberi.tools.builtin.memory_access import has_store, store_of
+from oshaberi.tools.tool_context import ToolContext
 from oshaberi.tools.tool_decorator import tool
-from oshaberi.tools.tool_definition import ToolContext
 
 if TYPE_CHECKING:
     from oshaberi.storage.stored_records import Exchange, Fact

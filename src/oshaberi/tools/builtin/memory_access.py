@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from oshaberi.tools.tool_definition import ToolContext, ToolFailedError, ToolStore
+from oshaberi.tools.tool_context import ToolContext, ToolStore
+from oshaberi.tools.tool_definition import ToolFailedError
 
 About = Literal["user", "server"]
 

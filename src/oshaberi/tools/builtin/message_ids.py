@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
+from oshaberi.tools.tool_context import ToolContext
+from oshaberi.tools.tool_definition import ToolFailedError
 
 if TYPE_CHECKING:
     from oshaberi.conversation.conversation_messages import ChannelMessage

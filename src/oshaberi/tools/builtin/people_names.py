@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from oshaberi.tools.tool_definition import ToolContext
+from oshaberi.tools.tool_context import ToolContext
 
 if TYPE_CHECKING:
     from oshaberi.conversation.conversation_messages import ChannelInfo, Person

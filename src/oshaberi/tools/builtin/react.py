@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.normalize.emoji.standard_emoji import standard_emoji
 from oshaberi.tools.builtin.message_ids import message_id_of, message_of
+from oshaberi.tools.tool_context import ToolContext
 from oshaberi.tools.tool_decorator import tool
-from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
+from oshaberi.tools.tool_definition import ToolFailedError
 
 
 @tool

@@ -6,7 +6,7 @@ import asyncio
 import re
 import zlib
 
-from oshaberi.public_web import (
+from oshaberi.public_fetching import (
     Allowed,
     Fetched,
     FetchRefusedError,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from oshaberi.tools.builtin.message_ids import message_id_of, must_read_history
 from oshaberi.tools.builtin.people_names import names_for
+from oshaberi.tools.tool_context import ToolContext
 from oshaberi.tools.tool_decorator import tool
-from oshaberi.tools.tool_definition import ToolContext
 
 if TYPE_CHECKING:
     from oshaberi.conversation.conversation_messages import ChannelInfo, ChannelMessage

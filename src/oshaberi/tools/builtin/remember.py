@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from oshaberi.tools.builtin.memory_access import About, changeable, has_store, store_of
+from oshaberi.tools.tool_context import ToolContext
 from oshaberi.tools.tool_decorator import tool
-from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
+from oshaberi.tools.tool_definition import ToolFailedError
 
 LONGEST_FACT = 500
 

@@ -10,8 +10,9 @@ from oshaberi.chunks import Chunk
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.tools.builtin.message_ids import message_id_of, message_of
+from oshaberi.tools.tool_context import ToolContext
 from oshaberi.tools.tool_decorator import tool
-from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
+from oshaberi.tools.tool_definition import ToolFailedError
 
 if TYPE_CHECKING:
     from oshaberi.conversation.conversation_messages import IncomingMessage

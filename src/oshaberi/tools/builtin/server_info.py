@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.tools.builtin.people_names import names_for
+from oshaberi.tools.tool_context import ToolContext
 from oshaberi.tools.tool_decorator import tool
-from oshaberi.tools.tool_definition import ToolContext
 
 
 @tool

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from oshaberi.tools.tool_context import ToolContext
 from oshaberi.tools.tool_decorator import tool
-from oshaberi.tools.tool_definition import ToolContext
 
 
 @tool

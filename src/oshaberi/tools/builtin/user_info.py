@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from oshaberi.tools.builtin.people_names import names_for
+from oshaberi.tools.tool_context import ToolContext
 from oshaberi.tools.tool_decorator import tool
-from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
+from oshaberi.tools.tool_definition import ToolFailedError
 
 if TYPE_CHECKING:
     from oshaberi.conversation.conversation_messages import Person

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oshaberi.tools.mcp.mcp_server_settings import McpServer
-from oshaberi.tools.tool_definition import Tool, ToolContext
+from oshaberi.tools.tool_context import ToolContext
+from oshaberi.tools.tool_definition import Tool
 from oshaberi.tools.tool_names import valid_name
 
 if TYPE_CHECKING:

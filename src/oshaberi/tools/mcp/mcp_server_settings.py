@@ -8,7 +8,7 @@ from typing import Any
 
 from oshaberi.errors import ConfigError
 from oshaberi.secret_redaction import secret_settings
-from oshaberi.tools.tool_definition import PERMISSIONS, Permission
+from oshaberi.tools.tool_context import PERMISSIONS, Permission
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""The queue of a channel: the running job, and the messages that wait."""
+"""The queue of a channel: the running job, the messages that wait, and how many may.
+
+`queue_runner` works it off, and `status_reactions` has the sign for a full one.
+"""
 
 from __future__ import annotations
 

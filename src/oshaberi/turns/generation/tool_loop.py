@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from oshaberi.providers.request.context_items import ToolResult, ToolRound
 from oshaberi.stream.stream_result import StreamResult
-from oshaberi.tools.tool_definition import ToolContext, ToolFailedError
+from oshaberi.tools.tool_context import ToolContext
+from oshaberi.tools.tool_definition import ToolFailedError
 from oshaberi.turns.generation.generation_setup import GenerationSetup
 from oshaberi.turns.generation.model_fallback import ModelFallback
 from oshaberi.turns.services.turn_services import ToolRunner

@@ -16,7 +16,7 @@ from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
-from oshaberi.tools.tool_definition import ToolContext
+from oshaberi.tools.tool_context import ToolContext
 from oshaberi.turn_ids import TurnIds
 from oshaberi.turn_spans import turn_span
 from oshaberi.turns.admission.turn_request import TurnRequest

@@ -22,8 +22,8 @@ from oshaberi.storage.key_scope import KeyScope
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.stream.stops.stop_registry import StopRegistry
 from oshaberi.stream.stream_observer import StreamObserver
-from oshaberi.tools.tool_definition import ToolContext
-from oshaberi.tools.tool_text import ToolText
+from oshaberi.tools.tool_context import ToolContext
+from oshaberi.tools.tool_text_plug_ins import ToolText
 from oshaberi.turn_spans import TurnTracer
 from oshaberi.turns.answer_times import AnswerTimes
 from oshaberi.turns.bounded_cache import BoundedCache

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import FormErrors, bad_form, refusal
+from oshaberi.stage.api_refusals import refusal
+from oshaberi.stage.form_errors import FormErrors, bad_form
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.requests.rate_limits import TYPING_LIMIT
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable

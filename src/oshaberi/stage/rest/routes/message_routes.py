@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oshaberi.stage.api_refusals import bad_form, refusal
+from oshaberi.stage.api_refusals import refusal
+from oshaberi.stage.form_errors import bad_form
 from oshaberi.stage.gateway import intents
 from oshaberi.stage.requests.rate_limits import (
     MESSAGE_CREATE_LIMIT,

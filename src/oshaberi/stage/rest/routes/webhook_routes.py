@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 
-from oshaberi.stage.api_refusals import FormErrors, RefusalError, refusal
+from oshaberi.stage.api_refusals import RefusalError, refusal
+from oshaberi.stage.form_errors import FormErrors
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.requests.rate_limits import (
     CHANNEL_WEBHOOKS_LIMIT,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from oshaberi.stage.api_refusals import bad_form, refusal
+from oshaberi.stage.api_refusals import refusal
+from oshaberi.stage.form_errors import bad_form
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.rest.route_table import RouteCall, RouteTable
 from oshaberi.stage.rest.routes.guild.guild_access import guild_of

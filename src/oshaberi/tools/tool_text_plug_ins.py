@@ -1,8 +1,8 @@
 """The plug-in point for text that tools write into the channel.
 
-Such text is cleaned like the model's own (spec 06, S3 to S5), and goes through the plug-ins: an
-entry point of the group `oshaberi.tool_text` names a function that takes a text and returns it
-changed.
+`tool_context` cleans such text like the model's own (spec 06, S3 to S5); then it goes through the
+plug-ins: an entry point of the group `oshaberi.tool_text` names a function that takes a text and
+returns it changed.
 """
 
 from __future__ import annotations
