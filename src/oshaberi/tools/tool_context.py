@@ -82,7 +82,7 @@ class ToolContext:
     now: Callable[[], datetime] = utc_now
     """The current time, with its time zone."""
     sink_for: Callable[[IncomingMessage], Sink] | None = None
-    """Where a reply to a message goes; None: `room.sink`."""
+    """Where a reply to a message goes; None: `turn_channel.sink`."""
     plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)
     tool_text: Mapping[str, ToolText] = field(default_factory=dict)
     posting: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False, compare=False)
