@@ -254,32 +254,6 @@ def test_no_class_name_is_used_twice() -> None:
     assert {name: files for name, files in where.items() if len(files) > 1} == {}
 
 
-ONE_OF_A_KIND = frozenset(("__init__", "__main__", "env"))
-"""Names that Python and Alembic want."""
-
-
-def test_no_module_name_is_used_twice() -> None:
-    """Commands of the program are named after themselves: their folder says that."""
-    where: dict[str, list[str]] = {}
-    for path in FILES:
-        if path.stem not in ONE_OF_A_KIND and path.parts[-3:-1] != ("cli", "commands"):
-            where.setdefault(path.stem, []).append(name_of(path))
-    assert {name: files for name, files in where.items() if len(files) > 1} == {}
-
-
-FEW = 15
-
-
-def test_no_folder_is_too_full() -> None:
-    """A stranger reads at most fifteen names before deciding where to look."""
-    folders = {path.parent for path in FILES}
-    counted = {
-        name_of(folder): sum(path.name != "__init__.py" for path in folder.glob("*.py"))
-        for folder in folders
-    }
-    assert {name: number for name, number in counted.items() if number > FEW} == {}
-
-
 MAPPED = (
     *("cli", "config", "inspector", "local_run", "logs", "providers", "providers.capabilities"),
     *("providers.refusals", "recording", "render", "scenes", "stage", "stage.control"),
