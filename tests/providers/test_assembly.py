@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -325,18 +327,42 @@ def _cut(pieces: list[str], *stops: str) -> tuple[str, bool]:
     return out + cut.finish(), False
 
 
-@given(st.text("ab#", max_size=30), st.lists(st.text("ab#", min_size=1, max_size=4), min_size=1))
-def test_stop_strings_end_the_text_wherever_it_is_cut(text: str, stops: list[str]) -> None:
-    ends = [text.find(stop) for stop in stops if stop in text]
-    out, is_found = _cut(list(text), *stops)
-    assert is_found == bool(ends)
-    if not ends:
-        assert out == text
-        assert _cut([text], *stops) == (text, False)
-    else:
-        # Bit by bit the one that is complete first is found; both cut before a stop string.
-        assert any(text[len(out) :].startswith(stop) for stop in stops)
-        assert _cut([text], *stops) == (text[: min(ends)], True)
+def _expected_cut(text: str, stops: list[str]) -> tuple[str, bool]:
+    """Look after each character whether a stop string is complete, the longest first."""
+    for end in range(1, len(text) + 1):
+        for stop in sorted(stops, key=len, reverse=True):
+            if text[:end].endswith(stop):
+                return text[: end - len(stop)], True
+    return text, False
+
+
+@given(
+    st.text("ab#", max_size=30),
+    st.lists(st.text("ab#", min_size=1, max_size=5), min_size=1),
+    st.lists(st.integers(0, 30)),
+)
+def test_stop_strings_end_the_text_wherever_it_is_cut(
+    text: str, stops: list[str], cuts: list[int]
+) -> None:
+    expected = _expected_cut(text, stops)
+    edges = [0, *sorted(cuts), len(text)]
+    pieces = [text[start:end] for start, end in itertools.pairwise(edges)]
+    for cut_up in ([text], list(text), pieces):
+        assert _cut(cut_up, *stops) == expected
+
+
+@given(st.text("ab", max_size=30), st.lists(st.text("ab", min_size=1, max_size=5), min_size=1))
+def test_only_what_may_become_a_stop_string_is_held_back(text: str, stops: list[str]) -> None:
+    cut = StopStringCut(stops)
+    shown = cut.feed(text)
+    held = "" if cut.is_found else text[len(shown) :]
+    assert held == cut.finish()
+    assert not held or any(stop.startswith(held) and stop != held for stop in stops)
+
+
+def test_nothing_follows_a_stop_string() -> None:
+    cut = StopStringCut(["###"])
+    assert (cut.feed("a###b"), cut.feed("c"), cut.finish()) == ("a", "", "")
 
 
 def test_a_stop_string_and_a_label() -> None:

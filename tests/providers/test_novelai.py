@@ -8,13 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from oshaberi.chunks import Chunk, ToolCall
 from oshaberi.providers.adapter_base import Adapter
 from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.novelai.novelai_adapter import _StopWatch, body, prompt
+from oshaberi.providers.novelai.novelai_adapter import body, prompt
 from oshaberi.providers.request.context_items import (
     ContextItem,
     ImagePart,
@@ -141,19 +139,6 @@ def test_configured_strings_stop_it_too() -> None:
 
 def test_what_only_began_like_a_stop_is_shown() -> None:
     assert text(chunks(NOVELAI, Say("mew.\nUs", "eful", "\n"))) == "mew.\nUseful\n"
-
-
-@given(st.text("aUs:\n*", max_size=40), st.data())
-def test_cuts_do_not_matter_to_stops(words: str, data: st.DataObject) -> None:
-    stops = ("\nUs:", "\n***", "s:a")
-    found = [at for at in (words.find(stop) for stop in stops) if at >= 0]
-    expected = words[: min(found)] if found else words
-    until, shown, at = _StopWatch(stops), "", 0
-    while at < len(words) and not until.found:
-        size = data.draw(st.integers(1, 6))
-        shown += until.feed(words[at : at + size])
-        at += size
-    assert shown + until.finish() == expected
 
 
 # -- errors --------------------------------------------------------------------------------------

@@ -7,8 +7,7 @@ that ran out of tokens says in `continuation_prefill` where the next request can
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -32,6 +31,7 @@ from oshaberi.providers.wire.error_reading import (
 )
 from oshaberi.providers.wire.sdk_loading import load_sdk
 from oshaberi.providers.wire.sse_decoder import SseDecoder
+from oshaberi.providers.wire.stop_string_cut import StopStringCut
 from oshaberi.providers.wire.wire_event_steps import FinishStep, Step
 
 DEFAULT_BASE_URL = "https://text.novelai.net"
@@ -167,7 +167,7 @@ class _NovelAIStream:
         own = (f"\n{_label(endpoint, 'user')}:", f"\n{SCENE_BREAK}")
         self.reason: str | None = None
         # Labels of speakers are left to the hold-back, which says that it was one.
-        self._until = _StopWatch(stop_strings(replace(request, speaker_guard=False), own))
+        self._until = StopStringCut(stop_strings(replace(request, speaker_guard=False), own))
         self._left = most_tokens
         self._said = [request.prefill or ""]
 
@@ -179,7 +179,7 @@ class _NovelAIStream:
             raise StreamError(_failure(event, event.get("statusCode")))
         self._left -= 1
         shown = self._until.feed(str(event["token"] or ""))
-        if self._until.found:
+        if self._until.is_found:
             self.reason = "stop"
         elif event.get("final"):
             self.reason = "stop" if self._left > 0 else "length"
@@ -190,36 +190,6 @@ class _NovelAIStream:
     def end(self) -> Event:
         continued = "".join(self._said) if self.reason == "length" else None
         return {"reason": self.reason, "continuation": continued}
-
-
-class _StopWatch:
-    """Passes text until a stop string appears. Holds back what may become a stop string."""
-
-    def __init__(self, strings: Iterable[str]) -> None:
-        stops = sorted(strings, key=len, reverse=True)
-        self.found = False
-        self._stop = re.compile("|".join(map(re.escape, stops)))
-        self._beginnings = {stop[:size] for stop in stops for size in range(1, len(stop))}
-        self._longest = max(map(len, stops)) - 1
-        self._held = ""
-
-    def feed(self, text: str) -> str:
-        held = self._held + text
-        stop = self._stop.search(held)
-        if stop is not None:
-            self.found = True
-            self._held = ""
-            return held[: stop.start()]
-        keep = next((n for n in self._sizes(held) if held[-n:] in self._beginnings), 0)
-        self._held = held[len(held) - keep :]
-        return held[: len(held) - keep]
-
-    def finish(self) -> str:
-        held, self._held = self._held, ""
-        return held
-
-    def _sizes(self, held: str) -> Iterable[int]:
-        return range(min(self._longest, len(held)), 0, -1)
 
 
 def _event(data: str) -> Event:
