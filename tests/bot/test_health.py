@@ -92,6 +92,7 @@ def test_a_part_that_ails_is_named_and_does_not_change_the_status() -> None:
                 200,
                 {
                     "ok": True,
+                    "runs_on": "discord",
                     "problem": "database: is away",
                     "parts": {"gateway": "ok", "database": "is away", "models": "ok"},
                 },

@@ -442,6 +442,16 @@ def test_a_database_that_is_up_to_date(folder: str, monkeypatch: pytest.MonkeyPa
     assert found["database"].state == "good"
 
 
+def test_variables_of_a_service_are_worth_a_note(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OSHABERI_DATA_DIR", folder)
+    monkeypatch.setenv("OSHABERI_REDIS_PORT", "tcp://10.96.0.7:6379")
+    cli.main(["doctor", "--offline"])
+    told = capsys.readouterr().out
+    assert "– settings: ignored, because they describe a service: OSHABERI_REDIS_PORT" in told
+
+
 def test_redis_that_answers(folder: str) -> None:
     found = asyncio.run(findings(OSHABERI_DATA_DIR=folder, OSHABERI_REDIS_URL=redis_url()))
     assert found["redis"].state == "good"

@@ -95,6 +95,43 @@ def test_a_database_that_another_process_uses_is_75(
     assert (status, "another oshaberi runs" in line) == (75, True)
 
 
+TOKEN = "OSHABERI_DISCORD_TOKEN"
+
+
+@pytest.mark.parametrize(
+    ("environ", "reason"),
+    [
+        ({}, "is missing; set OSHABERI_DISCORD_TOKEN"),
+        ({TOKEN: ""}, "is empty (from OSHABERI_DISCORD_TOKEN)"),
+        ({TOKEN: "  "}, "is empty (from OSHABERI_DISCORD_TOKEN)"),
+        ({"DISCORD_TOKEN": "x"}, "DISCORD_TOKEN is set, but the bot reads OSHABERI_DISCORD_TOKEN"),
+        ({"BOT_TOKEN": "x", TOKEN: ""}, "BOT_TOKEN is set, but the bot reads OSHABERI_DISCORD_TO"),
+    ],
+)
+def test_a_service_without_a_token_does_not_run_the_stage(
+    environ: dict[str, str],
+    reason: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.delenv(TOKEN)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    status, line = ended(capsys, "run", "--discord")
+    assert status == 78
+    assert line.startswith("oshaberi: discord_token: ")
+    assert reason in line
+
+
+def test_an_empty_token_in_the_file_is_78_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(TOKEN)
+    (tmp_path / "oshaberi.toml").write_text('discord_token = ""\n')
+    status, line = ended(capsys, "run", "--discord")
+    assert (status, "discord_token" in line) == (78, True)
+
+
 def test_options_are_typed_so_a_wrong_one_is_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended(capsys, "run", "--speed", "0")[0] == 2
     assert ended(capsys, "--qqq", "run")[0] == 2

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from unittest.mock import MagicMock
+from urllib.request import urlopen
 
 import pytest
 from click.testing import CliRunner
@@ -16,6 +19,7 @@ from click.testing import CliRunner
 from oshaberi.cli.command_group import app
 from oshaberi.cli.commands.run import _spare_what_is_loaded
 from oshaberi.text.normalize.emoji.standard_emoji import standard_emoji
+from tests.free_ports import free_port
 from tests.local_run.local_run_process import OSHABERI, environment, local_run
 
 
@@ -123,6 +127,29 @@ def test_a_setting_that_is_wrong(tmp_path: Path) -> None:
     line = refused(tmp_path, OSHABERI_HUMANIZER_DEGREE="7")
     assert "humanizer_degree: 7" in line
     assert "OSHABERI_HUMANIZER_DEGREE" in line
+
+
+def test_a_token_under_another_name_and_a_service_beside_it_are_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It runs on the stage, whose health does not pretend to be on Discord."""
+    port = free_port()
+    monkeypatch.setattr(
+        "tests.local_run.local_run_process.environment",
+        partial(
+            environment,
+            OSHABERI_HEALTH_PORT=str(port),
+            OSHABERI_REDIS_PORT="tcp://10.96.0.7:6379",
+            DISCORD_TOKEN="some.real.token",
+        ),
+    )
+    with local_run(tmp_path / "data") as running:
+        with urlopen(f"http://127.0.0.1:{port}/health", timeout=30) as answer:
+            assert json.load(answer)["runs_on"] == "stage"
+        assert running.end() == 0
+    log = (tmp_path / "run.log").read_text(encoding="utf-8")
+    assert re.search(r"WARNING .* DISCORD_TOKEN is set, but .* runs on the local stage", log), log
+    assert re.search(r"WARNING .* describe a service .*: OSHABERI_REDIS_PORT;", log), log
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may use every port")

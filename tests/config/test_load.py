@@ -319,6 +319,44 @@ def test_an_unknown_variable_is_named(read: Load) -> None:
     read(**dict.fromkeys(NOT_SETTINGS - {"OSHABERI_CONFIG"}, "x"), OTHER_THING="y")
 
 
+SERVICE_LINKS = {
+    "OSHABERI_REDIS_SERVICE_HOST": "10.96.0.7",
+    "OSHABERI_REDIS_SERVICE_PORT": "6379",
+    "OSHABERI_REDIS_SERVICE_PORT_REDIS": "6379",
+    "OSHABERI_REDIS_PORT": "tcp://10.96.0.7:6379",
+    "OSHABERI_REDIS_PORT_6379_TCP": "tcp://10.96.0.7:6379",
+    "OSHABERI_REDIS_PORT_6379_TCP_PROTO": "tcp",
+    "OSHABERI_REDIS_PORT_6379_TCP_PORT": "6379",
+    "OSHABERI_REDIS_PORT_6379_TCP_ADDR": "10.96.0.7",
+    "OSHABERI_DNS_PORT_53_UDP": "udp://10.96.0.9:53",
+    "OSHABERI_SERVICE_HOST": "10.96.0.8",
+    "OSHABERI_PORT": "tcp://10.96.0.8:8421",
+}
+"""What Kubernetes sets in every pod beside services called `oshaberi-redis` and `oshaberi`."""
+
+
+def test_variables_that_describe_a_service_are_ignored_and_named(read: Load) -> None:
+    settings = read(**SERVICE_LINKS, OSHABERI_HEALTH_PORT="8421")
+    assert settings.service_links == tuple(sorted(SERVICE_LINKS))
+    assert settings.origins == {"health_port": "OSHABERI_HEALTH_PORT"}
+    assert read().service_links == ()
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("OSHABERI_HELTH_PORT", "8421"),
+        ("OSHABERI_REDIS_PORT", "6379"),
+        ("OSHABERI_SERVICE_PORT", "http"),
+        ("OSHABERI_NOTE", "X_PORT=tcp://10.96.0.7:6379"),
+        ("OSHABERI_HEALTH_PORT", "tcp://10.96.0.7:8421"),
+    ],
+)
+def test_a_mistake_is_not_taken_for_a_service(read: Load, variable: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=variable):
+        read(**{variable: text})
+
+
 def test_several_mistakes_are_counted(read: Load) -> None:
     with pytest.raises(ConfigError, match=r"and 2 more: `oshaberi doctor` lists them$"):
         read("hold_limit = 1\nnotify = 1\nqqq = 1")

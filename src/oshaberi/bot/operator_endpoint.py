@@ -11,7 +11,12 @@ from functools import partial
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination
-from oshaberi.bot.observability.health_endpoint import Check, HealthChecks, health_endpoint
+from oshaberi.bot.observability.health_endpoint import (
+    Check,
+    HealthChecks,
+    RunsOn,
+    health_endpoint,
+)
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth
 from oshaberi.bot.status_page.page_routes import StatusPage
@@ -32,6 +37,7 @@ class OperatorSigns:
     warnings: RecentWarnings
     unready: Check
     """Returns why the bot takes no new questions now."""
+    runs_on: RunsOn = "discord"
 
 
 @asynccontextmanager
@@ -50,7 +56,7 @@ async def operator_endpoint(
     parts: dict[str, Check] = {"database": context.db.problem, "models": signs.model_health.problem}
     if settings.redis_url is not None:
         parts["redis"] = lambda: shared.problem
-    checks = HealthChecks(client.gateway_state.problem, signs.unready, parts)
+    checks = HealthChecks(client.gateway_state.problem, signs.unready, parts, signs.runs_on)
     sources = StatusSources(
         context,
         client,

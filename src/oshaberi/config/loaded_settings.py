@@ -32,6 +32,8 @@ class LoadedSettings(ProcessConfig):
     """For each key that is not at its default: the file or the variable that set it."""
     file: Path | None = None
     """The path of the settings file, whether it exists or not."""
+    service_links: tuple[str, ...] = ()
+    """Variables that are no settings: they describe a service beside the bot, and are ignored."""
 
     def value(self, key: str) -> Any:
         """Return the value of any setting by its name."""

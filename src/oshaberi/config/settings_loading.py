@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,14 @@ PREFIX = "OSHABERI_"
 FILE_VARIABLE = "OSHABERI_CONFIG"
 NOT_SETTINGS = frozenset({FILE_VARIABLE, "OSHABERI_SECRET_KEY", "OSHABERI_STAGE_URL"})
 """Variables of ours that are read elsewhere."""
+_SERVICE_LINK = re.compile(
+    r"""[^=]+_SERVICE_HOST=
+    | [^=]+_SERVICE_PORT(?:_\w+)?=\d
+    | [^=]+_PORT(?:_\d+_(?:TCP|UDP|SCTP))?=(?:tcp|udp|sctp)://
+    | [^=]+_PORT_\d+_(?:TCP|UDP|SCTP)_(?:ADDR|PORT|PROTO)=""",
+    re.VERBOSE,
+)
+"""What Kubernetes and `docker --link` set for a service whose name begins with `oshaberi`."""
 
 
 def load(file: Path | None, environ: Mapping[str, str]) -> LoadedSettings:
@@ -38,14 +47,14 @@ def load(file: Path | None, environ: Mapping[str, str]) -> LoadedSettings:
 def load_from(path: Path, environ: Mapping[str, str], *, required: bool) -> LoadedSettings:
     """Load the settings from this file only. It may be missing unless `required` is true."""
     from_file = _read_file(path, required)
-    named = _named(environ)
+    named, links = _without_service_links(_named(environ))
     from_variables = _read_variables(named)
     origins = {**dict.fromkeys(from_file, str(path)), **_variables(from_variables)}
     values = _merged(_unknown(named), origins, from_variables, from_file)
     values.setdefault("data_dir", data_home(environ))
     values = {key: _expanded(value) for key, value in values.items()}
     try:
-        return _settings(values, origins, path)
+        return _settings(values, origins, path, links)
     except ConfigError as error:
         raise ConfigError(_placed(str(error), origins)) from None
 
@@ -80,6 +89,22 @@ def _named(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         for variable, text in environ.items()
         if variable.startswith(PREFIX) and variable not in NOT_SETTINGS and text.strip()
     }
+
+
+def _without_service_links(
+    named: dict[str, tuple[str, str]],
+) -> tuple[dict[str, tuple[str, str]], tuple[str, ...]]:
+    """Return the variables without those that describe a service, and the names of these.
+
+    A variable with the name of a setting is always one: what somebody meant is not ignored.
+    """
+    links = {
+        key: variable
+        for key, (variable, text) in named.items()
+        if key not in DECLARED and _SERVICE_LINK.match(f"{variable}={text}")
+    }
+    others = {key: found for key, found in named.items() if key not in links}
+    return others, tuple(sorted(links.values()))
 
 
 def _read_variables(named: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
@@ -139,14 +164,18 @@ def _expanded(value: Any) -> Any:
     return value.expanduser() if isinstance(value, Path) else value
 
 
-def _settings(values: dict[str, Any], origins: Mapping[str, str], path: Path) -> LoadedSettings:
+def _settings(
+    values: dict[str, Any], origins: Mapping[str, str], path: Path, links: tuple[str, ...]
+) -> LoadedSettings:
     text = TextConfig(**within(TextConfig, values))
     stream = StreamConfig(text=text, **within(StreamConfig, values))
     turn = TurnConfig(**within(TurnConfig, values))
     process = within(ProcessConfig, values)
     _check_providers(process.get("models", ()))
     check_limit_table(process.get("server_limits", {}))
-    return LoadedSettings(**process, stream=stream, turn=turn, origins=origins, file=path)
+    return LoadedSettings(
+        **process, stream=stream, turn=turn, origins=origins, file=path, service_links=links
+    )
 
 
 def _check_providers(models: Sequence[ModelEntry]) -> None:

@@ -86,6 +86,7 @@ async def perform(
                 guild_ready_timeout=GUILDS_READY_SECONDS,
                 grace_s=GRACE_SECONDS,
                 connect=partial(connect, fetch_image=StagePictures(stage).fetch),
+                runs_on="stage",
             )
 
 

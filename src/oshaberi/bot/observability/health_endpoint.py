@@ -10,7 +10,7 @@ import errno
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -22,6 +22,8 @@ from oshaberi.http_server_log import SERVER_LOG
 MOST_BYTES = 16 * 1024
 Check = Callable[[], str | None]
 """Returns what is wrong now, in a few words; None if nothing is."""
+RunsOn = Literal["discord", "stage"]
+"""Where the people are: a bot on the local stage is healthy, and nobody on Discord sees it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class HealthChecks:
     gateway: Check
     ready: Check
     parts: Mapping[str, Check]
+    runs_on: RunsOn = "discord"
 
     def report(self) -> dict[str, Any]:
         """Return which parts have a problem. The status is `ok` while the gateway is connected."""
@@ -39,6 +42,7 @@ class HealthChecks:
         ailing = [f"{name}: {problem}" for name, problem in problems.items() if problem]
         return {
             "ok": problems["gateway"] is None,
+            "runs_on": self.runs_on,
             "problem": "; ".join(ailing) or None,
             "parts": {name: problem or "ok" for name, problem in problems.items()},
         }

@@ -20,6 +20,7 @@ from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
 from oshaberi.bot.data_retention import DataRetention, prune_regularly
+from oshaberi.bot.observability.health_endpoint import RunsOn
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
@@ -84,6 +85,7 @@ async def run(
     guild_ready_timeout: float = GUILDS_READY_SECONDS,
     grace_s: float | None = None,
     connect: Connect = connect,
+    runs_on: RunsOn = "discord",
 ) -> None:
     """Run the bot until a signal ends it. `on_ready` is called when it can answer.
 
@@ -98,7 +100,7 @@ async def run(
         systemd.ready()
         on_ready()
 
-    opened = open_bot(settings, environ, observers, ready, guild_ready_timeout, connect)
+    opened = open_bot(settings, environ, observers, ready, guild_ready_timeout, connect, runs_on)
     with ShutdownSignals() as ending:
         async with opened as bot:
             on_open(bot)
@@ -182,6 +184,7 @@ async def open_bot(
     on_ready: Callable[[], None] = lambda: None,
     guild_ready_timeout: float = GUILDS_READY_SECONDS,
     connect: Connect = connect,
+    runs_on: RunsOn = "discord",
 ) -> AsyncIterator[Bot]:
     """Open database, coordination, tools, models and client; close them in reverse order."""
     CATALOGUES.use_folders((PACKAGED, settings.data_dir / "languages"))
@@ -200,7 +203,7 @@ async def open_bot(
                 settings, stores, context, current_settings, guild_ready_timeout, on_ready
             )
             client, shared = connected.client, stores.shared
-            signs = OperatorSigns(bot_metrics, model_health, warnings, connected.problem)
+            signs = OperatorSigns(bot_metrics, model_health, warnings, connected.problem, runs_on)
             async with (
                 connected.watched(bot_metrics),
                 operator_endpoint(settings, environ, context, client, shared, signs),

@@ -73,7 +73,7 @@ def _sum(fails: int) -> str:
 async def _findings(config_file: Path | None, offline: bool) -> AsyncIterator[Finding]:
     """Yield the findings. With unusable settings, only this machine is checked."""
     from oshaberi.cli.doctor_checks import examine
-    from oshaberi.cli.doctor_checks.finding import good
+    from oshaberi.cli.doctor_checks.finding import good, note
 
     settings: LoadedSettings | None = None
     try:
@@ -84,6 +84,10 @@ async def _findings(config_file: Path | None, offline: bool) -> AsyncIterator[Fi
     else:
         places = sorted(set(settings.origins.values()))
         yield good("settings", f"from {', '.join(places)}" if places else "all at their defaults")
+        if settings.service_links:
+            ignored = ", ".join(settings.service_links)
+            text = f"ignored, because they describe a service: {ignored}"
+            yield note("settings", text, "on Kubernetes set enableServiceLinks: false")
     async for finding in examine(settings, os.environ, offline=offline):
         yield finding
 

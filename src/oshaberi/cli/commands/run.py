@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
 import sys
 import webbrowser
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from oshaberi.config import LoadedSettings
     from oshaberi.stream.stream_observer import StreamObserver
 
+log = logging.getLogger(__name__)
+
+TOKEN = "OSHABERI_DISCORD_TOKEN"
+OTHER_NAMES = ("DISCORD_TOKEN", "DISCORD_BOT_TOKEN", "BOT_TOKEN")
+"""What other bots call it."""
 SPEED = click.FloatRange(0.1, 100)
 PORT = click.IntRange(0, 65_535)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -32,6 +38,9 @@ much shorter: with 2500 streams one took 57 ms after 10 000 new objects, 94 ms a
 
 @click.command(short_help="Run the bot, on Discord or on the local stage.")
 @config_option
+@click.option(
+    "--discord", "only_discord", is_flag=True, help="Never the stage: without a token, end with 78."
+)
 @click.option("--port", type=PORT, help="Port of the local stage; 0 takes any free one.")
 @click.option(
     "--speed", type=SPEED, default=1.0, show_default=True, help="Speed of the demo model."
@@ -44,6 +53,7 @@ much shorter: with 2500 streams one took 57 ms after 10 000 new objects, 94 ms a
 )
 def command(
     config_file: Path | None,
+    only_discord: bool,
     port: int | None,
     speed: float,
     record: Path | None,
@@ -53,15 +63,18 @@ def command(
 
     With a Discord token (`discord_token` in oshaberi.toml, or OSHABERI_DISCORD_TOKEN) it runs on
     Discord. Without one it starts the local stage: a Discord on this machine, with a page to chat
-    in and a demo model. You need no account and no keys.
+    in and a demo model. You need no account and no keys. A service that must be on Discord has
+    --discord: it does not start without a token.
 
     \b
     Examples:
       oshaberi run
       oshaberi run --port 0 --speed 4 --no-browser
-      OSHABERI_DISCORD_TOKEN=... oshaberi run --record scenes
+      OSHABERI_DISCORD_TOKEN=... oshaberi run --discord --record scenes
     """
     settings = _settings(config_file, port)
+    if only_discord:
+        _need_token(settings)
     observers = _observers(record, settings)
     if settings.discord_token is not None:
         from oshaberi.bot.wiring.bot_wiring import run
@@ -69,6 +82,7 @@ def command(
         click.echo("Connecting to Discord. Press Ctrl-C to end.")
         asyncio.run(run(settings, os.environ, observers=observers, on_ready=_on_discord))
         return
+    _warn_of_other_names()
     if sys.stdout.isatty():
         click.echo("Starting …")
     from oshaberi.local_run.startup import perform
@@ -95,8 +109,37 @@ def _settings(config: Path | None, port: int | None) -> LoadedSettings:
         needs = 'pip install "oshaberi[bot,openai]"'
         raise ConfigError(f"the bot needs {error.name}: {needs}") from None
     setup(settings.log_level, settings.log_format, secrets=settings.secrets(os.environ))
+    if settings.service_links:
+        log.warning(
+            "ignored, because they describe a service and are no settings: %s; Kubernetes does not "
+            "set them with enableServiceLinks: false",
+            ", ".join(settings.service_links),
+        )
     _make_folder(settings)
     return settings if port is None else replace(settings, stage_port=port)
+
+
+def _need_token(settings: LoadedSettings) -> None:
+    """Raise ConfigError if there is no token. An empty variable counts as not set."""
+    if settings.discord_token is not None:
+        return
+    others = _other_names()
+    if others:
+        problem = f"is missing: {others[0]} is set, but the bot reads {TOKEN}"
+    elif TOKEN in os.environ:
+        problem = f"is empty (from {TOKEN})"
+    else:
+        problem = f"is missing; set {TOKEN}, or run without --discord to use the local stage"
+    raise ConfigError(f"discord_token: {problem}")
+
+
+def _other_names() -> list[str]:
+    return [name for name in OTHER_NAMES if os.environ.get(name, "").strip()]
+
+
+def _warn_of_other_names() -> None:
+    for name in _other_names():
+        log.warning("%s is set, but the bot reads %s: it runs on the local stage", name, TOKEN)
 
 
 def _make_folder(settings: LoadedSettings) -> None:

@@ -81,6 +81,8 @@ function shownHealth({ health, process }) {
   });
   if (health.ready !== "ok" && health.parts.gateway === "ok")
     pills.push(el("span", { class: "pill warn" }, el("b", {}, "ready"), health.ready));
+  if (health.runs_on === "stage")
+    pills.push(el("span", { class: "pill warn" }, el("b", {}, "stage"), "no token: nobody on Discord sees this bot"));
   if (process.slowdown)
     pills.push(el("span", { class: "pill warn" }, el("b", {}, "Discord"), "refuses many requests: the bot slows down"));
   return pills;
