@@ -19,6 +19,7 @@ from tests.delivery.seen_typing import TypingWatch
 from tests.turns.turn_harness import (
     ALICE,
     CHANNEL,
+    SERVER,
     FakeTurnChannel,
     TurnHarness,
     quick,
@@ -158,12 +159,57 @@ def test_when_the_process_ends_nobody_gets_a_slot_any_more() -> None:
     virtually(scenario())
 
 
+def test_a_free_slot_goes_to_the_server_that_runs_fewest() -> None:
+    async def scenario() -> None:
+        line = WaitingLine(3)
+        names = ["a0", "a1", "b0", "a2", "a3", "b1", "c0"]
+        servers = {"a": 1, "b": 2, "c": 3}
+        tasks = [line.enter(name, servers[name[0]]) for name in names]
+        await asyncio.sleep(0.5)
+        assert line.begun == ["a0", "a1", "b0"]
+        await asyncio.gather(*tasks)
+        assert set(line.begun[3:6]) == {"a2", "b1", "c0"}
+
+    virtually(scenario())
+
+
+def test_the_server_with_the_most_running_turns_is_hurried_first() -> None:
+    async def scenario() -> None:
+        slots = TurnSlots(6)
+        hurried: list[str] = []
+        tasks = []
+
+        async def turn(name: str, server: int) -> None:
+            async with slots.slot(server, hash(name), None, lambda: hurried.append(name)):
+                await asyncio.sleep(10)
+
+        async def enter(*names: str) -> None:
+            tasks.extend(asyncio.create_task(turn(name, ord(name[0]))) for name in names)
+            await asyncio.sleep(0)
+
+        await enter("a0", "a1", "a2", "b0", "b1", "c0")
+        await enter("a3", "a4")
+        assert hurried == [], "a server gives way to others, not to itself"
+        await enter("d0", "e0")
+        assert hurried == ["a0", "a1", "a2"]
+        await enter("f0", "g0")
+        assert hurried == ["a0", "a1", "a2", "b0", "b1"]
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        assert (slots.taken, slots.waiting, slots._hurried) == (0, 0, 0)
+
+    virtually(scenario())
+
+
 # -- in turns --------------------------------------------------------------------------------------
 
 
-async def ask_elsewhere(harness: TurnHarness, number: int) -> FakeTurnChannel:
-    """The same question in another channel of the same server."""
-    place = FakeTurnChannel(CHANNEL + number, first_id=1000 * number)
+async def ask_elsewhere(
+    harness: TurnHarness, number: int, server_id: int = SERVER
+) -> FakeTurnChannel:
+    """The same question in another channel of the same server, or of another one."""
+    place = FakeTurnChannel(CHANNEL + number, server_id=server_id, first_id=1000 * number)
     await harness.channel_turns.submit(place.write("hi"), place)
     return place
 
@@ -279,3 +325,62 @@ def test_in_a_crowd_the_indicator_waits(others: int) -> None:
         assert watch.longest_silence(9) <= first + 1
 
     run_turns(scenario, [Silence(9000), text("Hm.")])
+
+
+TYPED_SLOWLY = quick(
+    humanizer_degree=2,
+    base_type_speed_ms_per_char=200,
+    min_visible_typing_duration_ms=10_000,
+    max_typing_time_ms=10_000,
+    max_backlog_ms=60_000,
+)
+LINES = "\n".join(f"Line {number}." for number in range(6))
+
+
+def test_slow_typing_in_five_channels_keeps_no_other_server_waiting() -> None:
+    """Before, the other server waited until one of the five had typed to its end."""
+
+    async def scenario(harness: TurnHarness) -> None:
+        harness.services.slots = TurnSlots(5)
+        places = [await ask_elsewhere(harness, number) for number in range(1, 6)]
+        await asyncio.sleep(3)
+        assert [len(place.contents) for place in places] == [1] * 5, "all of them are typing"
+        other = await ask_elsewhere(harness, 6, server_id=999)
+        await asyncio.sleep(1)
+        assert other.contents == ["Hello."]
+        await harness.channel_turns.idle()
+        assert [place.contents for place in places] == [LINES.split("\n")] * 5
+        assert harness.services.slots.is_free
+
+    run_turns(scenario, *([text(LINES)] for _ in range(5)), [text("Hello.")], stream=TYPED_SLOWLY)
+
+
+def test_the_waits_of_one_server_give_way_to_no_question_of_its_own() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        harness.services.slots = TurnSlots(1)
+        first = await ask_elsewhere(harness, 1)
+        own = await ask_elsewhere(harness, 2)
+        await asyncio.sleep(3)
+        assert (len(first.contents), own.contents) == (1, [])
+        await harness.channel_turns.idle()
+        assert (first.contents, own.contents) == (LINES.split("\n"), ["Hello."])
+
+    run_turns(scenario, [text(LINES)], [text("Hello.")], stream=TYPED_SLOWLY)
+
+
+def test_the_next_answer_in_the_channel_takes_its_time_again() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        harness.services.slots = TurnSlots(1)
+        slow = await ask_elsewhere(harness, 1)
+        await asyncio.sleep(3)
+        await ask_elsewhere(harness, 2, server_id=999)
+        await harness.channel_turns.idle()
+        assert len(slow.contents) == 6
+        await harness.channel_turns.submit(slow.write("and now?"), slow)
+        await asyncio.sleep(3)
+        assert len(slow.contents) == 7, "it types as slowly as before"
+        await harness.channel_turns.idle()
+        assert len(slow.contents) == 12
+
+    answers = ([text(LINES)], [text("Hello.")], [text(LINES)])
+    run_turns(scenario, *answers, stream=TYPED_SLOWLY)

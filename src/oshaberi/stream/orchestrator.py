@@ -83,7 +83,8 @@ class _Stream:
         if not self._config.suppress_text_output:
             self._indicator.keep_alive(self._sink)
         try:
-            with self._channel.heard_by(self._on_stop):
+            hurry = self._parts.waits.hurry
+            with self._channel.heard_by(self._on_stop), self._channel.hurried_by(hurry):
                 await self._watch()
         except Exception as error:
             log.exception("a stream failed by a fault of ours")

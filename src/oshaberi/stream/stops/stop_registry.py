@@ -48,6 +48,29 @@ class ActiveChannel:
         """Set while nobody who could still send something listens."""
         self.quiet.set()
         self._listeners: list[Callable[[], None]] = []
+        self._is_hurried = False
+        self._hurriers: list[Callable[[], None]] = []
+
+    def hurry(self) -> None:
+        """End the simulated waits of the turn, this stream's and later ones': others wait."""
+        self._is_hurried = True
+        for hurry in list(self._hurriers):
+            hurry()
+
+    def end_hurry(self) -> None:
+        """Let the next turn of the channel take its time again."""
+        self._is_hurried = False
+
+    @contextmanager
+    def hurried_by(self, hurry: Callable[[], None]) -> Iterator[None]:
+        """Call `hurry` when the turn is hurried, or at once if it already is."""
+        self._hurriers.append(hurry)
+        try:
+            if self._is_hurried:
+                hurry()
+            yield
+        finally:
+            self._hurriers.remove(hurry)
 
     def consume(self) -> StopRequest | None:
         request, self.pending = self.pending, None

@@ -36,11 +36,12 @@ async def turn_slot(
     """Hold a slot. Raises NoTurnSlotError if there is none, InterruptedTurnError on a stop."""
     async with AsyncExitStack() as stack:
         place = job.turn_channel
+        near = asyncio.Event()
+        slot = slots.slot(place.server_id, place.channel_id, near, channel.hurry)
+        stack.callback(channel.end_hurry)
         if slots.is_free:
-            await stack.enter_async_context(slots.slot(place.server_id, place.channel_id))
+            await stack.enter_async_context(slot)
         else:
-            near = asyncio.Event()
-            slot = slots.slot(place.server_id, place.channel_id, near)
             async with nullcontext() if job.is_uninvited else _typing_when(near, place):
                 await until_stopped(channel, stack.enter_async_context(slot))
         yield
