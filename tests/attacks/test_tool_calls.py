@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -46,9 +47,7 @@ def test_many_calls_that_are_told_apart_by_their_ids() -> None:
 
 
 @given(
-    st.dictionaries(
-        st.text('a"\\{}[]', max_size=4), st.text('a"\\{}[] ', max_size=30), min_size=1
-    ),
+    st.dictionaries(st.text('a"\\{}[]', max_size=4), st.text('a"\\{}[] ', max_size=30), min_size=1),
     st.lists(st.integers(0, 100)),
 )
 def test_a_call_ends_where_its_object_ends(arguments: dict[str, str], cuts: list[int]) -> None:
@@ -56,7 +55,7 @@ def test_a_call_ends_where_its_object_ends(arguments: dict[str, str], cuts: list
     text = json.dumps(arguments)
     edges = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
     calls = ToolCallAssembly()
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         calls.add(CallPiece(0, "look", text[start:end]))
     calls.add(CallPiece(0, "look", "{}"))
     assert [call.args for call in calls.whole()] == [arguments, {}]

@@ -14,7 +14,6 @@ from typing import Any, Literal
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.wire.wire_event_steps import CallPiece
 
-
 SHORT = 16
 """Arguments of so few characters are simply parsed: `null` and `{}` are."""
 _BRACKET_OR_QUOTE = re.compile(r'["{}\[\]]')
