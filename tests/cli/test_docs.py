@@ -22,7 +22,7 @@ from click.testing import CliRunner
 
 from oshaberi.cli.command_group import COMMANDS, LazyGroup, app
 from oshaberi.cli.doctor_checks.discord_permissions import NEEDED, WANTED
-from oshaberi.config import DECLARED, Setting, load
+from oshaberi.config import DECLARED, SERVER_KEYS, Setting, load
 from oshaberi.config.all_settings import SECTIONS
 from oshaberi.config.server_keys import OPERATOR_KEYS
 from oshaberi.text.text_config import TextConfig
@@ -58,7 +58,16 @@ def _default(setting: Setting) -> str:
 
 
 def _row(setting: Setting) -> str:
-    return f"| `{setting.name}` | {_default(setting)} | {_allowed(setting)} | {setting.what} |"
+    allowed = f"{_allowed(setting)}{_admins(setting)}"
+    return f"| `{setting.name}` | {_default(setting)} | {allowed} | {setting.what} |"
+
+
+def _admins(setting: Setting) -> str:
+    """How long a list or a text of admins may be."""
+    most, longest = setting.about.get("server_most"), setting.about.get("server_longest")
+    limits = [f"{most} items" if most else "", f"{longest} characters" if longest else ""]
+    told = " of at most ".join(limit for limit in limits if limit)
+    return f"; admins: at most {told}" if told and setting.name in SERVER_KEYS else ""
 
 
 def settings_table(section: type) -> str:

@@ -1,7 +1,9 @@
 """The operator's limits for what a server's admins may set: checked when set and when read.
 
 A number has an upper limit: the operator's `server_limits`, else the `server_high` of its
-declaration, else its range. If the operator does not let the bot answer somebody, no admin can.
+declaration, else its range. A text has a longest (`server_longest`), a list a longest and a most
+(`server_most`): admins are strangers, and everything that they set is worked on for each answer. If
+the operator does not let the bot answer somebody, no admin can.
 """
 
 from __future__ import annotations
@@ -45,14 +47,29 @@ def least_allowed(settings: LoadedSettings, setting: Setting) -> int | None:
 def allowed_here(settings: LoadedSettings, setting: Setting) -> Sentence:
     """Describe in words which values admins may choose."""
     most, least = most_allowed(settings, setting), least_allowed(settings, setting)
-    if most is None:
-        return setting.allowed
-    return Sentence("a whole number from {low} to {high}", low=least, high=most)
+    if most is not None:
+        return Sentence("a whole number from {low} to {high}", low=least, high=most)
+    items, longest = setting.about.get("server_most"), setting.about.get("server_longest")
+    if items is not None and longest is not None:
+        return Sentence(
+            "a list of at most {most} texts of at most {longest} characters",
+            most=items,
+            longest=longest,
+        )
+    if items is not None:
+        return Sentence("a list of at most {most} ids", most=items)
+    if longest is not None:
+        return Sentence("a text of at most {most} characters", most=longest)
+    return setting.allowed
 
 
 def check_limit(settings: LoadedSettings, key: str, value: Any) -> None:
     """Raise a ConfigError that names the limit if admins may not choose this value."""
     setting = DECLARED[key]
+    if _within_size(setting, value) != value:
+        raise ConfigError(
+            Sentence("{key}: is not {allowed}", key=key, allowed=allowed_here(settings, setting))
+        )
     most, least = most_allowed(settings, setting), least_allowed(settings, setting)
     if most is not None and value > most:
         raise ConfigError(
@@ -85,8 +102,27 @@ def check_limit(settings: LoadedSettings, key: str, value: Any) -> None:
 
 
 def limited(settings: LoadedSettings, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a server's stored settings, reduced to the operator's current limits."""
-    return {key: _cut(settings, DECLARED[key], value) for key, value in changes.items()}
+    """Return a server's stored settings, reduced to the operator's current limits.
+
+    Of a list that is too long, the first items stay; a text that is too long counts as not set.
+    """
+    sized = {key: _within_size(DECLARED[key], value) for key, value in changes.items()}
+    return {
+        key: _cut(settings, DECLARED[key], value)
+        for key, value in sized.items()
+        if value is not None
+    }
+
+
+def _within_size(setting: Setting, value: Any) -> Any:
+    """Return the part of a value that is not too long; None if nothing is left of a text."""
+    most, longest = setting.about.get("server_most"), setting.about.get("server_longest")
+    if isinstance(value, str):
+        return value if longest is None or len(value) <= longest else None
+    if not isinstance(value, list | tuple) or most is None:
+        return value
+    short = [one for one in value[:most] if not isinstance(one, str) or len(one) <= (longest or 0)]
+    return value if len(short) == len(value) else short
 
 
 def _cut(settings: LoadedSettings, setting: Setting, value: Any) -> Any:

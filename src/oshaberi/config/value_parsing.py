@@ -34,7 +34,7 @@ def read(about: Mapping[str, Any], text: str) -> Any:
     elif "strings" in about:
         return _items(text, text.split(","), str)
     elif "table" in about:
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             return json.loads(text)
     return text
 
@@ -50,7 +50,7 @@ def _whole(text: str) -> int | str:
 def _items(text: str, parts: list[str], convert: Any) -> Any:
     """Parse a JSON list, or comma-separated items. Items with commas or line breaks need JSON."""
     if text.startswith("["):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             return json.loads(text)
         return text
     return [convert(part.strip()) for part in parts if part.strip()]

@@ -10,17 +10,24 @@ from oshaberi.languages.language_choice import AUTO, DISCORD_LOCALES
 from oshaberi.text.text_config import check_fields, choice, fraction, not_allowed, number, switch
 
 MOST_COUNTED = 10**12
+MOST_TEXTS = 20
+LONGEST_TEXT = 100
+MOST_IDS = 250
+"""As many as fit into the option of a command, which has 6000 characters."""
 PROXY_BOTS = (466378653216014359, 431544605209788416)
 """PluralKit and Tupperbox."""
 
 
 def strings(what: str, default: tuple[str, ...] = ()) -> Any:
-    return field(default=default, metadata={"strings": True, "what": what})
+    """Declare a list of texts. Admins of a server may set only so many, and so long ones."""
+    about = {"strings": True, "server_most": MOST_TEXTS, "server_longest": LONGEST_TEXT}
+    return field(default=default, metadata=about | {"what": what})
 
 
 def ids(what: str, mention: str = "", default: tuple[int, ...] = ()) -> Any:
     """Declare a list of ids. `mention` is `#` for channels, `@` for users, `@&` for roles."""
-    return field(default=default, metadata={"ids": True, "what": what, "mention": mention})
+    about = {"ids": True, "server_most": MOST_IDS, "what": what, "mention": mention}
+    return field(default=default, metadata=about)
 
 
 def channel(what: str) -> Any:
@@ -29,7 +36,8 @@ def channel(what: str) -> Any:
 
 
 def name(what: str) -> Any:
-    return field(default="", metadata={"name": True, "what": what})
+    about = {"name": True, "server_longest": LONGEST_TEXT, "what": what}
+    return field(default="", metadata=about)
 
 
 def quota(what: str, whose: str) -> Any:

@@ -43,6 +43,7 @@ class StreamConfig:
         default="persona",
         metadata={
             "text": True,
+            "server_longest": 100,
             "what": "how messages look: `persona` (its name and avatar), or the name of a plug-in",
         },
     )

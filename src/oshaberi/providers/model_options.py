@@ -183,7 +183,7 @@ def parsed_option(name: str, typed: str) -> Any:
         return checked_option(name, typed)
     try:
         value = json.loads(typed.lower())
-    except ValueError:
+    except (ValueError, RecursionError):
         value = _words_read(name, typed.strip())
     return checked_option(name, value)
 

@@ -13,6 +13,8 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.commands.command_context import (
+    CHOICE_LIMIT,
+    Command,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -33,7 +35,7 @@ PATIENCE_S = 1.5
 CONFIRMATION_S = 120.0
 MESSAGE_LIMIT = 1900
 MOST_CHOICES = 25
-CHOICE_LIMIT = 100
+MOST_QUOTED = 30
 MOST_DIGITS = 18
 """Numbers with more digits do not fit into a column of the database."""
 AWAY = translatable(
@@ -123,6 +125,9 @@ class CommandForm(discord.ui.Modal):
         return True
 
     async def on_submit(self, interaction: Interaction, /) -> None:
+        for field in self._inputs:
+            if field.max_length is None or len(field.value) > field.max_length:
+                raise CommandRefusedError(too_long(field.value, field.max_length or 0))
         values = {field.custom_id: field.value.strip() for field in self._inputs}
         await answer(interaction, self._taken(asker_of(interaction), values))
 
@@ -216,6 +221,30 @@ def number_in(text: str) -> int:
 def plain(text: str) -> str:
     """Return a user's text in one line, with its markup escaped."""
     return discord.utils.escape_markdown(" ".join(text.split()))
+
+
+def overlong_option(interaction: Interaction) -> str | None:
+    """Say that an option is longer than declared; None if none is.
+
+    Discord checks this too, discord.py does not.
+    """
+    declared = {} if interaction.command is None else _longest_options(interaction.command)
+    for name, value in interaction.namespace:
+        if isinstance(value, str) and len(value) > declared.get(name, len(value)):
+            return too_long(value, declared[name])
+    return None
+
+
+def _longest_options(command: Command | app_commands.ContextMenu) -> dict[str, int]:
+    if isinstance(command, app_commands.ContextMenu):
+        return {}
+    limits = ((one.display_name, one.max_value) for one in command.parameters)
+    return {name: int(most) for name, most in limits if most is not None}
+
+
+def too_long(text: str, most: int) -> str:
+    start = plain(shortened(text, MOST_QUOTED))
+    return translated("{start} is too long: at most {most} characters.", start=start, most=most)
 
 
 def _told(error: Exception) -> str:

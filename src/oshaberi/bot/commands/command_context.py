@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.message_text import may_see
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.conversation.conversation_messages import Person
+from oshaberi.discord_io.requests.request_parameters import AVATAR_URL_LIMIT
 from oshaberi.errors import OshaberiError
 from oshaberi.languages import translated
 
@@ -37,9 +39,16 @@ class AnyPlace(app_commands.Transformer):
 
 PlaceOption = app_commands.Transform[ChosenPlace, AnyPlace]
 """A channel, thread or category, as the option `in` of a command."""
+CHOICE_LIMIT = 100
+"""As many characters as a choice that Discord offers while the user types can have."""
+Chosen = app_commands.Range[str, 1, CHOICE_LIMIT]
+"""What a user chooses or types to name one of several things: a setting, a persona, a key."""
+Address = app_commands.Range[str, 1, AVATAR_URL_LIMIT]
 SeenChannel = discord.abc.GuildChannel | discord.Thread
 Where = ChannelPath | None
 """The channel, thread or category that a command is about; None means the whole server."""
+MOST_PLACES = 500
+"""So many channels, threads and categories of a server can have something of their own."""
 
 MANAGER = discord.Permissions(manage_guild=True)
 """The permission of members to whom Discord shows the commands that change something."""
@@ -139,6 +148,17 @@ def asked_in(
 ) -> tuple[BotContext, CommandUser, Where]:
     """Return the context of a command that has the option `in` (one channel)."""
     return context_of(interaction), asker_of(interaction), _chosen(interaction, place)
+
+
+def check_places(places: Collection[int], where: Where) -> None:
+    """Refuse one more place if there are too many; `places` have something of their own now."""
+    if where is not None and where.channel_id not in places and len(places) >= MOST_PLACES:
+        raise CommandRefusedError(
+            translated(
+                "At most {most} channels can have something of their own; reset one first.",
+                most=MOST_PLACES,
+            )
+        )
 
 
 def typed_place(interaction: Interaction) -> Where:

@@ -7,7 +7,7 @@ from typing import Any
 import discord
 from discord import app_commands
 
-from oshaberi.bot.commands.command_answers import tell_error
+from oshaberi.bot.commands.command_answers import overlong_option, tell, tell_error
 from oshaberi.bot.commands.command_context import Interaction
 from oshaberi.bot.commands.command_languages import CommandTranslator, speak_to_user
 from oshaberi.turns.admission.unbegun_questions import Claim
@@ -22,6 +22,11 @@ class BotCommandTree(app_commands.CommandTree[Any]):
 
     async def interaction_check(self, interaction: Interaction, /) -> bool:
         speak_to_user(interaction)
+        overlong = overlong_option(interaction)
+        if overlong is not None:
+            if interaction.type is discord.InteractionType.application_command:
+                await tell(interaction, overlong)
+            return False
         return self._claim is None or await self._claim(interaction.id)
 
     async def on_error(

@@ -12,6 +12,7 @@ from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import Choices, answer, choices
 from oshaberi.bot.commands.command_context import (
     MANAGER,
+    Chosen,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -19,6 +20,7 @@ from oshaberi.bot.commands.command_context import (
     Where,
     asked_in,
     asker_of,
+    check_places,
     context_of,
     seen_channel,
     told_place,
@@ -54,6 +56,8 @@ ALL = "all"
 """The word that resets all settings. It must be typed, so that nobody does it by just pressing
 Enter."""
 MOST_MEANT = 3
+TypedValue = app_commands.Range[str, 0, 6000]
+"""Discord takes no more. What a single setting takes, `config.server_limits` decides."""
 _LEGEND = translatable(
     "* changed: for the server, or only here, in this channel or category. The others "
     "are as whoever runs the bot set them. `/config show KEY` explains one."
@@ -107,6 +111,7 @@ async def set_config(
     if setting.name in PERSONA_KEYS and value:
         value = (await persona_named(context, asker.server_id, value)).name
     stored = await context.db.servers.settings(asker.server_id)
+    check_places(stored.channels, where)
     above = stored.layers(() if where is None else where.ids)
     check_together(context.settings(), {setting.name: value}, *above)
     place_id = WHOLE_SERVER if where is None else where.channel_id
@@ -203,7 +208,7 @@ config = app_commands.Group(
     place="In this channel, thread or category; where you are if left out",
 )
 async def show(
-    interaction: Interaction, key: str | None = None, place: PlaceOption | None = None
+    interaction: Interaction, key: Chosen | None = None, place: PlaceOption | None = None
 ) -> None:
     context, asker, where = asked_in(interaction, place)
     await answer(interaction, show_config(context, asker, key, where))
@@ -215,7 +220,7 @@ async def show(
     key="Which setting", value="Its new value; lists with commas", place=_ONLY_IN
 )
 async def set_(
-    interaction: Interaction, key: str, value: str, place: PlaceOption | None = None
+    interaction: Interaction, key: Chosen, value: TypedValue, place: PlaceOption | None = None
 ) -> None:
     def has_channel(channel_id: int) -> bool:
         found, member = seen_channel(interaction, channel_id), interaction.user
@@ -230,7 +235,7 @@ async def set_(
 @config.command(description="Set one setting, or all of them, back to what is inherited")
 @app_commands.rename(place="in")
 @app_commands.describe(key=f"One setting, or: {ALL}", place=_ONLY_IN)
-async def reset(interaction: Interaction, key: str, place: PlaceOption | None = None) -> None:
+async def reset(interaction: Interaction, key: Chosen, place: PlaceOption | None = None) -> None:
     context, asker, where = asked_in(interaction, place)
     await answer(interaction, reset_config(context, asker, key, where))
 

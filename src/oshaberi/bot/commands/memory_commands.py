@@ -17,6 +17,7 @@ from oshaberi.bot.commands.command_answers import (
     plain,
 )
 from oshaberi.bot.commands.command_context import (
+    Chosen,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -129,7 +130,7 @@ async def list_(interaction: Interaction, whose: Whose = "mine") -> None:
 
 @forget.command(description="Delete one fact")
 @app_commands.describe(fact="Its number in the list", whose=WHOSE)
-async def one(interaction: Interaction, fact: str, whose: Whose = "mine") -> None:
+async def one(interaction: Interaction, fact: Chosen, whose: Whose = "mine") -> None:
     context, asker = context_of(interaction), asker_of(interaction)
     await answer(interaction, forget_fact(context, asker, number_in(fact), whose))
 

@@ -14,6 +14,7 @@ ThinkingLevel = Literal["off", "low", "medium", "high"]
 Thinking = ThinkingLevel | int | None
 """A level, a budget in tokens, or None: the model's default."""
 
+MOST_THINKING = 100_000_000
 THINKING_LEVELS: tuple[ThinkingLevel, ...] = ("off", "low", "medium", "high")
 THINKING_ALLOWED = Sentence(
     "one of {levels}, or a number of tokens", levels=", ".join(THINKING_LEVELS)
@@ -58,4 +59,6 @@ class Request:
 def is_thinking(value: object) -> bool:
     if isinstance(value, bool):
         return False
-    return value is None or value in THINKING_LEVELS or (isinstance(value, int) and value >= 0)
+    if isinstance(value, int):
+        return 0 <= value <= MOST_THINKING
+    return value is None or value in THINKING_LEVELS

@@ -7,6 +7,7 @@ from discord import app_commands
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import Choices, answer, choices, number_in
 from oshaberi.bot.commands.command_context import (
+    Chosen,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -114,7 +115,9 @@ add_choosing_command(
 @fallback.command(description="Remove a fallback")
 @app_commands.rename(place="in")
 @app_commands.describe(fallback="Its number in the list", place=DESCRIBED["place"])
-async def remove(interaction: Interaction, fallback: str, place: PlaceOption | None = None) -> None:
+async def remove(
+    interaction: Interaction, fallback: Chosen, place: PlaceOption | None = None
+) -> None:
     context, asker, where = asked_in(interaction, place)
     await answer(interaction, remove_fallback(context, asker, number_in(fallback), where))
 

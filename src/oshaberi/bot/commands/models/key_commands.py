@@ -21,6 +21,7 @@ from oshaberi.bot.commands.command_answers import (
     plain,
 )
 from oshaberi.bot.commands.command_context import (
+    Chosen,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -157,7 +158,7 @@ keys = app_commands.Group(name="key", description="API keys of this server", par
 
 @keys.command(description="Add an API key: a form opens, nothing is shown in the channel")
 @app_commands.describe(provider="Whose key it is")
-async def add(interaction: Interaction, provider: str) -> None:
+async def add(interaction: Interaction, provider: Chosen) -> None:
     form = key_form(context_of(interaction), asker_of(interaction), provider)
     await interaction.response.send_modal(form)
 
@@ -169,7 +170,7 @@ async def list_(interaction: Interaction) -> None:
 
 @keys.command(description="Delete a key")
 @app_commands.describe(key="Which one")
-async def remove(interaction: Interaction, key: str) -> None:
+async def remove(interaction: Interaction, key: Chosen) -> None:
     context, asker = context_of(interaction), asker_of(interaction)
     await answer(interaction, remove_key(context, asker, number_in(key)))
 

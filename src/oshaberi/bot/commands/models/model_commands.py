@@ -11,6 +11,8 @@ from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import Choices, answer
 from oshaberi.bot.commands.command_context import (
     MANAGER,
+    Address,
+    Chosen,
     CommandUser,
     Interaction,
     PlaceOption,
@@ -19,6 +21,7 @@ from oshaberi.bot.commands.command_context import (
     told_place,
 )
 from oshaberi.bot.commands.models.model_input_checks import (
+    MODEL_LIMIT,
     check_payer,
     checked_model,
     provider_choices,
@@ -113,9 +116,9 @@ def add_choosing_command(
     @app_commands.autocomplete(provider=_providers)
     async def command(
         interaction: Interaction,
-        provider: str,
-        model_name: str,
-        base_url: str | None = None,
+        provider: Chosen,
+        model_name: app_commands.Range[str, 1, MODEL_LIMIT],
+        base_url: Address | None = None,
         place: PlaceOption | None = None,
     ) -> None:
         context, asker, where = asked_in(interaction, place)

@@ -9,6 +9,7 @@ from discord import app_commands
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import Choices, answer, choices
 from oshaberi.bot.commands.command_context import (
+    Chosen,
     CommandRefusedError,
     CommandUser,
     Interaction,
@@ -82,7 +83,7 @@ def option_choices(typed: str) -> Choices:
 @app_commands.rename(place="in")
 async def option_(
     interaction: Interaction,
-    option: str,
+    option: Chosen,
     value: app_commands.Range[str, 1, VALUE_LIMIT] | None = None,
     number: app_commands.Range[int, 1, 10] = 1,
     place: PlaceOption | None = None,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import plain
-from oshaberi.bot.commands.command_context import CommandUser, Where
+from oshaberi.bot.commands.command_context import CommandUser, Where, check_places
 from oshaberi.conversation.channel_path import ChannelPath
 from oshaberi.discord_io.discord_embeds import shortened
 from oshaberi.languages import translated
@@ -45,6 +45,8 @@ async def store_chain(
     context: BotContext, asker: CommandUser, chain: Sequence[ModelRecord], where: Where = None
 ) -> None:
     channel_id = WHOLE_SERVER if where is None else where.channel_id
+    if chain:
+        check_places(await context.db.models.chains(asker.server_id, asker.person.id), where)
     await context.db.models.set_chain(asker.server_id, chain, asker.person.id, channel_id)
 
 

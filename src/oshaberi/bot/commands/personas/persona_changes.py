@@ -6,8 +6,14 @@ from dataclasses import replace
 
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import plain
-from oshaberi.bot.commands.command_context import CommandRefusedError, CommandUser, Where
+from oshaberi.bot.commands.command_context import (
+    CommandRefusedError,
+    CommandUser,
+    Where,
+    check_places,
+)
 from oshaberi.bot.commands.personas.persona_input_checks import (
+    check_size,
     checked_name,
     checked_url,
     checked_words,
@@ -16,8 +22,6 @@ from oshaberi.bot.commands.personas.server_personas import ANSWERING, persona_na
 from oshaberi.languages import translatable, translated
 from oshaberi.storage.stored_records import PersonaRecord
 
-PROMPT_LIMIT = 4000
-"""As many characters as a field of a form can hold."""
 BUILT_IN = translatable("The built-in persona cannot be deleted; create another one instead.")
 MOST_PERSONAS = 50
 
@@ -28,12 +32,12 @@ async def create_persona(
     name = await may_create(context, asker, name)
     first = not await context.db.personas.of(asker.server_id)
     await _may_be_called(context, asker.server_id, name, values)
-    record = _filled(PersonaRecord(asker.server_id, name, is_default=first), values)
-    await context.db.personas.save(record)
+    record = PersonaRecord(asker.server_id, name, is_default=first)
+    await context.db.personas.save(_filled(record, values))
     context.personas_changed(asker.server_id)
     if first:
         return translated("**{name}** is created, and answers from now on.", name=plain(name))
-    how = translated("its name or a trigger word") if record.triggers else translated("its name")
+    how = translated("its name or a trigger word") if values["triggers"] else translated("its name")
     return translated(
         "**{name}** is created. It answers to {how}. `/persona avatar` gives it a picture.",
         name=plain(name),
@@ -130,6 +134,7 @@ async def make_default(
     asker.must_manage()
     persona = await persona_named(context, asker.server_id, name)
     if where is not None:
+        check_places((await context.db.servers.settings(asker.server_id)).channels, where)
         channel_id = where.channel_id
         await context.db.servers.set_config(asker.server_id, ANSWERING, persona.name, channel_id)
         return translated(
@@ -181,9 +186,11 @@ async def _may_be_called(
 
 
 def _filled(persona: PersonaRecord, values: dict[str, str]) -> PersonaRecord:
-    return replace(
+    filled = replace(
         persona,
-        prompt=values["prompt"][:PROMPT_LIMIT],
+        prompt=values["prompt"],
         aliases=checked_words(values["aliases"], translated("Other names")),
         triggers=checked_words(values["triggers"], translated("Trigger words")),
     )
+    check_size(persona, filled)
+    return filled

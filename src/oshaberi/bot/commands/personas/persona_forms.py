@@ -11,11 +11,11 @@ from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import CommandForm
 from oshaberi.bot.commands.command_context import CommandRefusedError, CommandUser
 from oshaberi.bot.commands.personas.persona_changes import (
-    PROMPT_LIMIT,
     create_persona,
     edit_persona,
     may_create,
 )
+from oshaberi.bot.commands.personas.persona_input_checks import PROMPT_LIMIT
 from oshaberi.bot.commands.personas.server_personas import persona_named
 from oshaberi.languages import translated
 from oshaberi.storage.stored_records import PersonaRecord

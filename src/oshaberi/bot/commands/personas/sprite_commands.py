@@ -10,13 +10,19 @@ from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import Choices, answer, choices, plain
 from oshaberi.bot.commands.command_context import (
     MANAGER,
+    Address,
+    Chosen,
     CommandRefusedError,
     CommandUser,
     Interaction,
     asker_of,
     context_of,
 )
-from oshaberi.bot.commands.personas.persona_input_checks import checked_sprite, checked_url
+from oshaberi.bot.commands.personas.persona_input_checks import (
+    MOST_SPRITES,
+    checked_sprite,
+    checked_url,
+)
 from oshaberi.bot.commands.personas.server_personas import (
     persona_choices,
     persona_named,
@@ -24,8 +30,6 @@ from oshaberi.bot.commands.personas.server_personas import (
 )
 from oshaberi.languages import translated
 from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
-
-MOST_SPRITES = 50
 
 
 async def add_sprite(
@@ -101,7 +105,7 @@ sprite = app_commands.Group(
     identity="Speaks under its own name instead of the persona's",
 )
 async def add(
-    interaction: Interaction, persona: str, name: str, url: str, identity: bool = False
+    interaction: Interaction, persona: Chosen, name: Chosen, url: Address, identity: bool = False
 ) -> None:
     context, asker = context_of(interaction), asker_of(interaction)
     await answer(interaction, add_sprite(context, asker, persona, name, url, identity))
@@ -109,13 +113,13 @@ async def add(
 
 @sprite.command(name="list", description="List the sprites of a persona, or of all")
 @app_commands.describe(persona="Whose sprites; of all personas if left out")
-async def list_(interaction: Interaction, persona: str | None = None) -> None:
+async def list_(interaction: Interaction, persona: Chosen | None = None) -> None:
     await answer(interaction, list_sprites(context_of(interaction), asker_of(interaction), persona))
 
 
 @sprite.command(description="Remove a sprite")
 @app_commands.describe(persona="Whose sprite", name="Which sprite")
-async def remove(interaction: Interaction, persona: str, name: str) -> None:
+async def remove(interaction: Interaction, persona: Chosen, name: Chosen) -> None:
     context, asker = context_of(interaction), asker_of(interaction)
     await answer(interaction, remove_sprite(context, asker, persona, name))
 
