@@ -113,11 +113,11 @@ def test_memory_is_bounded() -> None:
 )
 def test_only_charsets_of_the_web_are_used(charset: str) -> None:
     body = b"-" + b"a" * 200_000
-    known = set(encodings._cache)  # type: ignore[attr-defined]
+    known = set(encodings._cache)
     with computing_at_most():
         _title, text = module._read(Fetched("", "text/plain", charset, "", body))
     assert text == body.decode()
-    assert set(encodings._cache) <= known | {"utf_8"}  # type: ignore[attr-defined]
+    assert set(encodings._cache) <= known | {"utf_8"}
 
 
 @pytest.mark.parametrize("charset", sorted(module._CODECS))

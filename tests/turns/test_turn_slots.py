@@ -177,7 +177,7 @@ def test_the_server_with_the_most_running_turns_is_hurried_first() -> None:
     async def scenario() -> None:
         slots = TurnSlots(6)
         hurried: list[str] = []
-        tasks = []
+        tasks: list[asyncio.Task[None]] = []
 
         async def turn(name: str, server: int) -> None:
             async with slots.slot(server, hash(name), None, lambda: hurried.append(name)):
