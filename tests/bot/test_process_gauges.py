@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import get_args
 
 from prometheus_client import CollectorRegistry
 
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.process_gauges import GAUGES, LAG_SECONDS, ProcessGauges
+from oshaberi.chunks import ErrorType
 from oshaberi.discord_io import RequestBudget
+from oshaberi.stream.stream_result import Status
 from oshaberi.turns.admission.answer_reasons import NO_QUESTION, WHY
 from oshaberi.virtual_time import run_virtual
 
@@ -51,11 +54,46 @@ def test_messages_that_are_no_questions_are_not_counted() -> None:
     for reason in WHY:
         bot_metrics.note_unanswered(reason)
     counted = {
-        sample.labels["reason"]
+        sample.labels["reason"]: sample.value
         for family in bot_metrics.unanswered.collect()
         for sample in family.samples
     }
-    assert counted == WHY.keys() - NO_QUESTION
+    assert counted == dict.fromkeys(WHY.keys() - NO_QUESTION, 1.0)
+
+
+NEVER_KNOWN = {
+    "oshaberi_discord_request_seconds",  # by status: an alert would have to name one
+    "oshaberi_tokens",  # by model: those of the settings are there when the bot starts
+}
+
+
+def test_every_known_label_set_is_there_before_its_first_event() -> None:
+    """Prometheus sees no increase of a counter that is born with 1."""
+    bot_metrics = BotMetrics()
+    empty, counted = set(), set()
+    for family in bot_metrics.registry.collect():
+        samples = [one for one in family.samples if not one.name.endswith(("_created", "_bucket"))]
+        if not samples:
+            empty.add(family.name)
+        elif family.type == "counter":
+            counted |= {one.value for one in samples}
+    assert empty == NEVER_KNOWN
+    assert counted == {0.0}
+
+
+def test_label_sets_are_those_that_the_program_can_produce() -> None:
+    bot_metrics = BotMetrics()
+    bot_metrics.expect_model("of a plug-in", "m")
+    value = bot_metrics.registry.get_sample_value
+    for kind in get_args(ErrorType):
+        labels = {"provider": "of a plug-in", "type": kind}
+        assert value("oshaberi_provider_errors_total", labels) == 0
+        assert value("oshaberi_provider_errors_total", labels | {"provider": "openai"}) == 0
+    for status in get_args(Status):
+        assert value("oshaberi_streams_total", {"status": status}) == 0
+    for way in ("in", "out"):
+        labels = {"provider": "of a plug-in", "model": "m", "way": way}
+        assert value("oshaberi_tokens_total", labels) == 0
 
 
 def test_requests_that_wait_are_measured() -> None:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
+from itertools import product
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.metrics import MetricWrapperBase
 
 from oshaberi.discord_io import BanGuard, RequestBudget, RequestMeter
+from oshaberi.discord_io.requests.ban_guard import INVALID
 
 WAIT_BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+WEBHOOK_REFUSALS = ("30007", "50001", "50013")
+"""Discord's codes: 15 webhooks are there already, no access, a missing permission."""
+
+
+def start_at_zero(metric: MetricWrapperBase, *values: Iterable[str]) -> None:
+    """Create every combination of these labels' values."""
+    for labels in product(*values):
+        metric.labels(*labels)
 
 
 class DiscordRequestMetrics:
@@ -45,6 +57,8 @@ class DiscordRequestMetrics:
             "oshaberi_discord_slowdown",
             "0 none, 1 without typing and reactions, 2 requests are spaced out",
         )
+        start_at_zero(self._webhook_refusals, WEBHOOK_REFUSALS)
+        start_at_zero(self._invalid, map(str, sorted(INVALID)))
 
     def watch(self, guard: BanGuard, budget: RequestBudget, meter: RequestMeter) -> None:
         """Count the requests of these objects from now on."""

@@ -1,27 +1,48 @@
-"""Prometheus metrics of the bot. Observes every stream."""
+"""Prometheus metrics of the bot. Observes every stream.
+
+A counter whose label set first appears with the value 1 has not increased as far as Prometheus can
+tell, so an alert would miss the first event. Label sets that are known are therefore there from
+the start, with 0.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import get_args
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
 
 from oshaberi.bot.observability.discord_request_metrics import (
     WAIT_BUCKETS_S,
     DiscordRequestMetrics,
+    start_at_zero,
 )
 from oshaberi.bot.observability.process_gauges import ProcessGauges
-from oshaberi.chunks import ProviderError
+from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.storage.outages.database_circuit_breaker import DatabaseMeter
+from oshaberi.providers.provider_presets import PRESETS
+from oshaberi.storage.outages.database_circuit_breaker import CALLS, FAULTS, DatabaseMeter
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.stream_context import StreamContext
-from oshaberi.stream.stream_result import StreamResult
-from oshaberi.turns.admission.answer_reasons import NO_QUESTION
+from oshaberi.stream.stream_result import Status, StreamResult
+from oshaberi.turns.admission.answer_reasons import NO_QUESTION, WHY
 from oshaberi.turns.answer_times import AnswerTimes
 
+disable_created_metrics()
+"""When a counter was made is of no use to anybody, and would be every second line."""
+
+ERROR_TYPES: tuple[str, ...] = get_args(ErrorType)
+STATUSES: tuple[str, ...] = get_args(Status)
+WAYS = ("in", "out")
 ANSWER_BUCKETS_S = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120)
 
 
@@ -73,6 +94,16 @@ class BotMetrics:
         latency.set_function(latency_s)
         self.discord_requests = DiscordRequestMetrics(self.registry)
         self.process_gauges = ProcessGauges(self.registry)
+        start_at_zero(self.streams, STATUSES)
+        start_at_zero(self.unanswered, WHY.keys() - NO_QUESTION)
+        start_at_zero(self.database_call, CALLS)
+        start_at_zero(self.database_faults, FAULTS)
+        start_at_zero(self.provider_errors, PRESETS, ERROR_TYPES)
+
+    def expect_model(self, provider: str, model: str) -> None:
+        """Let the counters of a model start at 0, before it is asked for the first time."""
+        start_at_zero(self.provider_errors, [provider], ERROR_TYPES)
+        start_at_zero(self.tokens, [provider], [model], WAYS)
 
     def note_unanswered(self, reason: str) -> None:
         """Count a message that is not answered, except where nobody addressed the bot."""
@@ -99,6 +130,7 @@ class BotMetrics:
         self, provider: Provider, _config: StreamConfig, _context: StreamContext
     ) -> Provider:
         self.running.inc()
+        self.expect_model(provider.name, provider.model)
         return provider
 
     def ended(self, _context: StreamContext, result: StreamResult) -> None:

@@ -109,6 +109,8 @@ class ConnectedBot:
         bot_metrics.discord_requests.watch(client.guard, client.budget, client.request_meter)
         stores.db.watch(bot_metrics.database_meter())
         client.unanswered.on_unanswered = bot_metrics.note_unanswered
+        for link in self._context.services.models:
+            bot_metrics.expect_model(link.model.provider, link.model.model)
         bot_metrics.process_gauges.watch(
             turns_running=lambda: slots.taken,
             turns_waiting=lambda: channel_turns.waiting() + slots.waiting,

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from oshaberi.storage.storage_errors import StorageAwayError, StorageError
 from oshaberi.virtual_time import outside_work
@@ -29,6 +29,11 @@ LEFT_SECONDS = 3.0
 """How long to wait for the end of abandoned calls."""
 LOG_SECONDS = 60.0
 
+CallKind = Literal["call", "commit"]
+FaultKind = Literal["silent", "away", "error"]
+CALLS: tuple[str, ...] = get_args(CallKind)
+FAULTS: tuple[str, ...] = get_args(FaultKind)
+
 T = TypeVar("T")
 Probe = Callable[[], Awaitable[object]]
 
@@ -41,8 +46,8 @@ class DatabaseMeter:
     """
 
     def __init__(self) -> None:
-        self.on_call: Callable[[Literal["call", "commit"], float], None] = lambda _kind, _s: None
-        self.on_fault: Callable[[Literal["silent", "away", "error"]], None] = lambda _kind: None
+        self.on_call: Callable[[CallKind, float], None] = lambda _kind, _s: None
+        self.on_fault: Callable[[FaultKind], None] = lambda _kind: None
 
 
 class DatabaseCircuitBreaker:
