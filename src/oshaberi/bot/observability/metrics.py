@@ -37,7 +37,7 @@ from oshaberi.stream.stream_result import Status, StreamResult
 from oshaberi.turns.admission.answer_reasons import NO_QUESTION, WHY
 from oshaberi.turns.answer_times import AnswerTimes
 
-disable_created_metrics()
+disable_created_metrics()  # type: ignore[no-untyped-call]
 """When a counter was made is of no use to anybody, and would be every second line."""
 
 ERROR_TYPES: tuple[str, ...] = get_args(ErrorType)
