@@ -1,4 +1,4 @@
-"""The log as an operator reads it: JSON lines, and the ids that a line must have."""
+"""What an operator reads: the log as JSON lines, the ids that a line must have, the status page."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import aiohttp
+
 from oshaberi.logs import setup
 from oshaberi.logs.log_lines import _Handler
 from tests.bot.client_harness import MEMBER
 from tests.e2e.bot_harness import BotHarness
+
+TOKEN = "a token that nobody guesses"
+"""`status_token`, for a bot whose page is read."""
 
 
 @contextmanager
@@ -37,3 +42,14 @@ def ids_of(here: BotHarness) -> dict[str, str]:
     user = next(one for one in here.stage.world.users.values() if one.name == MEMBER)
     channel = here.id_of("general")
     return {"server": str(here.server_id), "channel": str(channel), "user": str(user.id)}
+
+
+async def status_of(here: BotHarness) -> dict[str, Any]:
+    """What the status page shows to an operator who has logged in."""
+    url, jar = f"http://127.0.0.1:{here.settings.health_port}", aiohttp.CookieJar(unsafe=True)
+    async with aiohttp.ClientSession(cookie_jar=jar) as session:
+        await session.post(f"{url}/login", data={"token": TOKEN})
+        async with session.get(f"{url}/status.json") as got:
+            assert got.status == 200
+            report: dict[str, Any] = await got.json()
+            return report

@@ -8,7 +8,8 @@ import json
 from oshaberi.stage import Fault
 from oshaberi.stage.model_servers.model_script import NoAnswer, Refuse
 from tests.e2e.bot_harness import BotHarness, run_with_bot
-from tests.e2e.operator_log import ids_of, warnings
+from tests.e2e.operator_log import TOKEN, ids_of, status_of, warnings
+from tests.free_ports import free_port
 
 IDS = {"server", "channel", "user", "turn"}
 
@@ -125,3 +126,25 @@ def test_a_refused_message_is_a_log_line_with_discords_words(logged: io.StringIO
         assert "Missing Permissions" in logged.getvalue()
 
     run_with_bot(scenario, "Here.")
+
+
+async def paused(here: BotHarness) -> list[object]:
+    """The pauses of the operator's keys, as the status page shows them."""
+    report = await status_of(here)
+    return [key["paused_until"] for key in report["models"][0]["keys"]]
+
+
+def test_a_key_that_answers_is_not_paused() -> None:
+    """While all keys pause, the one with the shortest pause is asked all the same."""
+
+    async def scenario(here: BotHarness) -> None:
+        here.ask("hello?")
+        await here.wait_for(here.notices)
+        await here.idle()
+        assert None not in await paused(here)
+        here.ask("and now?")
+        await here.says("", "Here.")
+        assert await paused(here) == [None]
+
+    answers = (Refuse("auth", "this key is no good"), "Here.")
+    run_with_bot(scenario, *answers, health_port=free_port(), status_token=TOKEN)

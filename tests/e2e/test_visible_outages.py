@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import aiohttp
 import pytest
 from sqlalchemy import event
 
@@ -22,10 +21,9 @@ from oshaberi.stage.model_servers.model_script import Refuse
 from oshaberi.stage.world.discord_records import Webhook
 from oshaberi.turns.status_reactions import MUTE
 from tests.e2e.bot_harness import Answer, BotHarness, run_with_bot
-from tests.e2e.operator_log import ids_of, warnings
+from tests.e2e.operator_log import TOKEN, ids_of, status_of, warnings
 from tests.free_ports import free_port
 
-TOKEN = "a token that nobody guesses"
 MOST_WEBHOOKS = 15
 
 Step = Callable[[BotHarness, pytest.MonkeyPatch], Awaitable[None]]
@@ -212,13 +210,7 @@ OUTAGES = {
 
 
 async def on_the_page(here: BotHarness) -> str:
-    """What the health port tells an operator who has logged in."""
-    url, jar = f"http://127.0.0.1:{here.settings.health_port}", aiohttp.CookieJar(unsafe=True)
-    async with aiohttp.ClientSession(cookie_jar=jar) as session:
-        await session.post(f"{url}/login", data={"token": TOKEN})
-        async with session.get(f"{url}/status.json") as got:
-            assert got.status == 200
-            report = await got.json()
+    report = await status_of(here)
     return json.dumps([report["health"], report["warnings"]], ensure_ascii=False)
 
 

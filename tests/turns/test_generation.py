@@ -145,6 +145,44 @@ def test_if_everything_rests_the_shortest_rest_is_broken() -> None:
     )
 
 
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_rest_that_was_broken_with_success_is_over(stored: bool) -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        if stored:
+            harness.store.models.records = (ModelRecord(SERVER, "scripted", "m"),)
+            harness.store.keys.records = [KeyRecord(SERVER, "scripted", "k1", id=1)]
+        await harness.answer()
+        key = KeyRecord(SERVER if stored else 0, "scripted", "k1", id=int(stored))
+        assert rest_left_s(harness, key) == 3600
+        await harness.answer()
+        assert harness.turn_channel.contents == ["Fine."]
+        assert rest_left_s(harness, key) == 0
+        kept = harness.store.keys.records
+        assert [rest_left_s(harness, one) for one in kept] == [0] * len(kept)
+
+    run_turns(scenario, [fails("auth")], [text("Fine.")], links=[link("m", "k1")])
+
+
+def rest_left_s(harness: TurnHarness, key: KeyRecord) -> float:
+    services, now_s = harness.services, asyncio.get_running_loop().time()
+    return services.cooldowns.seconds_left(key, services.clock(), now_s)
+
+
+def test_an_answer_that_began_before_the_refusal_does_not_end_the_rest() -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        first = asyncio.create_task(harness.answer())
+        await asyncio.sleep(1)
+        key = KeyRecord(0, "scripted", "k1")
+        harness.services.cooldowns.note(
+            key, 60, harness.services.clock(), asyncio.get_running_loop().time()
+        )
+        await first
+        assert harness.turn_channel.contents == ["Fine."]
+        assert rest_left_s(harness, key) > 0
+
+    run_turns(scenario, [Silence(5000), text("Fine.")], links=[link("m", "k1")])
+
+
 def test_an_overloaded_model_is_waited_for_with_the_indicator_shown() -> None:
     shown_at: list[float] = []
 

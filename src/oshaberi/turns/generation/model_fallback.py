@@ -16,7 +16,7 @@ from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.providers.request.context_items import ContextItem, ToolRound
 from oshaberi.secret_redaction import redact
-from oshaberi.storage.stored_records import ModelRecord
+from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.turns.generation.generation_setup import GenerationSetup
 from oshaberi.turns.generation.history_summarising import HistoryCondenser
@@ -110,6 +110,7 @@ class ModelFallback:
         result, failures = StreamResult("error", data=NO_MODEL), list[Failure]()
         tries = ModelTries(candidates, self._services.cooldowns)
         while (candidate := tries.next(self._services.clock(), _now_s())) is not None:
+            rested = self._rests(candidate)
             result = await self._models.ask(candidate, rounds)
             if isinstance(result.data, QuotaReachedError) and result.data.is_operators:
                 tries.skip_operators()
@@ -117,6 +118,8 @@ class ModelFallback:
             error = failure_of(result)
             if error is None:
                 self._prefer(candidate)
+                if rested and _has_answered(result):
+                    await self._end_rest(candidate)
                 return result, []
             _tell_failure(candidate, error)
             failures.append((candidate, error))
@@ -133,10 +136,24 @@ class ModelFallback:
         services = self._services
         rest_s = rest_seconds(error)
         until = services.cooldowns.note(candidate.key, rest_s, services.clock(), _now_s())
+        await self._store_rest(candidate.key, until)
+
+    def _rests(self, candidate: ModelCandidate) -> bool:
+        cooldowns = self._services.cooldowns
+        return cooldowns.seconds_left(candidate.key, self._services.clock(), _now_s()) > 0
+
+    async def _end_rest(self, candidate: ModelCandidate) -> None:
+        """End the rest of a key that was asked all the same, and has answered."""
+        if candidate.key is not None:
+            services = self._services
+            until = services.cooldowns.end(candidate.key, services.clock(), _now_s())
+            await self._store_rest(candidate.key, until)
+
+    async def _store_rest(self, key: KeyRecord, until: datetime) -> None:
         store = self._services.store
-        if store is not None and candidate.key.id:
+        if store is not None and key.id:
             try:
-                await store.keys.rest(candidate.key.id, until)
+                await store.keys.rest(key.id, until)
             except Exception:
                 # This process knows it anyway.
                 log.exception("a key's rest could not be stored")
@@ -150,6 +167,11 @@ NO_MODEL = ProviderError(
     "model_error",
     Sentence("No model is set up. A member with Manage Server can choose one with /model."),
 )
+
+
+def _has_answered(result: StreamResult) -> bool:
+    """Return whether the model said something with its key, whatever became of the stream."""
+    return bool(result.metrics.chunks) and not isinstance(result.data, ProviderError)
 
 
 def _tell_failure(candidate: ModelCandidate, error: ProviderError) -> None:

@@ -70,6 +70,13 @@ class KeyCooldowns:
         self._put(key, _Rest(now_s + seconds, until))
         return until
 
+    def end(self, key: KeyRecord, wall: datetime, now_s: float) -> datetime:
+        """End a cooldown, because the key has answered. Return its end, for the database."""
+        known = self._known(key, wall, now_s)
+        # A copy of the record that was read before says the old end; it does not count again.
+        self._put(key, _Rest(now_s, wall if known is None else max(wall, known.stored)))
+        return wall
+
     def _known(self, key: KeyRecord, wall: datetime, now_s: float) -> _Rest | None:
         known = self._cooldowns.get((key.provider, key.secret))
         stored = _aware(key.rest_until, wall)
