@@ -19,7 +19,8 @@ from oshaberi.config.all_settings import Setting
 from oshaberi.secret_redaction import MASK, SHORTEST_SECRET, SecretValues, redact
 
 _SECRET_KEYS = frozenset({"api_keys", "env", "headers"})
-_SECRET_QUERY = re.compile(r"(?i)(?<=[?&])([\w-]*(?:pass|secret|token|key)[\w-]*)=[^&]*")
+_QUERY = re.compile(r"(?<=[?&])([\w-]+)=[^&]*")
+_SECRET_NAME = re.compile(r"(?i)pass|secret|token|key")
 
 
 def masked(setting: Setting, value: Any) -> Any:
@@ -66,7 +67,11 @@ def masked_url(text: str) -> str:
     if password:
         login, _, place = rest.rpartition("@")
         rest = f"{login.partition(':')[0]}:{MASK}@{place}"
-    return _SECRET_QUERY.sub(rf"\1={MASK}", f"{scheme}://{rest}")
+    return _QUERY.sub(_query_value, f"{scheme}://{rest}")
+
+
+def _query_value(found: re.Match[str]) -> str:
+    return f"{found[1]}={MASK}" if _SECRET_NAME.search(found[1]) else found[0]
 
 
 class KnownSecrets:

@@ -28,6 +28,9 @@ _QUIETER = {
     "mcp": logging.ERROR,  # it warns of every line that is not JSON
 }
 """Loggers of other packages whose warnings nobody needs."""
+LONGEST_MESSAGE = 10_000
+LONGEST_TRACE = 30_000
+"""Characters of a line: a log must not grow by what somebody else sends."""
 _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _STYLES = {"WARNING": "warn", "ERROR": "warn", "CRITICAL": "warn", "DEBUG": "dim"}
 
@@ -79,12 +82,15 @@ class _Handler(logging.StreamHandler[TextIO]):
 class _Formatter(logging.Formatter):
     def __init__(self, secrets: Sequence[str]) -> None:
         super().__init__()
-        self.safe = SecretValues(secrets).redacted
+        self._secrets = SecretValues(secrets)
+
+    def safe(self, text: str) -> str:
+        return self._secrets.redacted(text, LONGEST_MESSAGE)
 
     def trace(self, record: logging.LogRecord) -> str:
         if not record.exc_info:
             return ""
-        return self.safe(self.formatException(record.exc_info))
+        return self._secrets.redacted(self.formatException(record.exc_info), LONGEST_TRACE)
 
 
 class _TextFormatter(_Formatter):

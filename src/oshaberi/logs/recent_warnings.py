@@ -40,7 +40,7 @@ class RecentWarnings(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            text = self._secrets.redacted(_words(record))[:LONGEST]
+            text = self._secrets.redacted(_words(record), LONGEST)
         except Exception:
             self.handleError(record)
             return

@@ -10,6 +10,7 @@ from oshaberi.delivery.bookkeeping.character_ledger import Ledger
 from oshaberi.secret_redaction import redact
 from oshaberi.stream.thought_collector import ThoughtLog
 
+LONGEST_MESSAGE = 4000
 Status = Literal[
     "completed",
     "function_call",
@@ -91,6 +92,6 @@ def _plain(data: ToolCall | ProviderError | Exception | None) -> dict[str, Any] 
         case ToolCall():
             return {"name": data.name, "args": dict(data.args)}
         case ProviderError():
-            return {"type": data.type, "message": redact(data.message)}
+            return {"type": data.type, "message": redact(data.message, LONGEST_MESSAGE)}
         case _:
-            return {"type": type(data).__name__, "message": redact(str(data))}
+            return {"type": type(data).__name__, "message": redact(str(data), LONGEST_MESSAGE)}

@@ -134,15 +134,16 @@ class ToolCallRunner:
             return self._error(str(failure), most)
         except (Exception, SystemExit) as error:
             # Whatever a tool stumbles over is told to the model; it must not end the turn.
-            told = self._secrets.redacted(f"{type(error).__name__}: {error}")
-            log.warning("tool %s failed: %s", called.name, told[:LONGEST_ERROR])
+            told = self._secrets.redacted(f"{type(error).__name__}: {error}", LONGEST_ERROR)
+            log.warning("tool %s failed: %s", called.name, told)
             log.debug("tool %s failed", called.name, exc_info=error)
             return self._error(f"{called.name} failed: {told}", most)
-        return ToolResult(cut(self._secrets.masked(text), most))
+        return ToolResult(cut(self._secrets.masked(text, most + 1), most))
 
     def _error(self, text: str, most: int) -> ToolResult:
         return ToolResult(
-            cut(self._secrets.redacted(text), min(most, LONGEST_ERROR)), is_error=True
+            cut(self._secrets.redacted(text, LONGEST_ERROR + 1), min(most, LONGEST_ERROR)),
+            is_error=True,
         )
 
 

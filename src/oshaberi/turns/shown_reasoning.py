@@ -22,7 +22,7 @@ _NO_CALL = "@\u200b"
 
 def shown_thoughts(thoughts: Sequence[str], display: str, limit: int) -> str:
     """Return the message with the thoughts, or an empty text if there are none."""
-    lines = [line for text in thoughts for line in _lines(text)]
+    lines = [line for text in thoughts for line in _lines(text, limit + 1)]
     if not lines or display not in ("subtext", "spoiler"):
         return ""
     if display == "subtext":
@@ -34,8 +34,8 @@ def is_shown_thought(text: str) -> bool:
     return text.lstrip().startswith((f"{SUBTEXT}{MARK}", f"{SPOILER}{MARK}"))
 
 
-def _lines(text: str) -> list[str]:
-    plain = (line.strip() for line in redact(text).splitlines())
+def _lines(text: str, most: int) -> list[str]:
+    plain = (line.strip() for line in redact(text, most).splitlines())
     return [_MARKUP.sub(r"\\\1", line).replace("@", _NO_CALL) for line in plain if line]
 
 

@@ -250,7 +250,7 @@ def too_long(text: str, most: int) -> str:
 def _told(error: Exception) -> str:
     if isinstance(error, CommandRefusedError | ConfigError):
         words = said(error.args[0]) if error.args else ""
-        return shortened(" ".join(redact(words).split()), MESSAGE_LIMIT)
+        return " ".join(redact(words, MESSAGE_LIMIT).split())
     if isinstance(error, StorageAwayError):
         return translated(AWAY)
     return translated(OUTDATED if isinstance(error, _CHANGED) else UNEXPECTED)

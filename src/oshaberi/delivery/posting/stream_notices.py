@@ -62,9 +62,7 @@ def flush_limit_notice(limit: int, *, attached: bool) -> Embed:
 
 def _body(message: str, headline: str) -> str:
     """Return the part of the error that may be shown, unless it repeats the headline."""
-    text = redact(said(message)).strip()
+    text = redact(said(message), DESCRIPTION_LIMIT).strip()
     if text.rstrip(".").casefold() == headline.casefold():
         return ""
-    if len(text) <= DESCRIPTION_LIMIT:
-        return text
-    return text[: DESCRIPTION_LIMIT - 1] + "…"
+    return text

@@ -28,6 +28,7 @@ START_S = 30.0
 PROBE_S = 5.0
 RETRY_S = 60.0
 """How long until a server that never started is tried again, even if no tool is called."""
+LONGEST_ERROR = 2000
 BACKOFF_S = (0.0, 1.0, 2.0, 5.0, 15.0, 60.0)
 
 
@@ -88,7 +89,9 @@ class McpConnection:
             raise
         except MCPError as error:
             if error.code != CONNECTION_CLOSED:
-                raise ToolFailedError(self._secrets.redacted(error.message)) from None
+                raise ToolFailedError(
+                    self._secrets.redacted(error.message, LONGEST_ERROR)
+                ) from None
             raise self._broken(client, "it ended") from None
         except Exception as error:
             # Transports raise errors of several libraries, in groups; all mean the same here.
@@ -100,7 +103,7 @@ class McpConnection:
         return text
 
     def _broken(self, client: Client, why: str) -> ToolFailedError:
-        why = self._secrets.redacted(why)
+        why = self._secrets.redacted(why, LONGEST_ERROR)
         self._lose(client, why)
         return ToolFailedError(
             f"the MCP server {self._server.name} broke off ({why}); nobody knows whether the "
@@ -260,7 +263,7 @@ class McpConnection:
         late = isinstance(first, TimeoutError)
         why = f"no answer within {self._start_s:g} s" if late else _reason(first)
         said = f" (it says: {chatter.last_line})" if chatter.last_line else ""
-        return self._secrets.redacted(f"{why}{said}")
+        return self._secrets.redacted(f"{why}{said}", LONGEST_ERROR)
 
 
 def _first(error: BaseException) -> BaseException:

@@ -9,15 +9,19 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TextIO
 
+from oshaberi.secret_redaction import MARGIN
+
 log = logging.getLogger(__name__)
 
 _LONGEST_LINE = 500
+_KEPT = 4 * (_LONGEST_LINE + MARGIN)
+"""Bytes of a line without an end: all that is looked at, whatever comes after."""
 
 
 class ServerStderr(asyncio.Protocol):
     """What an MCP server writes to stderr. `last_line` often says why it did not start."""
 
-    def __init__(self, name: str, redact: Callable[[str], str]) -> None:
+    def __init__(self, name: str, redact: Callable[[str, int], str]) -> None:
         self.last_line = ""
         self._name = name
         self._redact = redact
@@ -25,7 +29,7 @@ class ServerStderr(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         *lines, rest = (self._rest + data).split(b"\n")
-        self._rest = rest[-_LONGEST_LINE:]
+        self._rest = rest[:_KEPT]
         for line in lines:
             self._line(line)
 
@@ -33,7 +37,7 @@ class ServerStderr(asyncio.Protocol):
         self._line(self._rest)
 
     def _line(self, line: bytes) -> None:
-        text = self._redact(line[:_LONGEST_LINE].decode("utf-8", "replace")).strip()
+        text = self._redact(line[:_KEPT].decode("utf-8", "replace"), _LONGEST_LINE).strip()
         if text:
             self.last_line = text
             log.debug("MCP server %s: %s", self._name, text)

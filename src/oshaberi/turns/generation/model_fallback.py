@@ -183,7 +183,7 @@ def _tell_failure(candidate: ModelCandidate, error: ProviderError) -> None:
         candidate.model.provider,
         candidate.model.model,
         error.type,
-        " ".join(redact(error.message).split())[:MOST_LOGGED] or "(no message)",
+        " ".join(redact(error.message, MOST_LOGGED).split()) or "(no message)",
         f" (key {key.id})" if key is not None and key.id else "",
     )
 

@@ -10,6 +10,7 @@ from oshaberi.secret_redaction import redact
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.turns.turn_outcome import TurnOutcome
 
+MOST_LOGGED = 500
 _FAILED = ("error", "timeout", "empty_response")
 _WANTED = ("send_message_limit", "flush_limit", "speaker_guard")
 """Stops that the settings cause."""
@@ -30,9 +31,13 @@ def missing_text_reason(outcome: TurnOutcome, last: StreamResult) -> str | None:
 def _words(last: StreamResult) -> str:
     data = last.data
     if isinstance(data, ProviderError):
-        return f": {redact(data.message)} ({data.type})" if data.message else f": {data.type}"
+        return (
+            f": {redact(data.message, MOST_LOGGED)} ({data.type})"
+            if data.message
+            else f": {data.type}"
+        )
     if isinstance(data, Exception):
-        return f": {redact(str(data)) or type(data).__name__}"
+        return f": {redact(str(data), MOST_LOGGED) or type(data).__name__}"
     return ""
 
 

@@ -63,7 +63,8 @@ def _body(logs: Sequence[ThoughtLog]) -> str:
         sections.append("**Summary**\n" + "\n\n".join(summaries))
     if raw:
         sections.append("**Thoughts**\n" + "\n\n".join(raw))
-    return redact("\n\n".join(sections))
+    # More than is shown, so that the last embed can say that there is more.
+    return redact("\n\n".join(sections), (MOST_EMBEDS + 1) * DESCRIPTION_LIMIT)
 
 
 def _pieces(text: str, most: int) -> Iterator[str]:
