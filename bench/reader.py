@@ -145,7 +145,9 @@ class LimitedChannel(NullSink):
         del self.contents[sent.id]
 
     async def typing(self, _ms: int | None) -> None:
-        await self._request(TYPING_LIMIT, WireState(_now()))
+        room = self._rooms.get("typing")
+        if room is None or not room.is_empty(_now()):
+            await self._request(TYPING_LIMIT, WireState(_now()), "typing")
 
     def _show(self, message_id: int, post: Post) -> None:
         self.contents[message_id] = post.content

@@ -16,13 +16,13 @@ from oshaberi.stage.requests.rate_limits import (
 
 
 class LimitedSink(RecordingSink):
-    """Make it inside the loop."""
+    """Make it inside the loop. A window lasts its usual time, divided by `scale`."""
 
-    def __init__(self, request_seconds: float = 0.1) -> None:
+    def __init__(self, request_seconds: float = 0.1, scale: float = 1.0) -> None:
         super().__init__()
         self.refused = 0
         self._request_seconds = request_seconds
-        self._limits = RateLimits(_now, scale=1.0)
+        self._limits = RateLimits(_now, scale=scale)
         self._rooms: dict[RequestKind, RequestRoom | None] = {}
 
     def room(self, kind: RequestKind) -> RequestRoom | None:

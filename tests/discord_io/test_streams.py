@@ -10,8 +10,8 @@ import pytest
 
 from oshaberi.delivery.pacing.typing_indicator import KEEP_ALIVE_SECONDS
 from oshaberi.stage import Fault, Settings
-from oshaberi.stage.requests.injected_faults import EDIT, SEND, TYPING
-from oshaberi.stream import FollowUp, Silence, Step, Stop, StopRegistry
+from oshaberi.stage.requests.injected_faults import EDIT, SEND, TYPING, WEBHOOK
+from oshaberi.stream import FollowUp, Silence, Step, Stop, StopRegistry, StreamConfig
 from oshaberi.text.text_config import Persona, Sprite
 from tests.discord_io.sink_harness import SinkHarness, guild, run_with_sinks
 
@@ -29,6 +29,15 @@ TOMORI = Persona(
 TABLE = "| name | age |\n|---|---|\n| Aki | 7 |\n"
 STORY = "Hello there. I am here.\nThis is the second line.\n"
 SLOW: dict[str, Any] = {"min_visible_typing_duration_ms": 400, "max_typing_time_ms": 400}
+TYPED: dict[str, Any] = {
+    name: getattr(StreamConfig(), name)
+    for name in (
+        "base_type_speed_ms_per_char",
+        "min_visible_typing_duration_ms",
+        "max_typing_time_ms",
+    )
+}
+"""The pace of the default settings."""
 TOLD = {
     0: ["Hello there. I am here.\n\nThis is the second line."],
     1: ["Hello there. I am here.", "This is the second line."],
@@ -449,6 +458,39 @@ def test_stop_withdraws_a_message_that_waits_for_a_rate_limit(persona: Persona |
         assert len(harness.contents("general")) == 5
 
     run_with_sinks(scenario, settings=LONG_WINDOW, speed=40.0)
+
+
+@pytest.mark.usefixtures("buckets_are_known")
+@pytest.mark.parametrize(
+    ("degree", "persona"), [(2, None), (3, None), (2, AKI)], ids=["2", "3", "webhook"]
+)
+def test_eight_paced_lines_are_eight_messages(degree: int, persona: Persona | None) -> None:
+    lines = [f"line {number} of eight" for number in range(8)]
+
+    async def scenario(harness: SinkHarness) -> None:
+        steps = [step for line in lines for step in (f"{line}\n", Silence(125))]
+        await harness.play("general", *steps, degree=degree, text={"persona": persona}, **TYPED)
+        assert harness.contents("general") == lines
+        requests = [*harness.stage.calls(SEND), *harness.stage.calls(WEBHOOK)]
+        requests += harness.stage.calls(TYPING)
+        assert [request for request in requests if request.status == 429] == []
+
+    run_with_sinks(scenario, settings=Settings(), speed=10)
+
+
+@pytest.mark.usefixtures("buckets_are_known")
+@pytest.mark.parametrize(("joins", "messages"), [(True, 5), (False, 8)])
+def test_at_degree_1_lines_beyond_the_bucket_are_joined_or_wait(joins: bool, messages: int) -> None:
+    lines = [f"line {number} of eight" for number in range(8)]
+
+    async def scenario(harness: SinkHarness) -> None:
+        text = "\n".join(lines)
+        await harness.play("general", text, degree=1, join_when_blocked=joins)
+        told = harness.contents("general")
+        assert len(told) == messages
+        assert "\n".join(told) == text
+
+    run_with_sinks(scenario, settings=Settings(), speed=10)
 
 
 def test_stop_withdraws_a_reply_notice_that_waits_for_a_rate_limit() -> None:

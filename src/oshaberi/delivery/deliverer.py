@@ -231,7 +231,8 @@ class Deliverer:
                 self._live_edits.began(outcome.sent, post, item.identity)
         broken = self._outcomes.settle([item], outcome)
         seconds = self._pace.request_seconds = self._waits.now() - began
-        self.queue.join_if_blocked(seconds)
+        if self._config.join_when_blocked:
+            self.queue.join_if_blocked(seconds)
         return broken
 
     def _next_edit_at(self) -> float | None:

@@ -51,8 +51,8 @@ class DeliveryParts:
         """The one flush after a stop is being sent, which a stop does not forbid."""
         self.queue = MessageQueue(limit)
         self.record = DeliveryRecord(response, ledger, config.text.persona, on_sent, waits.now)
-        self.room = BucketWaits(config, sink, self.queue, response, waits)
         self.pace = TypingWaits(config.max_backlog_ms, self.queue, response, waits)
+        self.room = BucketWaits(config, sink, self.queue, response, waits, self.pace)
         self.limits = MessageLimits(config, response)
         self.notify = NotifyPolicy(config, self.limits, response)
         self.outcomes = OutcomeHandler(self.record, self.queue, waits)

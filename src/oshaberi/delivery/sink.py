@@ -72,7 +72,7 @@ class Sent:
     via: Via = "bot"
 
 
-RequestKind = Literal["send", "webhook_send", "edit", "webhook_edit"]
+RequestKind = Literal["send", "webhook_send", "edit", "webhook_edit", "typing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,10 @@ class RequestRoom:
             )
         except (KeyError, ValueError):
             return None
+
+    def is_empty(self, now: float) -> bool:
+        """Return whether Discord would refuse the next request."""
+        return self.remaining <= 0 and now < self.resets_at
 
 
 class SinkError(OshaberiError):

@@ -33,6 +33,9 @@ class StreamConfig:
     on_limit: str = choice(
         "stop", ("stop", "file"), "at `max_flush_count`: stop, or attach the rest as a file"
     )
+    join_when_blocked: bool = switch(
+        True, "join lines that Discord's rate limit would delay; off: they wait for it"
+    )
     notify: str = choice("all", ("all", "first", "last"), "which messages may notify")
     suppress_embeds: bool = switch(False, "hide link previews")
     render_tables: bool = switch(

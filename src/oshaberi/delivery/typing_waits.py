@@ -13,6 +13,9 @@ SHORT_ANSWER = 3
 WRITING_SHARE = 0.5
 """The share of the longest backlog that is allowed while the model still writes a long answer."""
 
+SHORTEST_SHOWN_SECONDS = 0.15
+"""A shorter wait shows no indicator: nobody would see it, and Discord limits the requests."""
+
 
 class TypingWaits:
     """The pace of degrees 2 and 3. The model's own time counts."""
@@ -33,6 +36,19 @@ class TypingWaits:
         self._response = response
         self._waits = waits
 
+    def moments(self) -> list[float]:
+        """Return when each waiting message would be sent if there were no rate limit."""
+        now, previous = self._waits.now(), self._response.last_sent_at
+        if not self._waits.simulates:
+            return [now] * len(self._queue)
+        fit([waiting.wait for waiting in self._queue], self._backlog_ms())
+        at, moments = previous, list[float]()
+        for item in self._queue:
+            at = now if at is None else max(now, at + item.wait.total_ms / 1000)
+            moments.append(at)
+            at += self.request_seconds
+        return moments
+
     async def wait(self, item: OutgoingMessage) -> None:
         self.has_waited = False
         previous = self._response.last_sent_at
@@ -47,7 +63,9 @@ class TypingWaits:
             left = leave_at - self._waits.now()
         if left >= 0.001 and self._waits.simulates:
             self.has_waited = True
-            await self._response.indicator.show_during(self._waits.pause(left), left)
+            pause = self._waits.pause(left)
+            seen = left >= SHORTEST_SHOWN_SECONDS
+            await (self._response.indicator.show_during(pause, left) if seen else pause)
 
     def _backlog_ms(self) -> float:
         """Return how long the simulated waits of all waiting messages may take together.

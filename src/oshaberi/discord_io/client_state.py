@@ -55,7 +55,7 @@ class ClientState:
             arrivals=Arrivals(),
             claims=Claims(),
             circuit=CircuitBreaker(),
-            typing=TypingRequests(client, line, self.guard, self.budget),
+            typing=TypingRequests(client, line, self.guard, self.budget, rooms),
             rooms=rooms,
             sources=self.sources,
             histories=self.histories,

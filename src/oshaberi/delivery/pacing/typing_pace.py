@@ -27,6 +27,10 @@ class Wait:
     def total_ms(self) -> float:
         return (self.pause_ms + self.typing_ms) * self.scale
 
+    def longer_by(self, ms: float) -> Wait:
+        """Return a wait that takes this many ms more, all of them with the indicator."""
+        return Wait(self.pause_ms * self.scale, self.typing_ms * self.scale + ms)
+
 
 def typing_ms(text: str, config: StreamConfig) -> float:
     shortest = float(config.min_visible_typing_duration_ms)

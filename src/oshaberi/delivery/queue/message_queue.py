@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from functools import reduce
 
 from oshaberi.delivery.outgoing_message import OutgoingMessage, joined
 from oshaberi.text.text_measure import utf16_len
@@ -125,22 +125,21 @@ class MessageQueue:
         self._items = merged
         self._note()
 
-    def join_down_to(self, most: int) -> None:
-        """Join neighbours, the shortest first, until at most `most` messages wait."""
-        items = list(self._items)
-        while len(items) > max(most, 1):
-            pairs = [
-                (utf16_len(first.text) + utf16_len(second.text), at)
-                for at, (first, second) in enumerate(pairwise(items))
-                if fits_together(first, second, self._limit)
-            ]
-            if not pairs:
-                break
-            _length, at = min(pairs)
-            items[at : at + 2] = [joined(items[at], items[at + 1])]
-        if len(items) < len(self._items):
-            self._items = deque(items)
-            self._note()
+    def join_groups(self, sizes: Sequence[int]) -> None:
+        """Join as many neighbours as each size says, in order. The waits of the others stay."""
+        items, merged, unused_ms = iter(self._items), deque[OutgoingMessage](), 0.0
+        for size in sizes:
+            group = [next(items) for _ in range(size)]
+            if unused_ms:
+                group[0].wait = group[0].wait.longer_by(unused_ms)
+            unused_ms = sum(item.wait.total_ms for item in group[1:])
+            merged.append(reduce(joined, group))
+        self._items = merged
+        self._note()
+
+    def fit_together(self, first: OutgoingMessage, second: OutgoingMessage) -> bool:
+        """Return whether two neighbours may be joined."""
+        return fits_together(first, second, self._limit)
 
     def widen_head(self) -> None:
         """Join as much as fits into the first message: only one may leave (spec 04 O1)."""

@@ -6,11 +6,13 @@ One request lasts ten seconds (facts). When requests are scarce, these are left 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import discord
 
 from oshaberi.delivery.sink import DiscordRefusalError
 from oshaberi.discord_io.requests.ban_guard import BanGuard
+from oshaberi.discord_io.requests.bucket_headers import KnownRooms
 from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
 from oshaberi.discord_io.requests.request_budget import RequestBudget, RequestRank
 from oshaberi.discord_io.requests.request_watch import RequestSender
@@ -25,12 +27,18 @@ class TypingRequests:
     """The typing indicators of one client, for all channels."""
 
     def __init__(
-        self, client: discord.Client, line: RequestSender, guard: BanGuard, budget: RequestBudget
+        self,
+        client: discord.Client,
+        line: RequestSender,
+        guard: BanGuard,
+        budget: RequestBudget,
+        rooms: KnownRooms,
     ) -> None:
         self._http = client.http
         self._line = line
         self._guard = guard
         self._budget = budget
+        self._rooms = rooms
         self._circuit = CircuitBreaker(most=1, open_seconds=OFF_SECONDS)
         self._shown_until: dict[int, float] = {}
 
@@ -41,7 +49,9 @@ class TypingRequests:
         self._circuit.check(channel_id)
         self._note(channel_id)
         try:
-            await self._line.call(self._http.send_typing(channel_id))
+            request = self._http.send_typing(channel_id)
+            noted = partial(self._rooms.note, "typing", channel_id)
+            await self._line.call(request, on_headers=noted)
         except BaseException as error:
             self._shown_until.pop(channel_id, None)
             if isinstance(error, DiscordRefusalError):
@@ -57,6 +67,9 @@ class TypingRequests:
 
     def _may_show(self, channel_id: int, seconds: float) -> bool:
         if not self._guard.allows_courtesies or not self._budget.allows(RequestRank.TYPING):
+            return False
+        room = self._rooms.of("typing", channel_id)
+        if room is not None and room.is_empty(_now()):
             return False
         needed_until = _now() + min(seconds, SERVES_SECONDS - 0.01)
         return needed_until > self._shown_until.get(channel_id, 0.0)
