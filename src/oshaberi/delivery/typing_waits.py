@@ -63,9 +63,10 @@ class TypingWaits:
             left = leave_at - self._waits.now()
         if left >= 0.001 and self._waits.simulates:
             self.has_waited = True
-            pause = self._waits.pause(left)
-            seen = left >= SHORTEST_SHOWN_SECONDS
-            await (self._response.indicator.show_during(pause, left) if seen else pause)
+            typing = self._waits.pause(left)
+            if left >= SHORTEST_SHOWN_SECONDS:
+                typing = self._response.indicator.show_during(typing, left)
+            await typing
 
     def _backlog_ms(self) -> float:
         """Return how long the simulated waits of all waiting messages may take together.
