@@ -67,14 +67,19 @@ def _possible(tokens: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The provider's token counts, from 0 to the most that a request can have."""
+    """The provider's token counts, from 0 to the most that a request can have.
+
+    `cached_tokens` are those of the input that came from the provider's cache.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "input_tokens", _possible(self.input_tokens))
         object.__setattr__(self, "output_tokens", _possible(self.output_tokens))
+        object.__setattr__(self, "cached_tokens", _possible(self.cached_tokens))
 
 
 class Chunk(NamedTuple):

@@ -147,7 +147,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
     "stop": ({"type": "content_block_stop", "index": 2}, []),
     "ping": ({"type": "ping"}, []),
     "unheard of": ({"type": "news"}, []),
-    "tokens": ({"type": "message_start", "message": {"usage": CACHED}}, [TokenCount(12, 1)]),
+    "tokens": ({"type": "message_start", "message": {"usage": CACHED}}, [TokenCount(12, 1, 7)]),
     "end": (
         {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {}},
         [FinishStep("tool_calls")],

@@ -148,6 +148,12 @@ def test_usage(family: Family) -> None:
     assert chunks(family, Say("Hi"), Count(120, 34))[-1].usage == Usage(120, 34)
 
 
+@having("usage")
+def test_usage_from_the_cache(family: Family) -> None:
+    found = chunks(family, Say("Hi"), Count(120, 34, 100))[-1].usage
+    assert found == Usage(120, 34, 100), "they are a part of the input"
+
+
 @having("usage", "calls")
 def test_usage_of_a_call(family: Family) -> None:
     found = chunks(family, Call("look"), Count(120, 34))

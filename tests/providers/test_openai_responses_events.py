@@ -128,7 +128,7 @@ CASES: dict[str, tuple[Event, list[Step]]] = {
     "completed": (_end("completed"), [FinishStep("stop", "tool_calls")]),
     "with tokens": (
         _end("completed", usage=USAGE),
-        [FinishStep("stop", "tool_calls"), TokenCount(30, 12)],
+        [FinishStep("stop", "tool_calls"), TokenCount(30, 12, 20)],
     ),
     "too long": (
         _end("incomplete", incomplete_details={"reason": "max_output_tokens"}),
@@ -307,7 +307,7 @@ def test_everything_is_said_once(stream: str) -> None:
 def test_a_whole_response_instead_of_a_stream() -> None:
     whole = {"object": "response", **_stream()[-1]["response"]}
     assert _heard([whole]) == EXPECTED
-    assert _made([whole])[-1].usage == Usage(30, 12)
+    assert _made([whole])[-1].usage == Usage(30, 12, 20)
 
 
 def test_parts_that_come_whole_are_all_said() -> None:

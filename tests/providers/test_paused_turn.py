@@ -91,7 +91,7 @@ def test_it_goes_on() -> None:
     assert text(found) == "Let me look. It is so."
     assert found[-1].finish_reason == "stop"
     assert found[-1].links == "\n\n-# [An x](<https://a.test/x%20y>)"
-    assert found[-1].usage == Usage(30, 10)
+    assert found[-1].usage == Usage(30, 10, 10)
     assert found[-1].calls == ()
     first, second = adapter.asked
     assert second["messages"] == [

@@ -144,6 +144,7 @@ def _tokens(usage: Event | None) -> Sequence[TokenCount]:
         return ()
     read_in = usage.get("input_tokens")
     if read_in is not None:
-        cached = ("cache_read_input_tokens", "cache_creation_input_tokens")
-        read_in += sum(usage.get(name) or 0 for name in cached)
-    return (TokenCount(read_in, usage.get("output_tokens")),)
+        by_cache = ("cache_read_input_tokens", "cache_creation_input_tokens")
+        read_in += sum(usage.get(name) or 0 for name in by_cache)
+    cached = usage.get("cache_read_input_tokens")
+    return (TokenCount(read_in, usage.get("output_tokens"), cached),)

@@ -150,7 +150,8 @@ def _tokens(document: Mapping[str, Any]) -> Iterator[TokenCount]:
     if usage:
         thoughts = usage.get("thoughtsTokenCount") or 0
         answer = usage.get("candidatesTokenCount") or 0
-        yield TokenCount(usage.get("promptTokenCount"), answer + thoughts)
+        cached = usage.get("cachedContentTokenCount")
+        yield TokenCount(usage.get("promptTokenCount"), answer + thoughts, cached)
 
 
 # -- no answer -----------------------------------------------------------------------------------

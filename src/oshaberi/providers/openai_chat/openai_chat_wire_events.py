@@ -140,4 +140,7 @@ def _thought(text: str, kind: ThoughtKind) -> Chunk:
 def _tokens(event: Event) -> Iterator[TokenCount]:
     usage = event.get("usage") or (event.get("x_groq") or {}).get("usage")
     if usage:
-        yield TokenCount(usage.get("prompt_tokens"), usage.get("completion_tokens"))
+        details = usage.get("prompt_tokens_details") or {}
+        # DeepSeek counts them in a field of its own.
+        cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
+        yield TokenCount(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)

@@ -175,7 +175,8 @@ def _ended(response: Event) -> Iterator[Step]:
         yield FinishStep("stop", "tool_calls")
     usage = response.get("usage")
     if usage:
-        yield TokenCount(usage.get("input_tokens"), usage.get("output_tokens"))
+        cached = (usage.get("input_tokens_details") or {}).get("cached_tokens")
+        yield TokenCount(usage.get("input_tokens"), usage.get("output_tokens"), cached)
 
 
 def _failure(event: Event) -> ProviderFailure:

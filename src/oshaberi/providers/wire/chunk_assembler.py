@@ -148,6 +148,7 @@ class ChunkAssembler:
         self._tokens = TokenCount(
             before.input_tokens if step.input_tokens is None else step.input_tokens,
             before.output_tokens if step.output_tokens is None else step.output_tokens,
+            before.cached_tokens if step.cached_tokens is None else step.cached_tokens,
         )
 
     def _last(self, reason: str | None) -> Chunk:
@@ -179,7 +180,7 @@ class ChunkAssembler:
     def _usage(self) -> Usage | None:
         if self._tokens is None:
             return None
-        return Usage(self._tokens.input_tokens or 0, self._tokens.output_tokens or 0)
+        return Usage(*(count or 0 for count in self._tokens))
 
 
 def _said(text: str) -> tuple[Chunk, ...]:

@@ -45,6 +45,8 @@ class TokenCount(NamedTuple):
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cached_tokens: int | None = None
+    """How many of the input came from the API's cache."""
 
 
 class CitedPage(NamedTuple):

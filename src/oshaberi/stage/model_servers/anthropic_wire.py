@@ -115,7 +115,11 @@ class AnthropicEncoder:
     def end(self, reason: FinishReason, count: Count | None) -> Sequence[str]:
         usage = {"output_tokens": 1}
         if count is not None:
-            usage = {"input_tokens": count.input_tokens, "output_tokens": count.output_tokens}
+            usage = {
+                "input_tokens": count.input_tokens - count.cached_tokens,
+                "cache_read_input_tokens": count.cached_tokens,
+                "output_tokens": count.output_tokens,
+            }
         delta = {"stop_reason": _REASONS[reason], "stop_sequence": None}
         return [
             *self._close(),

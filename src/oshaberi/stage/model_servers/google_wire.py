@@ -115,6 +115,7 @@ class GoogleEncoder:
         if count is not None:
             last["usageMetadata"] = {
                 "promptTokenCount": count.input_tokens,
+                "cachedContentTokenCount": count.cached_tokens,
                 "candidatesTokenCount": count.output_tokens,
                 "totalTokenCount": count.input_tokens + count.output_tokens,
             }

@@ -46,10 +46,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The token count, as the API reports it."""
+    """The token count, as the API reports it. `cached_tokens` of the input came from its cache."""
 
     input_tokens: int
     output_tokens: int
+    cached_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,7 @@ class OpenAIEncoder:
         if count is not None and self._counts:
             usage = {
                 "prompt_tokens": count.input_tokens,
+                "prompt_tokens_details": {"cached_tokens": count.cached_tokens},
                 "completion_tokens": count.output_tokens,
                 "total_tokens": count.input_tokens + count.output_tokens,
             }
