@@ -157,7 +157,7 @@ def test_metrics_count_what_happened() -> None:
 
 def test_every_metric_is_documented() -> None:
     known = {family.name for family in families(BotMetrics().text().decode())}
-    documented = set(re.findall(r"`(oshaberi_\w+)`", DOCS.read_text(encoding="utf-8")))
+    documented = set(re.findall(r"`((?:oshaberi|process)_\w+)`", DOCS.read_text(encoding="utf-8")))
     made = {name for name in known if not name.endswith("_created")}
     assert {name.removesuffix("_total") for name in documented} == made
 

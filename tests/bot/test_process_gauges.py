@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import platform
+import sys
 import time
 from typing import get_args
 
+import discord
 from prometheus_client import CollectorRegistry
 
+import oshaberi
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.process_gauges import GAUGES, LAG_SECONDS, ProcessGauges
 from oshaberi.chunks import ErrorType
@@ -49,6 +53,35 @@ def test_a_blocked_loop_lags() -> None:
     assert (registry.get_sample_value("oshaberi_loop_lag_seconds") or 0) >= 0.2
 
 
+def test_a_short_halt_is_still_told_at_the_next_scrape() -> None:
+    """Prometheus asks every 15 seconds or so; a lag of one moment would be gone by then."""
+    registry = CollectorRegistry()
+
+    async def main() -> None:
+        gauges = ProcessGauges(registry)
+        async with gauges.measuring_lag():
+            gauges._lags.append(0.7)
+            await asyncio.sleep(15)
+            assert registry.get_sample_value("oshaberi_loop_lag_seconds") == 0.7
+            await asyncio.sleep(60)
+        assert registry.get_sample_value("oshaberi_loop_lag_seconds") == 0
+
+    run_virtual(main())
+
+
+def test_versions_memory_and_descriptors_are_told() -> None:
+    value = BotMetrics().registry.get_sample_value
+    built = {
+        "version": oshaberi.__version__,
+        "python": platform.python_version(),
+        "discord_py": discord.__version__,
+    }
+    assert value("oshaberi_build_info", built) == 1
+    if sys.platform == "linux":
+        assert (value("process_resident_memory_bytes") or 0) > 2**20
+        assert 0 < (value("process_open_fds") or 0) <= (value("process_max_fds") or 0)
+
+
 def test_messages_that_are_no_questions_are_not_counted() -> None:
     bot_metrics = BotMetrics()
     for reason in WHY:
@@ -75,7 +108,7 @@ def test_every_known_label_set_is_there_before_its_first_event() -> None:
         samples = [one for one in family.samples if not one.name.endswith(("_created", "_bucket"))]
         if not samples:
             empty.add(family.name)
-        elif family.type == "counter":
+        elif family.type == "counter" and family.name.startswith("oshaberi"):
             counted |= {one.value for one in samples}
     assert empty == NEVER_KNOWN
     assert counted == {0.0}
@@ -91,7 +124,7 @@ def test_label_sets_are_those_that_the_program_can_produce() -> None:
         assert value("oshaberi_provider_errors_total", labels | {"provider": "openai"}) == 0
     for status in get_args(Status):
         assert value("oshaberi_streams_total", {"status": status}) == 0
-    for way in ("in", "out"):
+    for way in ("in", "out", "cached"):
         labels = {"provider": "of a plug-in", "model": "m", "way": way}
         assert value("oshaberi_tokens_total", labels) == 0
 

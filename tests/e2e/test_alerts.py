@@ -149,6 +149,20 @@ class ModelsFail(Cause):
             await seen.scrape(5)
 
 
+class ModelHangs(Cause):
+    fires = frozenset({"OshaberiModelHangs"})
+    answers = (NoAnswer(),)
+
+    async def play(self, here: BotHarness, seen: Timeline) -> None:
+        here.ask("are you there?")
+        await here.wait_for(lambda: metric(here, "streams_silent") == 1)
+        await seen.scrape(3)
+
+    async def mend(self, here: BotHarness) -> None:
+        await here.run("stop")
+        await here.idle()
+
+
 class MayNotWrite(Cause):
     fires = frozenset({"OshaberiMayNotWrite"})
 
@@ -245,6 +259,7 @@ CAUSES: tuple[type[Cause], ...] = (
     RedisAway,
     KeyRefused,
     ModelsFail,
+    ModelHangs,
     MayNotWrite,
     WebhookLimit,
     AnswersLate,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
+import sqlite3
+from contextlib import suppress
+from typing import Any
 
 from oshaberi.stage import Fault
-from oshaberi.stage.model_servers.model_script import NoAnswer, Refuse
+from oshaberi.stage.model_servers.model_script import NoAnswer, Refuse, Say, Stall
+from oshaberi.stream.time_limits.inactivity_timer import InactivityTimer
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 from tests.e2e.operator_log import TOKEN, ids_of, status_of, warnings
 from tests.free_ports import free_port
@@ -126,6 +131,96 @@ def test_a_refused_message_is_a_log_line_with_discords_words(logged: io.StringIO
         assert "Missing Permissions" in logged.getvalue()
 
     run_with_bot(scenario, "Here.")
+
+
+def test_a_model_that_hangs_is_seen_before_it_is_given_up() -> None:
+    async def scenario(here: BotHarness) -> None:
+        value = here.bot.bot_metrics.registry.get_sample_value
+        here.ask("hello?")
+        await here.wait_for(lambda: here.said() == ["One."])
+        [early] = (await status_of(here))["turns"]["busy"]
+        assert early["stream"]["hangs"] is False
+        assert value("oshaberi_streams_silent") == 0
+        await here.wait_for(lambda: value("oshaberi_streams_silent") == 1)
+        report = await status_of(here)
+        assert "openai model-0: silent for 3" in report["health"]["parts"]["models"]
+        [late] = report["turns"]["busy"]
+        stream = late["stream"]
+        assert (stream["model"], stream["messages"], stream["hangs"]) == ("model-0", 1, True)
+        assert 30 <= stream["silent_s"] <= stream["seconds"] <= late["seconds"]
+        await here.run("stop")
+        await here.idle()
+        assert value("oshaberi_streams_silent") == 0
+        assert (await status_of(here))["health"]["parts"]["models"] == "ok"
+
+    answer = (Say("One.\nTw"), Stall())
+    options: dict[str, Any] = {"health_port": free_port(), "status_token": TOKEN}
+    run_with_bot(scenario, answer, speed=30.0, **options)
+
+
+def test_a_queue_that_is_full_is_no_silence_of_the_model() -> None:
+    """Nothing is read from a model that is far ahead: what it sends is not awaited."""
+    timer_now_s = 0.0
+
+    async def main() -> None:
+        timer = InactivityTimer(60_000, lambda: 0.0, lambda: None)
+        timer._now = lambda: timer_now_s
+        timer.start()
+        set_now(40.0)
+        assert timer.silent_s() == 40
+        timer.extend()
+        assert timer.silent_s() == 40, "a sent message is no sign of the model"
+        timer.touch()
+        assert timer.silent_s() == 0
+        timer.stop()
+        set_now(90.0)
+        assert timer.silent_s() == 0
+
+    def set_now(now_s: float) -> None:
+        nonlocal timer_now_s
+        timer_now_s = now_s
+
+    asyncio.run(main())
+
+
+def test_where_histories_come_from_is_counted() -> None:
+    async def scenario(here: BotHarness) -> None:
+        def reads(source: str) -> float | None:
+            value = here.bot.bot_metrics.registry.get_sample_value
+            return value("oshaberi_history_reads_total", {"source": source})
+
+        here.ask("hello?")
+        await here.says("One.")
+        assert (reads("discord"), reads("memory"), reads("received")) == (1, 0, 0)
+        here.ask("and again?")
+        await here.says("One.", "Two.")
+        assert (reads("discord"), reads("memory"), reads("received")) == (1, 1, 0)
+        here.stage.fault(Fault(kind="hang", route="GET /channels/*/messages", times=None))
+        here.ask("and here?", channel="logs")
+        await here.says("Three.", channel="logs")
+        assert (reads("discord"), reads("memory"), reads("received")) == (1, 1, 1)
+
+    run_with_bot(scenario, "One.", "Two.", "Three.", speed=30.0)
+
+
+def test_entries_that_wait_for_the_database_are_counted() -> None:
+    async def scenario(here: BotHarness) -> None:
+        value = here.bot.bot_metrics.registry.get_sample_value
+        other = sqlite3.connect(here.settings.data_dir / "oshaberi.db", timeout=0)
+        while not other.in_transaction:
+            with suppress(sqlite3.OperationalError):  # the bot itself is writing
+                other.execute("BEGIN IMMEDIATE")
+            await asyncio.sleep(0.1)
+        here.ask("hello?")
+        await here.says("One.")
+        kept = value("oshaberi_database_entries_kept") or 0
+        assert kept > 0
+        assert (await status_of(here))["process"]["kept_entries"] >= kept
+        other.close()
+        await here.wait_for(lambda: value("oshaberi_database_entries_kept") == 0)
+
+    options: dict[str, Any] = {"health_port": free_port(), "status_token": TOKEN}
+    run_with_bot(scenario, "One.", speed=20.0, **options)
 
 
 async def paused(here: BotHarness) -> list[object]:

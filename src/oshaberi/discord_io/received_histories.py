@@ -21,6 +21,10 @@ LONGEST_SECONDS = 3600.0
 """How long a history is kept. Then it is read again: links to files are valid for a day only."""
 KEPT_KINDS = (discord.TextChannel, discord.VoiceChannel, discord.StageChannel, discord.DMChannel)
 
+HISTORY_SOURCES = ("memory", "discord", "received")
+"""Where a turn gets a channel's past messages: a kept history, a request, or, while Discord is
+away, single messages that the bot has received."""
+
 IsLive = Callable[[int], bool]
 """Tells whether the events of a server (0: direct messages) arrive, as far as that is known."""
 
@@ -91,6 +95,8 @@ class ReceivedHistories:
     def __init__(
         self, is_live: IsLive = never_live, shard_of: Callable[[int], int] = lambda _guild_id: 0
     ) -> None:
+        self.on_read: Callable[[str], None] = lambda _source: None
+        """Called with one of HISTORY_SOURCES when a turn has read a history."""
         self._is_live = is_live
         self._shard_of = shard_of
         self._histories: OrderedDict[int, ReceivedHistory] = OrderedDict()

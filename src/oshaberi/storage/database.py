@@ -92,6 +92,10 @@ class Database:
         """Report each call, transaction and fault to this meter from now on."""
         self._store.reading.meter = self._store.writing.meter = meter
 
+    def kept_entries(self) -> int:
+        """Return how many entries wait in memory because the database is away."""
+        return self._store.writer.kept
+
     def problem(self) -> str | None:
         """Return why the database cannot be used now, or None."""
         for breaker in (self._store.reading, self._store.writing):

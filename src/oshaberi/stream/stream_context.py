@@ -50,6 +50,8 @@ class StreamContext:
     stops: StopRegistry = field(default_factory=StopRegistry)
     response: ResponseState = field(default_factory=ResponseState)
     progress: Callable[[Literal["chunk", "sent"]], None] | None = None
+    silent_s: Callable[[], float] = lambda: 0.0
+    """Returns for how long the model of the running stream has sent nothing."""
     make_engine: Callable[[TextConfig, Any], StreamTextEngine] = text_engine
     renderer: TableRenderer = field(default_factory=PackagedRenderer)
     plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)

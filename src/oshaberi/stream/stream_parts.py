@@ -42,6 +42,7 @@ class StreamParts:
         self.timer = InactivityTimer(
             config.inactivity_timeout_ms, lambda: self.output.last_chunk_at, on_silence
         )
+        context.silent_s = self.timer.silent_s
         self.engine = _engine(config, context)
         self._context = context
         delivery = DeliveryParts(
@@ -71,7 +72,7 @@ class StreamParts:
         )
 
     def _on_sent(self) -> None:
-        self.timer.touch()
+        self.timer.extend()
         self._context.tell_progress("sent")
 
     def _on_chunk(self) -> None:

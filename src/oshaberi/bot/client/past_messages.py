@@ -30,12 +30,17 @@ async def past_messages(
         return []
     known = client_state.histories.known(channel, before, limit)
     if known is not None:
+        client_state.histories.on_read("memory")
         return known[::-1]
     try:
         read = await _read(client_state, channel, before, limit)
+        client_state.histories.on_read("discord")
     except NOT_FOUND as error:
         log.warning("channel %s: its history cannot be read: %s", channel.id, error)
-        read = [] if _is_refused(error) else _received(client, channel.id, before, limit)
+        if _is_refused(error):
+            return []
+        read = _received(client, channel.id, before, limit)
+        client_state.histories.on_read("received")
     return read[::-1]
 
 

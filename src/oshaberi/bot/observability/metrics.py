@@ -29,6 +29,7 @@ from oshaberi.bot.observability.discord_request_metrics import (
 from oshaberi.bot.observability.process_gauges import ProcessGauges
 from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.discord_io.received_histories import HISTORY_SOURCES
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.storage.outages.database_circuit_breaker import CALLS, FAULTS, DatabaseMeter
 from oshaberi.stream.provider_protocol import Provider
@@ -42,7 +43,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]
 
 ERROR_TYPES: tuple[str, ...] = get_args(ErrorType)
 STATUSES: tuple[str, ...] = get_args(Status)
-WAYS = ("in", "out")
+WAYS = ("in", "out", "cached")
 ANSWER_BUCKETS_S = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120)
 
 
@@ -80,6 +81,9 @@ class BotMetrics:
             "Questions to the bot for which no turn began",
             ("reason",),
         )
+        self.history_reads = counter(
+            "oshaberi_history_reads", "Histories of channels that turns have read", ("source",)
+        )
         self.database_call = histogram(
             "oshaberi_database_call_seconds",
             "How long calls and commits of the database took",
@@ -96,6 +100,7 @@ class BotMetrics:
         self.process_gauges = ProcessGauges(self.registry)
         start_at_zero(self.streams, STATUSES)
         start_at_zero(self.unanswered, WHY.keys() - NO_QUESTION)
+        start_at_zero(self.history_reads, HISTORY_SOURCES)
         start_at_zero(self.database_call, CALLS)
         start_at_zero(self.database_faults, FAULTS)
         start_at_zero(self.provider_errors, PRESETS, ERROR_TYPES)
@@ -109,6 +114,10 @@ class BotMetrics:
         """Count a message that is not answered, except where nobody addressed the bot."""
         if reason not in NO_QUESTION:
             self.unanswered.labels(reason).inc()
+
+    def note_history(self, source: str) -> None:
+        """Count a history that a turn has read from there."""
+        self.history_reads.labels(source).inc()
 
     def database_meter(self) -> DatabaseMeter:
         """Return what counts the calls and faults of a database."""
@@ -144,6 +153,7 @@ class BotMetrics:
         if result.usage is not None:
             self.tokens.labels(provider, model, "in").inc(result.usage.input_tokens)
             self.tokens.labels(provider, model, "out").inc(result.usage.output_tokens)
+            self.tokens.labels(provider, model, "cached").inc(result.usage.cached_tokens)
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

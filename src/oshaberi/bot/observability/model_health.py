@@ -1,10 +1,15 @@
-"""Knows which models fail now: those whose last answer was an error. Observes every stream."""
+"""Knows which models fail or hang now, and what runs. Observes every stream.
+
+A model fails if its last answer was an error. It hangs if an answer has stood still for 30 seconds.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.delivery.stream_config import StreamConfig
@@ -15,22 +20,44 @@ from oshaberi.stream.stream_result import StreamResult
 KEPT_SECONDS = 600.0
 """How long a failure counts. An older one says nothing about the present."""
 MOST_MODELS = 200
+HANGING_SECONDS = 30.0
+"""After so long without a piece an answer stands still. It is given up much later
+(`inactivity_timeout_ms`): some models think for a minute without a sign."""
 NOT_THE_MODELS_FAULT: frozenset[ErrorType] = frozenset({"content_blocked", "context_length"})
 
 
+@dataclass(frozen=True, slots=True)
+class RunningStream:
+    """A stream under way: its model, since when it runs, and what has come of it."""
+
+    channel: str
+    provider: str
+    model: str
+    seconds: float
+    silent_s: float
+    """How long ago the last piece came, if one is awaited."""
+    messages: int
+
+    @property
+    def hangs(self) -> bool:
+        return self.silent_s >= HANGING_SECONDS
+
+
 class ModelHealth:
-    """The last failure of each model, until it answers again."""
+    """The last failure of each model, until it answers again; and all running streams."""
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s
+        self._running: dict[str, tuple[Provider, StreamContext, float]] = {}
         self._failed: OrderedDict[tuple[str, str], tuple[ErrorType, float]] = OrderedDict()
 
-    def opened(
-        self, provider: Provider, _config: StreamConfig, _context: StreamContext
-    ) -> Provider:
+    def opened(self, provider: Provider, _config: StreamConfig, context: StreamContext) -> Provider:
+        began_s = asyncio.get_running_loop().time()
+        self._running[context.response.key] = (provider, context, began_s)
         return provider
 
-    def ended(self, _context: StreamContext, result: StreamResult) -> None:
+    def ended(self, context: StreamContext, result: StreamResult) -> None:
+        self._running.pop(context.response.key, None)
         model = (result.thought_log.provider or "", result.thought_log.model or "")
         kind = _fault(result)
         if kind is not None:
@@ -41,15 +68,44 @@ class ModelHealth:
         elif result.status in ("completed", "function_call"):
             self._failed.pop(model, None)
 
+    def running(self) -> tuple[RunningStream, ...]:
+        """Return the streams under way."""
+        if not self._running:
+            return ()
+        now_s = asyncio.get_running_loop().time()
+        return tuple(
+            RunningStream(
+                context.channel,
+                provider.name,
+                provider.model,
+                now_s - began_s,
+                context.silent_s(),
+                context.response.sent,
+            )
+            for provider, context, began_s in self._running.values()
+        )
+
+    def hanging(self) -> int:
+        """Return how many streams have stood still for long."""
+        return sum(
+            context.silent_s() >= HANGING_SECONDS for _, context, _ in self._running.values()
+        )
+
     def failing(self) -> Mapping[tuple[str, str], ErrorType]:
         """Return the kinds of errors by provider and model."""
         since_s = self._now_s() - KEPT_SECONDS
         return {model: kind for model, (kind, at_s) in self._failed.items() if at_s > since_s}
 
     def problem(self) -> str | None:
-        """Return the failing models with the kinds of their errors, or None."""
+        """Return which models fail, with the kinds of their errors, and which hang; or None."""
         failing = self.failing().items()
         told = [f"{provider} {model}: {kind}" for (provider, model), kind in failing]
+        silent_s: dict[str, float] = {}
+        for one in self.running():
+            if one.hangs:
+                name = f"{one.provider} {one.model}"
+                silent_s[name] = max(one.silent_s, silent_s.get(name, 0.0))
+        told += [f"{name}: silent for {seconds:.0f} s" for name, seconds in silent_s.items()]
         return "; ".join(told) or None
 
 

@@ -19,7 +19,7 @@ from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.observability.health_endpoint import HealthChecks
 from oshaberi.bot.observability.metrics import BotMetrics
-from oshaberi.bot.observability.model_health import ModelHealth
+from oshaberi.bot.observability.model_health import ModelHealth, RunningStream
 from oshaberi.bot.status_page.usage_overview import UsageOverview, UsageReader
 from oshaberi.config.loaded_settings import DEFAULT
 from oshaberi.logs import LoggedWarning, RecentWarnings
@@ -85,7 +85,11 @@ def _process(sources: StatusSources) -> Json:
         "shards_connected": metric("oshaberi_shards_connected"),
         "latency_ms": round(latency_s * 1000) if math.isfinite(latency_s) else None,
         "loop_lag_ms": round((metric("oshaberi_loop_lag_seconds") or 0) * 1000),
-        "memory_mb": round(_peak_memory_mb()),
+        "memory_mb": round((metric("process_resident_memory_bytes") or 0) / 2**20) or None,
+        "peak_memory_mb": round(_peak_memory_mb()),
+        "open_files": metric("process_open_fds"),
+        "most_open_files": metric("process_max_fds"),
+        "kept_entries": metric("oshaberi_database_entries_kept"),
         "slowdown": metric("oshaberi_discord_slowdown"),
     }
 
@@ -107,6 +111,7 @@ def _health(checks: HealthChecks) -> Json:
 def _turns(sources: StatusSources) -> Json:
     metric = sources.bot_metrics.registry.get_sample_value
     busy = sources.context.channel_turns.busy_channels()
+    streams = {one.channel: one for one in sources.model_health.running()}
     return {
         "running": metric("oshaberi_turns_running"),
         "waiting": metric("oshaberi_turns_waiting"),
@@ -114,7 +119,9 @@ def _turns(sources: StatusSources) -> Json:
         "first_token_s": _mean(metric, "oshaberi_first_token_seconds"),
         "first_message_s": _mean(metric, "oshaberi_first_message_seconds"),
         "answers": metric("oshaberi_first_message_seconds_count"),
-        "busy": [_busy(sources.client, one) for one in busy[:MOST_BUSY]],
+        "busy": [
+            _busy(sources.client, one, streams.get(str(one.channel_id))) for one in busy[:MOST_BUSY]
+        ],
         "more_busy": max(0, len(busy) - MOST_BUSY),
     }
 
@@ -124,7 +131,7 @@ def _mean(metric: Callable[[str], float | None], name: str) -> float | None:
     return (metric(f"{name}_sum") or 0) / count if count else None
 
 
-def _busy(client: discord.Client, one: BusyChannel) -> Json:
+def _busy(client: discord.Client, one: BusyChannel, stream: RunningStream | None) -> Json:
     return {
         "server": _server(client, one.server_id),
         "channel": _channel(client, one.channel_id),
@@ -132,6 +139,17 @@ def _busy(client: discord.Client, one: BusyChannel) -> Json:
         "why": why_sentence(one.why) or one.why,
         "seconds": None if one.seconds is None else round(one.seconds, 1),
         "waiting": one.waiting,
+        "is_gathering": one.is_gathering,
+        "stream": None
+        if stream is None
+        else {
+            "provider": stream.provider,
+            "model": stream.model,
+            "seconds": round(stream.seconds, 1),
+            "silent_s": round(stream.silent_s, 1),
+            "hangs": stream.hangs,
+            "messages": stream.messages,
+        },
     }
 
 

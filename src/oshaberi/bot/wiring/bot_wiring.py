@@ -190,6 +190,7 @@ async def open_bot(
     CATALOGUES.use_folders((PACKAGED, settings.data_dir / "languages"))
     warnings, model_health = RecentWarnings(settings.secrets(environ)), ModelHealth()
     bot_metrics = BotMetrics(lambda: connected.client.latency)
+    bot_metrics.process_gauges.watch(streams_silent=model_health.hanging)
     watching: tuple[StreamObserver, ...] = (StreamLogger(), bot_metrics, model_health, *observers)
     with warnings.listening(), requests_through(settings.discord_api_url):
         async with (

@@ -107,6 +107,7 @@ class ConnectedBot:
         client, stores = self.client, self._stores
         slots, channel_turns = self._context.services.slots, self._context.channel_turns
         bot_metrics.discord_requests.watch(client.guard, client.budget, client.request_meter)
+        client.histories.on_read = bot_metrics.note_history
         stores.db.watch(bot_metrics.database_meter())
         client.unanswered.on_unanswered = bot_metrics.note_unanswered
         for link in self._context.services.models:
@@ -117,6 +118,7 @@ class ConnectedBot:
             shards=lambda: len(client.gateway_state.shard_ids()),
             shards_connected=client.gateway_state.connected_count,
             discord_requests_waiting=lambda: client.budget.waiting,
+            database_entries_kept=stores.db.kept_entries,
             database_away=lambda: stores.db.problem() is not None,
             redis_away=lambda: stores.shared.problem is not None,
         )

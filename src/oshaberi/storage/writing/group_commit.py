@@ -51,6 +51,11 @@ class GroupCommit:
         return len(self._waiting) + len(self._under_way) + len(self._doubted)
 
     @property
+    def kept(self) -> int:
+        """Return how many entries wait because the database is away."""
+        return len(self) if self._breaker.is_away else 0
+
+    @property
     def _doubted(self) -> list[WriteEntry]:
         return [] if self._doubt is None else self._doubt[1]
 

@@ -22,7 +22,7 @@ class InactivityTimer:
         self._seconds = timeout_ms / 1000
         self._last_chunk_at = last_chunk_at
         self._on_expiry = on_expiry
-        self._touched_at = self._now()
+        self._touched_at = self._piece_at = self._now()
         self._running = False
         self._handle: asyncio.TimerHandle | None = None
 
@@ -33,7 +33,18 @@ class InactivityTimer:
             self._arm()
 
     def touch(self) -> None:
+        """Note a sign of life of the model."""
+        self._touched_at = self._piece_at = self._now()
+
+    def extend(self) -> None:
+        """Start the time again, although the model has sent nothing."""
         self._touched_at = self._now()
+
+    def silent_s(self) -> float:
+        """Return for how long the model has sent nothing; 0 while nothing is awaited from it."""
+        if not self._running:
+            return 0.0
+        return max(0.0, self._now() - max(self._piece_at, self._last_chunk_at()))
 
     def stop(self) -> None:
         self._running = False

@@ -115,6 +115,8 @@ class BusyChannel:
     """Seconds since the question; None if nobody asked."""
     waiting: int
     """Messages that wait behind it."""
+    is_gathering: bool = False
+    """The question may not be complete: its author is still writing."""
 
 
 def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
@@ -238,6 +240,7 @@ class ChannelQueue:
             job.why,
             None if job.asked_s is None else now_s - job.asked_s,
             self.messages,
+            self.is_gathering,
         )
 
     def withdraw(self, message_id: int) -> QueuedJob | None:

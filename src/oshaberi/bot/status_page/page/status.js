@@ -85,7 +85,14 @@ function shownHealth({ health, process }) {
     pills.push(el("span", { class: "pill warn" }, el("b", {}, "stage"), "no token: nobody on Discord sees this bot"));
   if (process.slowdown)
     pills.push(el("span", { class: "pill warn" }, el("b", {}, "Discord"), "refuses many requests: the bot slows down"));
+  if (process.kept_entries)
+    pills.push(el("span", { class: "pill warn" }, el("b", {}, "kept"), `${counted(process.kept_entries, "entry", "entries")} until the database is back`));
   return pills;
+}
+
+function memory({ memory_mb: now, peak_memory_mb: peak, open_files: files, most_open_files: most }) {
+  if (now === null) return `at most ${whole.format(peak)} MB`;
+  return `${whole.format(now)} MB (at most ${whole.format(peak)}), ${whole.format(files)} of ${whole.format(most)} descriptors`;
 }
 
 function shownCards({ process, turns, usage }) {
@@ -102,16 +109,25 @@ function shownCards({ process, turns, usage }) {
   return cards;
 }
 
+function shownStream({ stream, is_gathering: gathering }) {
+  if (!stream) return [quiet(gathering ? "waits until the question is complete" : "prepares, runs a tool or waits for a slot")];
+  const { provider, model, seconds, messages } = stream;
+  const said = el("div", {}, `for ${lasting(seconds)}, ${messages ? counted(messages, "message") : "no message yet"}`);
+  const silent = stream.hangs ? mark("bad", `silent for ${lasting(stream.silent_s)}`) : null;
+  return [el("strong", {}, model), id(provider), said, silent];
+}
+
 function shownNow({ turns }) {
   if (!turns.busy.length) return [empty("Nothing runs and nothing waits.")];
   const rows = turns.busy.map((one) => [
     { cell: [place(one.server, one.channel), id(one.channel.id)].flat() },
     { cell: [id(one.user)] },
     lasting(one.seconds),
+    { cell: shownStream(one) },
     whole.format(one.waiting),
     one.why,
   ]);
-  const found = [table(["Where", "Who asked", "#Since", "#Waiting behind", "Why"], rows)];
+  const found = [table(["Where", "Who asked", "#Since", "What it does", "#Waiting behind", "Why"], rows)];
   if (turns.more_busy) found.push(quiet(`and ${counted(turns.more_busy, "more channel")}`));
   return found;
 }
@@ -197,7 +213,7 @@ function show(report) {
   const { process } = report;
   byId("bot").textContent = process.bot ?? "not connected";
   const up = lasting(Date.now() / 1000 - process.started);
-  byId("process").textContent = `${process.instance}, up for ${up}. Oshaberi ${process.version}, Python ${process.python}, at most ${process.memory_mb} MB`;
+  byId("process").textContent = `${process.instance}, up for ${up}. Oshaberi ${process.version}, Python ${process.python}, ${memory(process)}`;
   for (const [name, [shown, keys]] of Object.entries(SECTIONS)) {
     const state = JSON.stringify([keys.map((key) => report[key]), byId("all-settings").checked]);
     // What has not changed stays: somebody may be reading or copying it.
