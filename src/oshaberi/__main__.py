@@ -1,7 +1,5 @@
 """`python -m oshaberi` is the `oshaberi` command."""
 
-import sys
+from oshaberi.cli import program
 
-from oshaberi.cli import main
-
-sys.exit(main())
+program()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from oshaberi.bot.wiring.shutdown_signals import ShutdownSignals
 from oshaberi.stage import Settings, Stage
+from oshaberi.storage.storage_errors import StorageError
 from tests.crash import numbered_lines_model
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_rounds import errors_in
@@ -130,3 +133,116 @@ def test_work_that_ends_by_itself() -> None:
                 await ending.or_done(asyncio.sleep(0))
 
     asyncio.run(main())
+
+
+def test_before_it_listens_a_signal_cancels_the_work() -> None:
+    closed: list[str] = []
+
+    async def work() -> None:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+            await asyncio.Event().wait()
+        finally:
+            closed.append("closed")
+
+    async def main() -> None:
+        with ShutdownSignals() as ending:
+            await ending.over(work())
+            await asyncio.sleep(0)  # this task itself is not cancelled any more
+
+    asyncio.run(main())
+    assert closed == ["closed"]
+
+
+def test_an_error_of_cancelled_work_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    """A transaction that was cancelled once made the process end with status 78."""
+
+    async def work() -> None:
+        signal.raise_signal(signal.SIGINT)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise StorageError("the transaction was cut off") from None
+
+    async def main() -> None:
+        with ShutdownSignals() as ending:
+            await ending.over(work())
+
+    asyncio.run(main())
+    assert caplog.messages == ["while the bot was ending: the transaction was cut off"]
+
+
+def test_an_error_without_a_signal_is_raised() -> None:
+    async def work() -> None:
+        raise StorageError("no disk")
+
+    async def main() -> None:
+        with ShutdownSignals() as ending:
+            await ending.over(work())
+
+    with pytest.raises(StorageError, match="no disk"):
+        asyncio.run(main())
+
+
+HANGING = """
+import asyncio, logging, os, signal, sys, threading, time
+from oshaberi.bot.wiring import shutdown_signals
+from oshaberi.bot.wiring.shutdown_signals import HardEnd, ShutdownSignals
+logging.basicConfig(format="%(message)s")
+for name in ("ENDS_WITHIN_SECONDS", "CLOSES_WITHIN_SECONDS", "AT_ONCE_SECONDS"):
+    setattr(shutdown_signals, name, 0.05)
+
+async def stubborn():
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            pass
+
+async def listening(signals):
+    with signals.listening(3600):
+        await signals.or_done(stubborn())
+
+async def opening(signals):
+    await stubborn()
+
+async def blocked(signals):
+    with signals.listening(3600):
+        time.sleep(3600)
+
+async def thread(signals):
+    threading.Thread(target=time.sleep, args=(3600,)).start()
+    await asyncio.to_thread(time.sleep, 3600)
+
+def main():
+    way, count = sys.argv[1], int(sys.argv[2])
+    if way == "loading":
+        with ShutdownSignals(HardEnd()):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(3600)
+    def signalled():
+        for _ in range(count):
+            time.sleep(0.2)
+            os.kill(os.getpid(), signal.SIGTERM)
+    with ShutdownSignals(HardEnd()) as signals:
+        threading.Thread(target=signalled, daemon=True).start()
+        asyncio.run(signals.over(globals()[way](signals)))
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "count"),
+    [("opening", 1), ("thread", 1), ("listening", 2), ("blocked", 2), ("loading", 1)],
+)
+def test_whatever_hangs_the_process_ends(way: str, count: int) -> None:
+    """A cancellation that is swallowed, a thread that does not end, a loop that stands still."""
+    done = subprocess.run(
+        [sys.executable, "-c", HANGING, way, str(count)],
+        capture_output=True,
+        text=True,
+        timeout=SOON_S,
+    )
+    told = "" if way == "loading" else "closing takes too long; the process ends without it\n"
+    assert (done.returncode, done.stderr) == (0, told)

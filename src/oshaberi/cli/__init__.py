@@ -7,13 +7,33 @@ options (`config_file_option`, `set_option`), their input (`text_input`) and wha
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
 INTERRUPTED = 130
+SERVICE = "run"
+"""The command that service managers start."""
+
+
+def program() -> NoReturn:
+    """Run the command line of this process, and end the process."""
+    status = main()
+    command = next((arg for arg in sys.argv[1:] if not arg.startswith("-")), None)
+    if command != SERVICE:
+        sys.exit(status)
+    # Everything is closed. Python would still wait for threads, one of which may hang in a DNS
+    # query, and show a traceback if another signal came.
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            continue
+    os._exit(status)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -6,6 +6,7 @@ other commands: for them bad input is always 2.
 
 from __future__ import annotations
 
+from oshaberi.cli import SERVICE
 from oshaberi.errors import OshaberiError, TemporaryError
 
 BAD_INPUT = 2
@@ -15,8 +16,6 @@ TEMPORARY = 75
 CONFIGURATION = 78
 """EX_CONFIG: the problem stays until somebody changes something."""
 BROKEN_PIPE = 141
-
-SERVICE = "run"
 
 
 def status_of(error: OshaberiError | OSError, command: str) -> int:

@@ -11,6 +11,7 @@ from functools import partial
 
 from oshaberi.bot.settings.operator_defaults import links
 from oshaberi.bot.wiring.bot_wiring import Bot, run
+from oshaberi.bot.wiring.shutdown_signals import ShutdownSignals
 from oshaberi.config import LoadedSettings
 from oshaberi.errors import AddressUnavailableError
 from oshaberi.inspector.inspector_api import attach
@@ -46,8 +47,12 @@ async def perform(
     speed: float,
     on_ready: Callable[[str], None],
     observers: Sequence[StreamObserver] = (),
+    signals: ShutdownSignals | None = None,
 ) -> None:
-    """Run everything. `on_ready` gets the page's address when the bot can answer."""
+    """Run everything. `on_ready` gets the page's address when the bot can answer.
+
+    `signals` are those of the process, if they are caught already.
+    """
     streams = StreamLog()
     place = world(settings.persona)
     settings, environ = _with_settings_of(place, settings, environ)
@@ -87,6 +92,7 @@ async def perform(
                 grace_s=GRACE_SECONDS,
                 connect=partial(connect, fetch_image=StagePictures(stage).fetch),
                 runs_on="stage",
+                signals=signals,
             )
 
 

@@ -26,7 +26,7 @@ PREPARE_SECONDS = 30
 BUSY_SECONDS = 1.5
 """How long a SQLite statement waits for the lock of another process. A longer wait counts as an
 outage."""
-END_SECONDS = 5.0
+END_SECONDS = 1.0
 """How long closing the database waits for threads whose work was abandoned."""
 DRIVERS_LOG = logging.getLogger("aiosqlite")
 CONNECT_SECONDS = 5

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn, Protocol
 
+from oshaberi.bot.client.shards.reconnect_backoff import ReconnectBackoff
 from oshaberi.bot.coordination.fair_shares import fair_share, to_give_up, to_take
 from oshaberi.bot.coordination.identify_queue import IdentifyQueue
 from oshaberi.bot.coordination.shard_lease_table import FleetView, LeaseTable
@@ -32,7 +33,8 @@ MOST_SILENT_SECONDS = 30.0
 manager starts it again."""
 HANDOVER_SECONDS = 30.0
 """How long a process that ends may take to hand over its shards, one after another."""
-FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 30.0
+AWAY_SECONDS = 2.0
+"""A process that ends does not wait for leases that it has not reached for so long."""
 
 
 class ShardHost(Protocol):
@@ -74,6 +76,7 @@ class ShardKeeper:
         self._is_leaving = False
         self._is_alone = False
         self._problem: str | None = "not begun"
+        self._away_since: float | None = None
         self._trusts_leases_from = 0.0
         """Until then, a shard without a lease may belong to a process that could not renew its
         lease."""
@@ -142,7 +145,7 @@ class ShardKeeper:
         self._again.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
-                while self._held:
+                while self._held and self._away_s() < AWAY_SECONDS:
                     await asyncio.sleep(TICK_SECONDS / 10)
         async with self._moving:
             await asyncio.gather(*map(self._give_up, self.held))
@@ -169,7 +172,11 @@ class ShardKeeper:
         except OSError as error:
             self._note_away(error)
         else:
-            self._problem = None
+            self._problem = self._away_since = None
+
+    def _away_s(self) -> float:
+        """Return for how many seconds the leases have not been reached."""
+        return 0.0 if self._away_since is None else self._fence.now_s() - self._away_since
 
     async def _seen(self) -> FleetView | None:
         """Tell the table that this process runs, and return its view; None if it is leaving."""
@@ -183,7 +190,8 @@ class ShardKeeper:
         return view
 
     def _note_away(self, error: OSError) -> None:
-        if self._problem is None:
+        if self._away_since is None:
+            self._away_since = self._fence.now_s()
             log.warning("the leases on shards are not renewed: %s", error)
         self._problem = f"the leases on shards are not renewed: {error}"
         closed_at = self._fence.close_at
@@ -216,15 +224,14 @@ class ShardKeeper:
         self._starting[shard_id] = task
 
     async def _start(self, shard_id: int) -> None:
-        pause_s = FIRST_RETRY_SECONDS
+        backoff = ReconnectBackoff()
         while True:
             try:
                 await self._queue.reserve(shard_id)
                 await self._host.start_shard(shard_id)
             except OSError as error:
                 log.warning("shard %d is not connected: %s", shard_id, error)
-                await asyncio.sleep(pause_s)
-                pause_s = min(pause_s * 2, LAST_RETRY_SECONDS)
+                await asyncio.sleep(backoff.delay())
             else:
                 log.info("shard %d of %d is served here", shard_id, self._shard_count)
                 self._starting.pop(shard_id, None)

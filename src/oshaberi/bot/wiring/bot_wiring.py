@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.channel_places import is_gone
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination
-from oshaberi.bot.coordination.shard_keeper import ShardKeeper
+from oshaberi.bot.coordination.shard_keeper import HANDOVER_SECONDS, ShardKeeper
 from oshaberi.bot.data_retention import DataRetention, prune_regularly
 from oshaberi.bot.observability.health_endpoint import RunsOn
 from oshaberi.bot.observability.metrics import BotMetrics
@@ -38,7 +38,8 @@ from oshaberi.logs import RecentWarnings, StreamLogger
 from oshaberi.providers.adapter_registry import connect
 from oshaberi.storage import Database
 from oshaberi.stream.stream_observer import StreamObserver
-from oshaberi.turns.channel_turns import ChannelTurns
+from oshaberi.turns.channel_turns import REACTION_SECONDS, ChannelTurns
+from oshaberi.turns.running.queue_runner import LAST_SECONDS
 from oshaberi.turns.services.adapter_pool import Connect
 from oshaberi.turns.services.turn_services import TurnServices
 
@@ -86,13 +87,13 @@ async def run(
     grace_s: float | None = None,
     connect: Connect = connect,
     runs_on: RunsOn = "discord",
+    signals: ShutdownSignals | None = None,
 ) -> None:
     """Run the bot until a signal ends it. `on_ready` is called when it can answer.
 
     Running answers get `grace_s` seconds to finish (default `shutdown_grace_s`); a second
-    signal does not wait for them.
+    signal does not wait for them. `signals` are those of the process, if they are caught already.
     """
-    assert settings.discord_token is not None
     grace_s = settings.shutdown_grace_s if grace_s is None else grace_s
     systemd = SystemdNotifier(environ)
 
@@ -101,19 +102,38 @@ async def run(
         on_ready()
 
     opened = open_bot(settings, environ, observers, ready, guild_ready_timeout, connect, runs_on)
-    with ShutdownSignals() as ending:
-        async with opened as bot:
-            on_open(bot)
-            async with (
-                _beside(systemd.keep_alive()),
-                _serving(bot, settings.discord_token) as serving,
-                _beside(*_upkeep(bot)),
-            ):
+    with nullcontext(signals) if signals is not None else ShutdownSignals() as ending:
+        await ending.over(_life(opened, settings, systemd, ending, on_open, grace_s))
+
+
+async def _life(
+    opened: AbstractAsyncContextManager[Bot],
+    settings: LoadedSettings,
+    systemd: SystemdNotifier,
+    ending: ShutdownSignals,
+    on_open: Callable[[Bot], None],
+    grace_s: float,
+) -> None:
+    assert settings.discord_token is not None
+    async with opened as bot:
+        on_open(bot)
+        async with (
+            _beside(systemd.keep_alive()),
+            _serving(bot, settings.discord_token) as serving,
+            _beside(*_upkeep(bot)),
+        ):
+            with ending.listening(_longest_end_s(bot, grace_s)):
                 await ending.or_done(serving)
                 systemd.stopping()
                 if not serving.done():
                     log.info("ending; a second Ctrl-C does not wait for running answers")
                     await ending.or_done(_finish(bot, grace_s))
+
+
+def _longest_end_s(bot: Bot, grace_s: float) -> float:
+    """Return how long the shards, the answers and their last messages may take to end."""
+    handover_s = 0.0 if bot.shard_keeper is None else HANDOVER_SECONDS
+    return handover_s + grace_s + LAST_SECONDS + REACTION_SECONDS
 
 
 @asynccontextmanager
@@ -123,12 +143,16 @@ async def _serving(bot: Bot, token: str) -> AsyncIterator[asyncio.Task[None]]:
     try:
         yield task
     finally:
+        ended_early = task.done()
         if bot.shard_keeper is not None:
             await bot.shard_keeper.leave(0)
         await bot.client.close()
         await _end(task)
-    if not task.cancelled() and (error := task.exception()) is not None:
+    error = None if task.cancelled() else task.exception()
+    if error is not None and ended_early:
         raise error
+    if error is not None:
+        log.debug("the client was closed while it was busy: %r", error)
 
 
 @asynccontextmanager

@@ -8,13 +8,14 @@ import logging
 import os
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from oshaberi.bot.wiring.shutdown_signals import HardEnd, ShutdownSignals
 from oshaberi.cli.config_file_option import config_option
 from oshaberi.errors import ConfigError
 from oshaberi.terminal_output import TerminalPalette
@@ -72,30 +73,49 @@ def command(
       oshaberi run --port 0 --speed 4 --no-browser
       OSHABERI_DISCORD_TOKEN=... oshaberi run --discord --record scenes
     """
-    settings = _settings(config_file, port)
-    if only_discord:
-        _need_token(settings)
-    observers = _observers(record, settings)
-    if settings.discord_token is not None:
-        from oshaberi.bot.wiring.bot_wiring import run
+    with ShutdownSignals(HardEnd()) as signals:
+        settings = _settings(config_file, port)
+        if only_discord:
+            _need_token(settings)
+        observers = _observers(record, settings)
+        if settings.discord_token is not None:
+            work = _on_discord(settings, observers, signals)
+        else:
+            work = _on_stage(settings, observers, signals, speed, browser)
+        asyncio.run(signals.over(work))
 
-        click.echo("Connecting to Discord. Press Ctrl-C to end.")
-        asyncio.run(run(settings, os.environ, observers=observers, on_ready=_on_discord))
-        return
+
+def _on_discord(
+    settings: LoadedSettings, observers: Sequence[StreamObserver], signals: ShutdownSignals
+) -> Coroutine[Any, Any, None]:
+    from oshaberi.bot.wiring.bot_wiring import run
+
+    click.echo("Connecting to Discord. Press Ctrl-C to end.")
+    return run(
+        settings, os.environ, observers=observers, on_ready=_announce_on_discord, signals=signals
+    )
+
+
+def _on_stage(
+    settings: LoadedSettings,
+    observers: Sequence[StreamObserver],
+    signals: ShutdownSignals,
+    speed: float,
+    browser: bool | None,
+) -> Coroutine[Any, Any, None]:
     _warn_of_other_names()
     if sys.stdout.isatty():
         click.echo("Starting …")
     from oshaberi.local_run.startup import perform
 
     wanted = _has_desktop() if browser is None else browser
-    asyncio.run(
-        perform(
-            settings,
-            os.environ,
-            speed=speed,
-            observers=observers,
-            on_ready=lambda address: _on_stage(address, settings.data_dir if wanted else None),
-        )
+    return perform(
+        settings,
+        os.environ,
+        speed=speed,
+        observers=observers,
+        on_ready=lambda address: _announce_on_stage(address, settings.data_dir if wanted else None),
+        signals=signals,
     )
 
 
@@ -164,12 +184,12 @@ def _observers(record: Path | None, settings: LoadedSettings) -> Sequence[Stream
     return (RecordingObserver(record, settings.secrets(os.environ)),)
 
 
-def _on_discord() -> None:
+def _announce_on_discord() -> None:
     click.echo("The bot is on Discord and answers messages.")
     _spare_what_is_loaded()
 
 
-def _on_stage(address: str, browser_folder: Path | None) -> None:
+def _announce_on_stage(address: str, browser_folder: Path | None) -> None:
     """Print the stage's address. With a `browser_folder`, open it in a browser."""
     palette = TerminalPalette.of(sys.stdout)
     click.echo(f"\n  {palette.paint('Oshaberi', 'bold')} runs on the local stage:\n")

@@ -27,7 +27,7 @@ INTERVAL_SECONDS = 0.03
 LINGER_SECONDS = 5.0
 """How long an entry that nobody waits for may wait for others, unless it says otherwise."""
 MOST_AT_ONCE = 500
-CLOSE_SECONDS = 5.0
+CLOSE_SECONDS = 2.5
 
 
 class GroupCommit:

@@ -1,13 +1,17 @@
 """A discord.py client that takes on and gives up single shards while it runs.
 
 discord.py starts all shards of an `AutoShardedClient` once and keeps them. With `ShardTerms` this
-client starts none by itself: the shard keeper starts and stops them (decision 20).
+client starts none by itself: the shard keeper starts and stops them (decision 20). Either way a
+shard that cannot connect waits for half a minute at most, does not hold up the other shards, and
+gives up when the client is closed; discord.py's own would do none of these.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import defaultdict
+from collections.abc import Coroutine
 from typing import Any, Protocol
 
 import aiohttp
@@ -16,8 +20,13 @@ import yarl
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 from discord.shard import EventItem, Shard
 
+from oshaberi.bot.client.shards.reconnect_backoff import ReconnectBackoff
 from oshaberi.errors import TemporaryError
 
+log = logging.getLogger(__name__)
+
+IDENTIFY_SECONDS = 5.0
+"""Discord accepts one IDENTIFY of a small bot in this time."""
 CONNECT_SECONDS = 60.0
 CLOSE_SECONDS = 2.0
 """How long Discord may take to confirm that a shard is closed. Nothing that it sends then is
@@ -38,9 +47,14 @@ class ShardTerms(Protocol):
 
 
 class MovableShard(Shard):
-    """A shard that can be given up. After that it never connects again."""
+    """A shard that can be given up, or closed. After that it never connects again."""
 
     is_given_up = False
+
+    def __init__(self, ws: DiscordWebSocket, client: MovableShardsClient) -> None:
+        super().__init__(ws, client, client._AutoShardedClient__queue.put_nowait)  # noqa: SLF001
+        self._backoff: ReconnectBackoff = ReconnectBackoff()
+        self._reconnecting: asyncio.Task[None] | None = None
 
     def launch(self) -> None:
         if self.is_given_up:
@@ -49,25 +63,38 @@ class MovableShard(Shard):
             super().launch()
 
     async def reidentify(self, exc: ReconnectWebSocket) -> None:
-        if not self.is_given_up:
-            await super().reidentify(exc)
+        self._begin(super().reidentify(exc))
 
     async def reconnect(self) -> None:
-        if not self.is_given_up:
-            await super().reconnect()
+        self._begin(super().reconnect())
+
+    def _begin(self, connecting: Coroutine[Any, Any, None]) -> None:
+        """Connect in a task. The client awaits its shards one by one, also while they wait."""
+        if self.is_given_up:
+            connecting.close()
+        else:
+            self._reconnecting = asyncio.create_task(connecting)
 
     async def _handle_disconnect(self, e: Exception) -> None:
         if not self.is_given_up:
             await super()._handle_disconnect(e)
 
     async def give_up(self) -> None:
+        """Close the connection. One that is just being made is closed when it is there."""
         self.is_given_up = True
         self._cancel_task()
+        # A gateway that does not confirm it is not waited for.
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self.ws.close(code=1000)
         except (TimeoutError, OSError, aiohttp.ClientError):
             pass
+
+    async def close(self) -> None:
+        """Close the connection because the client closes, and with it all others."""
+        if self._reconnecting is not None:
+            self._reconnecting.cancel()
+        await self.give_up()
 
 
 class MovableShardsClient(discord.AutoShardedClient):
@@ -85,6 +112,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         """The newest socket of each shard, from before it sends IDENTIFY."""
         if shard_terms is not None:
             self._connection._update_references = self._note_socket  # type: ignore[method-assign]  # noqa: SLF001
+        self._identifying = asyncio.Lock()
         self._caught_up: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
         """Set for a shard when the messages that it missed have been found."""
 
@@ -126,7 +154,9 @@ class MovableShardsClient(discord.AutoShardedClient):
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         if self._terms is None or shard_id is None:
-            await super().before_identify_hook(shard_id, initial=initial)
+            if not initial:
+                async with self._identifying:
+                    await asyncio.sleep(IDENTIFY_SECONDS)
             return
         try:
             await self._terms.identify_turn(shard_id)
@@ -141,16 +171,43 @@ class MovableShardsClient(discord.AutoShardedClient):
         if ws.shard_id is not None:
             self._sockets[ws.shard_id] = ws
 
+    async def launch_shard(
+        self, gateway: yarl.URL, shard_id: int, *, initial: bool = False
+    ) -> None:
+        """Connect a shard at the start, however long Discord's gateway is away."""
+        self._gateway = gateway
+        backoff, level = ReconnectBackoff(), logging.WARNING
+        while not self.is_closed():
+            try:
+                await self._connect_shard(shard_id, initial=initial)
+                return
+            except (*FAULTS, OSError) as error:
+                reason = str(error) or repr(error)
+                log.log(
+                    level, "shard %d is not connected, and goes on trying: %s", shard_id, reason
+                )
+                level, initial = logging.DEBUG, False
+                await asyncio.sleep(backoff.delay())
+            except RuntimeError:
+                if not self.is_closed():  # then its session is closed too
+                    raise
+
     async def start_shard(self, shard_id: int) -> None:
         """Connect a shard. Raises OSError if a later attempt may succeed."""
         self._caught_up[shard_id].clear()
-        opening = DiscordWebSocket.from_client(self, gateway=self._gateway, shard_id=shard_id)
         try:
-            socket = await asyncio.wait_for(opening, CONNECT_SECONDS)
+            await self._connect_shard(shard_id)
         except FAULTS as error:
             raise OSError(f"Discord's gateway: {error!r}") from error
-        put = self._AutoShardedClient__queue.put_nowait
-        shard = self._AutoShardedClient__shards[shard_id] = MovableShard(socket, self, put)
+
+    async def _connect_shard(self, shard_id: int, *, initial: bool = False) -> None:
+        opening = DiscordWebSocket.from_client(
+            self, initial=initial, gateway=self._gateway, shard_id=shard_id
+        )
+        # Not `wait_for`: on Python 3.11 it may lose the cancellation that ends the process.
+        async with asyncio.timeout(CONNECT_SECONDS):
+            socket = await opening
+        shard = self._AutoShardedClient__shards[shard_id] = MovableShard(socket, self)
         shard.launch()
 
     async def stop_shard(self, shard_id: int) -> None:

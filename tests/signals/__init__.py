@@ -1,0 +1,1 @@
+"""Signals at any moment of the life of `oshaberi run`."""
