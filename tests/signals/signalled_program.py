@@ -68,7 +68,7 @@ class Signaller(MetaPathFinder):
 
     # -- what is watched -------------------------------------------------------------------------
 
-    def find_spec(self, *_asked: object) -> None:  # type: ignore[override]
+    def find_spec(self, *_asked: object) -> None:
         """Python asks for each module that is imported."""
         self.note("import")
 
