@@ -114,10 +114,10 @@ def test_on_a_terminal_it_is_asked(
 
 def test_backups_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     backup = tmp_path / "oshaberi.db.0004-20261116T120000Z.backup"
-    backup.write_bytes(b"")
+    place_database(backup)
     assert cli.main(["data", "delete", "--user", str(USER), "--yes"]) == 0
     told = capsys.readouterr().err
-    assert f"not changed: the backup {backup}" in told
+    assert f"also deleted in the backup {backup}" in told
     assert "restart" not in told
 
 

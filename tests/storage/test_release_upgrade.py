@@ -12,11 +12,17 @@ from typing import Any
 
 import pytest
 
-from oshaberi.storage import Database, StorageError, current_revision, head_revision, upgrade
-from oshaberi.storage.schema import migration_backup
-from oshaberi.storage.schema.migration_backup import backups_of
+from oshaberi.storage import (
+    Database,
+    StorageError,
+    current_revision,
+    head_revision,
+    sqlite_backups,
+    upgrade,
+)
 from oshaberi.storage.schema.migration_runner import VERSION_TABLE
 from oshaberi.storage.schema.upgrade_plan import plan_upgrade
+from oshaberi.storage.sqlite_backups import backups_of
 from oshaberi.storage.stored_records import KeyRecord, SpriteRecord
 
 from .scenario_database import with_database
@@ -140,7 +146,7 @@ def test_without_a_backup_nothing_is_migrated(
     def nowhere(file: Path, _revision: str, _at: object) -> Path:
         return file.parent / "no such folder" / "x.backup"
 
-    monkeypatch.setattr(migration_backup, "backup_path", nowhere)
+    monkeypatch.setattr(sqlite_backups, "backup_path", nowhere)
     with pytest.raises(StorageError, match="cannot be written, so nothing was migrated") as caught:
         asyncio.run(upgrade(url))
     assert "--no-backup" in str(caught.value)

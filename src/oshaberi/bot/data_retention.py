@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 PRUNE_SECONDS = 60.0
 EVERY_S = 3600.0
 OPT_OUTS_EVERY_S = 30.0
+ERASE_S = 60.0
+"""How long to wait until deleted text has left the files. After that it goes on in the background."""
 
 Servers = Callable[[], Collection[int]]
 """Returns the ids of the servers that the bot is in."""
@@ -84,6 +86,9 @@ class DataRetention:
         if settings.retention_left_servers_days:
             await self._look_for_left_servers()
             await self._delete_left_servers(settings.retention_left_servers_days)
+        if settings.retention_backups_days:
+            await self._db.delete_old_backups(settings.retention_backups_days)
+        await self._db.erase(ERASE_S)
 
     async def _delete_gone_channels(self) -> None:
         """Find channels that were deleted while the bot was not running."""

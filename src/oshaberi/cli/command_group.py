@@ -34,7 +34,7 @@ COMMANDS = {
     "doctor": "Check token, permissions, models, database, fonts; say what to do.",
     "models": "List the models that an endpoint offers.",
     "config": "Show the settings, and where each of them comes from.",
-    "db": "Bring the database up to date.",
+    "db": "Upgrade, back up or restore the database.",
     "data": "Export or delete a user's or a server's data.",
     "stage": "Run any discord.py bot on a local Discord.",
     "bench": "Measure what the engine, streams and adapters cost.",

@@ -21,7 +21,7 @@ EVERY_S = 2.0
 WITHOUT_RESTART = frozenset(
     {"allow_local_models", "log_level", "models", "persona", "server_limits"}
     | {"retention_turns_days", "retention_facts_days", "retention_usage_days"}
-    | {"retention_left_servers_days"}
+    | {"retention_left_servers_days", "retention_backups_days"}
 )
 """The settings of `ProcessConfig` that a running bot applies; its other settings need a restart."""
 Fingerprint = tuple[int, int, int] | None

@@ -133,6 +133,13 @@ class ProcessConfig:
     retention_left_servers_days: int = number(
         30, 0, 3650, "days after which the data of a server that the bot left is deleted; 0: never"
     )
+    retention_backups_days: int = number(
+        14,
+        0,
+        3650,
+        "days after which the copies of a SQLite file beside it, made before a migration or by "
+        "`oshaberi db restore`, are deleted; 0: never",
+    )
     stage_port: int = number(8420, 0, 65_535, "port of the local stage; 0 takes any free one")
     models: tuple[ModelEntry, ...] = field(
         default=(),

@@ -7,7 +7,8 @@
   into few transactions. `outages`: no caller waits for a database that does not answer, and writes
   are kept in memory meanwhile. `changes`: tells caches about changes.
 - `database_urls`, `database_engine`, `sqlite_driver_threads`: connections. `sqlite_ownership`,
-  `postgres_lease`: one process for each instance name.
+  `postgres_lease`: one process for each instance name. `sqlite_erasure`: deleted text leaves the
+  files. `sqlite_backups`: made, restored, and deleted in time.
 - `secret_vault` encrypts keys, `key_scope` says whose they are. `storage_errors` are raised.
 
 The names are loaded on first use, so that importing this package does not import SQLAlchemy,

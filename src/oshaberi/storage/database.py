@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -33,11 +35,14 @@ from oshaberi.storage.repositories.token_usage_repository import TokenUsageRepos
 from oshaberi.storage.repositories.turn_repository import TurnRepository
 from oshaberi.storage.schema.migration_runner import migrate, upgrade
 from oshaberi.storage.secret_vault import SecretVault
+from oshaberi.storage.sqlite_backups import delete_old_backups
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import TurnTraces, UsedRequest
 from oshaberi.storage.stored_surroundings import TurnReading
 from oshaberi.storage.transactions import Now, Transactions, utc_now
 from oshaberi.storage.write_entries import WriteEntry
+
+log = logging.getLogger(__name__)
 
 
 class Database:
@@ -84,6 +89,8 @@ class Database:
             try:
                 database = cls(store, vault)
                 await database.keys.renew()
+                if store.erasure is not None:
+                    await store.erasure.start()
                 yield database
             finally:
                 await store.close()
@@ -102,6 +109,28 @@ class Database:
             if breaker.is_away:
                 return str(breaker.error())
         return None
+
+    async def erased(self, limit_s: float) -> bool:
+        """Wait until deleted text is in no file of the database. Return False after `limit_s`.
+
+        Then a program that reads the file is in the way, and it is erased as soon as that ends.
+        PostgreSQL does this itself (VACUUM).
+        """
+        return self._store.erasure is None or await self._store.erasure.finished(limit_s)
+
+    async def erase(self, limit_s: float) -> bool:
+        """Erase everything that was ever deleted, and what was deleted in passing."""
+        if self._store.erasure is not None:
+            self._store.erasure.want()
+        return await self.erased(limit_s)
+
+    async def delete_old_backups(self, days: int) -> None:
+        """Delete the copies of a SQLite file beside it that are older than so many days."""
+        file = self._store.address.file
+        if file is not None:
+            now = self._store.now()
+            for path in await asyncio.to_thread(delete_old_backups, file, days, now):
+                log.info("the backup %s was older than %d days and is deleted", path, days)
 
     async def keep_turn(self, traces: TurnTraces) -> dict[str, StorageError]:
         """Store the records of a turn in one transaction. Return the errors by part.
@@ -133,6 +162,8 @@ class Database:
         for error in await self._store.writer.write_all(entries):
             if error is not None:
                 raise error
+        if self._store.erasure is not None:
+            await self._store.erasure.shorten()
 
     def _entries(self, traces: TurnTraces) -> dict[str, WriteEntry]:
         channel_id = traces.turn.channel_id

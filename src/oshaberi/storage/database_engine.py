@@ -18,6 +18,7 @@ from sqlalchemy.util.concurrency import in_greenlet
 
 from oshaberi.storage.database_urls import DatabaseAddress
 from oshaberi.storage.sqlite_driver_threads import SqliteDriverThreads
+from oshaberi.storage.sqlite_erasure import CLEAN
 from oshaberi.storage.storage_errors import StorageError, storage_error
 from oshaberi.virtual_time import outside_work
 
@@ -88,10 +89,13 @@ def unwritable(file: Path, error: OSError) -> StorageError:
 def _prepare(file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     os.close(os.open(file, os.O_RDWR | os.O_CREAT, OWNER_ONLY))
+    is_new = not file.stat().st_size
     if file.stat().st_uid == os.geteuid():
         file.chmod(OWNER_ONLY)  # the files beside it (-wal, -shm) take their mode from it
     with closing(sqlite3.connect(file, timeout=PREPARE_SECONDS)) as connection:
         _set_wal(connection)
+        if is_new:
+            connection.execute(f"PRAGMA user_version = {CLEAN}")
 
 
 def _set_wal(connection: sqlite3.Connection) -> None:
@@ -188,6 +192,7 @@ def _set_pragmas(engine: Engine, foreign_keys: bool) -> None:
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA foreign_keys={'ON' if foreign_keys else 'OFF'}")
         cursor.execute("PRAGMA synchronous=NORMAL")
+        cursor.execute("PRAGMA secure_delete=ON")
         cursor.close()
 
 

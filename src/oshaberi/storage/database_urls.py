@@ -41,6 +41,14 @@ class DatabaseAddress:
         """Tell whether PgBouncer may use another connection for each transaction."""
         return self.url.query.get("prepared_statement_cache_size") == "0"
 
+    @property
+    def for_postgres_programs(self) -> str:
+        """Return the URL for `pg_dump`. It asks for the password, or reads it from PGPASSWORD."""
+        url, socket = self.url, ("host", "port")
+        plain = URL.create("postgresql", url.username, None, url.host, url.port, url.database)
+        query = {name: value for name, value in url.query.items() if name in socket}
+        return plain.set(query=query).render_as_string()
+
     def __str__(self) -> str:
         if self.file is not None:
             return str(self.file)

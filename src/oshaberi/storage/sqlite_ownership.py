@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -30,6 +30,17 @@ def sole_owner(database_url: str, instance: str) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+@contextmanager
+def no_owner(file: Path) -> Iterator[None]:
+    """Hold the locks of all bots of this file, so that none starts. Raises if one is running."""
+    with ExitStack() as held:
+        for path in sorted(file.parent.glob(f"{file.name}.*.lock")):
+            lock = os.open(path, os.O_RDWR)
+            held.callback(os.close, lock)
+            _take(lock, file)
+        yield
 
 
 def _opened(file: Path, instance: str) -> int:

@@ -34,13 +34,14 @@ from oshaberi.storage.database_urls import DatabaseAddress
 from oshaberi.storage.outages.database_circuit_breaker import DatabaseCircuitBreaker
 from oshaberi.storage.outages.driver_errors import told
 from oshaberi.storage.schema.table_rows import QuotaNotice
+from oshaberi.storage.sqlite_erasure import IN_PASSING, SqliteErasure
 from oshaberi.storage.writing.batch_runners import (
     BatchRunner,
     LoopBatches,
     PostgresBatches,
     ThreadBatches,
 )
-from oshaberi.storage.writing.group_commit import GroupCommit
+from oshaberi.storage.writing.group_commit import CLOSE_SECONDS, GroupCommit
 from oshaberi.virtual_time import outside_work
 
 ROOM = " " * 65_536
@@ -80,6 +81,9 @@ class Transactions:
         if address.kind == "sqlite":
             self.writing = DatabaseCircuitBreaker(str(address), self._ping_writer)
         self.writer = GroupCommit(self._runner(), self.writing)
+        self.erasure: SqliteErasure | None = None
+        if address.file is not None:
+            self.erasure = SqliteErasure(address.file, self._writer, self.writing.heard)
         for heard in self._engines():
             event.listen(heard, "after_cursor_execute", self._heard)
 
@@ -90,6 +94,8 @@ class Transactions:
 
     async def close(self) -> None:
         await self.writer.close()
+        if self.erasure is not None:
+            await self.erasure.close(CLOSE_SECONDS)
         await self.writing.close()
         await self.reading.close()
         self._readers.shutdown(wait=False)
@@ -186,8 +192,19 @@ class Transactions:
             return LoopBatches(self.engine, self.address, self._writer)
         return ThreadBatches(self._thread_engine, self.address, self._writer)
 
-    def _heard(self, *_event: object) -> None:
+    def _heard(
+        self,
+        connection: Connection,
+        cursor: Any,
+        statement: str,
+        _parameters: object,
+        context: Any,
+        _executemany: bool,
+    ) -> None:
         self.reading.heard()
+        if self.erasure is not None:
+            in_passing = bool(context.execution_options.get(IN_PASSING))
+            self.erasure.note(connection, cursor, statement, in_passing)
 
     async def _ping(self) -> None:
         async with self.read() as session:
@@ -198,7 +215,8 @@ class Transactions:
         async with self.write() as session:
             row = {"day": date.min, "quota": ROOM, "subject_id": 0, "channel_id": 0}
             await session.execute(insert(QuotaNotice).values(row))
-            await session.execute(delete(QuotaNotice).where(QuotaNotice.day == date.min))
+            room = delete(QuotaNotice).where(QuotaNotice.day == date.min)
+            await session.execute(in_passing(room))
 
 
 async def count(session: AsyncSession, statement: Executable) -> int:
@@ -217,4 +235,10 @@ def beyond_newest(
     here = channel == bindparam("its_channel")
     kept = select(identity).where(here).order_by(identity.desc())
     oldest_kept = kept.offset(bindparam("last_kept", type_=Integer())).limit(1)
-    return delete(identity.class_).where(here, identity < oldest_kept.scalar_subquery())
+    rows = delete(identity.class_).where(here, identity < oldest_kept.scalar_subquery())
+    return in_passing(rows)
+
+
+def in_passing(rows: Delete) -> Delete:
+    """Return a deletion after which the file is not rewritten at once."""
+    return rows.execution_options(**{IN_PASSING: True})

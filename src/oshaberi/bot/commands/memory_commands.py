@@ -24,6 +24,7 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
+from oshaberi.bot.commands.privacy_commands import left_in_files
 from oshaberi.discord_io.discord_embeds import shortened
 from oshaberi.languages import translatable, translated
 from oshaberi.storage.stored_records import Fact
@@ -45,7 +46,7 @@ async def forget_fact(context: BotContext, asker: CommandUser, fact_id: int, who
     _may_forget(asker, whose)
     if not await context.db.facts.delete(asker.server_id, _user(asker, whose), fact_id):
         raise CommandRefusedError(translated("There is no such fact; `/memory list` shows all."))
-    return translated("The fact is deleted.")
+    return translated("The fact is deleted.") + await left_in_files(context)
 
 
 async def forget_all_question(context: BotContext, asker: CommandUser, whose: Whose) -> str:
@@ -66,7 +67,8 @@ async def forget_all(context: BotContext, asker: CommandUser, whose: Whose) -> s
     _may_forget(asker, whose)
     count = await context.db.facts.delete_all(asker.server_id, _user(asker, whose))
     if whose == "server":
-        return translated("Deleted: {count} facts of this server.", count=count)
+        told = translated("Deleted: {count} facts of this server.", count=count)
+        return told + await left_in_files(context)
     exchanges = await context.db.memory.forget_user(asker.person.id)
     summaries = await context.db.summaries.forget_user(asker.person.id)
     more = (
@@ -74,12 +76,13 @@ async def forget_all(context: BotContext, asker: CommandUser, whose: Whose) -> s
         if summaries
         else ""
     )
-    return translated(
+    told = translated(
         "Deleted: {count} facts and {exchanges} exchanges.{more}",
         count=count,
         exchanges=exchanges,
         more=more,
     )
+    return told + await left_in_files(context)
 
 
 async def forget_channel(context: BotContext, asker: CommandUser) -> str:
@@ -93,7 +96,8 @@ async def forget_channel(context: BotContext, asker: CommandUser) -> str:
         if await context.db.summaries.forget_channel(asker.channel_id)
         else ""
     )
-    return translated("Deleted: {count} exchanges of this channel{more}.", count=count, more=more)
+    told = translated("Deleted: {count} exchanges of this channel{more}.", count=count, more=more)
+    return told + await left_in_files(context)
 
 
 async def fact_choices(

@@ -23,6 +23,7 @@ from oshaberi.languages import translatable, translated
 from oshaberi.storage.personal_data.table_ownership import DataSubject
 from oshaberi.storage.usage_day import usage_day
 
+ERASED_S = 10.0
 MOST_BYTES = 8 * 1024 * 1024
 """The smallest limit that Discord has for a file."""
 WORDS = {
@@ -89,27 +90,39 @@ async def delete_data(context: BotContext, asker: CommandUser) -> str:
     gone = await _delete(context, asker)
     if not gone:
         return translated("Nothing was stored about you.")
-    return translated(
+    told = translated(
         "Deleted: {gone} records about you, in all servers and direct messages. What you "
         "write from now on is stored again; `/privacy opt-out` prevents that.",
         gone=gone,
     )
+    return told + await left_in_files(context)
 
 
 async def opt_out(context: BotContext, asker: CommandUser) -> str:
     """Stop reading a user's messages, and delete the stored data that models would still get."""
     await context.db.opt_outs.add(asker.person.id)
     gone = await _delete(context, asker)
-    return translated(
+    told = translated(
         "From now on I do not read your messages, wherever you write them: I do not "
         "answer you, and no model gets to see them. Deleted: {gone} records about you.",
         gone=gone,
     )
+    return told + await left_in_files(context)
 
 
 async def opt_in(context: BotContext, asker: CommandUser) -> str:
     await context.db.opt_outs.remove(asker.person.id)
     return translated("I read your messages again, and answer you.")
+
+
+async def left_in_files(context: BotContext) -> str:
+    """Wait until deleted text is in no file. Return what to add to an answer if that takes long."""
+    if await context.db.erased(ERASED_S):
+        return ""
+    return translated(
+        " The database file is being read at the moment: what was deleted disappears from it as "
+        "soon as that ends."
+    )
 
 
 async def _delete(context: BotContext, asker: CommandUser) -> int:

@@ -37,6 +37,7 @@ class DiscordId(click.ParamType[int]):
 
 DISCORD_ID = DiscordId()
 OWNER_ONLY = 0o600
+ERASED_S = 30.0
 CACHED = frozenset({"server_settings", "personas", "sprites", "models", "api_keys"})
 """Tables that a running bot reads only once."""
 
@@ -126,7 +127,13 @@ def delete(
         return await db.personal_data.counts(subject)
 
     async def remove(db: Database) -> dict[str, int]:
-        return await db.personal_data.delete(subject)
+        gone = await db.personal_data.delete(subject)
+        if not await db.erased(ERASED_S):
+            whisper(
+                "another program reads the database: what was deleted is in its files until that "
+                "ends and the bot has run for an hour, or was started again"
+            )
+        return gone
 
     if not dry_run:
         _confirm(subject, yes)
@@ -136,7 +143,7 @@ def delete(
         click.echo(f"{verb} {number} of {table}")
     click.echo(f"{verb} {sum(found.values())} records of {subject.kind} {subject.id}")
     if not dry_run:
-        _tell_what_is_left(settings, found)
+        _tell_what_else(settings, found)
 
 
 def _subject(user_id: int | None, server_id: int | None) -> DataSubject:
@@ -186,15 +193,15 @@ def _write(path: Path, content: str) -> None:
         raise click.ClickException(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def _tell_what_is_left(settings: LoadedSettings, deleted: Mapping[str, int]) -> None:
-    """Name the backups that still contain the data, and say if a running bot must be restarted."""
+def _tell_what_else(settings: LoadedSettings, deleted: Mapping[str, int]) -> None:
+    """Name the backups that have changed, and say if a running bot must be restarted."""
     from oshaberi.storage.database_urls import address_of
-    from oshaberi.storage.schema.migration_backup import backups_of
+    from oshaberi.storage.sqlite_backups import backups_of
 
     file = address_of(settings.database_url).file
     if file is None:
         return
     for path in backups_of(file):
-        whisper(f"not changed: the backup {path}")
+        whisper(f"also deleted in the backup {path}")
     if CACHED & deleted.keys():
         whisper("a bot that is running still has it in memory: restart it")

@@ -1,4 +1,4 @@
-"""`oshaberi db`: upgrades the database's schema. The bot does it by itself when it starts."""
+"""`oshaberi db`: upgrades, backs up and restores the database."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ if TYPE_CHECKING:
     from oshaberi.config import LoadedSettings
 
 
-@click.group(short_help="Bring the database up to date.")
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.group(short_help="Upgrade, back up or restore the database.")
 def command() -> None:
     """Manage the database. `run` brings it up to date when it starts; you can do it before.
 
     \b
-    Example:
+    Examples:
       oshaberi db upgrade
+      oshaberi db backup copy.db
     """
 
 
@@ -43,15 +47,82 @@ def upgrade(dry_run: bool, backup: bool, config_file: Path | None) -> None:
       OSHABERI_DATABASE_URL=postgresql://bot@db/oshaberi oshaberi db upgrade
     """
     settings = settings_of(config_file)
+    _load_storage()
+    if dry_run:
+        _tell_plan(settings, backup)
+    else:
+        _migrate(settings, backup)
+
+
+@command.command(short_help="Copy the database to a file.")
+@click.argument("file", type=FILE)
+@config_option
+def backup(file: Path, config_file: Path | None) -> None:
+    """Copy the SQLite database to FILE, which must not exist. The bot may be running.
+
+    FILE can be read by you only. It does not contain secret.key, without which the stored API keys
+    are lost: back that up too. For PostgreSQL the command names the pg_dump that does it.
+
+    \b
+    Examples:
+      oshaberi db backup oshaberi-2026-11-18.db
+      OSHABERI_DATA_DIR=/var/lib/oshaberi oshaberi db backup /backups/oshaberi.db
+    """
+    settings = settings_of(config_file)
+    _load_storage()
+    from oshaberi.storage.sqlite_backups import write_backup
+
+    place = _sqlite_file(settings, "back it up", f"pg_dump --format=custom --file={file}", "")
+    revision = write_backup(place, file)
+    click.echo(f"backed up {place} to {file} (schema {revision}, {file.stat().st_size} bytes)")
+
+
+@command.command(short_help="Put a backup in the database's place.")
+@click.argument("file", type=FILE)
+@config_option
+def restore(file: Path, config_file: Path | None) -> None:
+    """Put FILE in the place of the SQLite database. End the bot first.
+
+    FILE is a copy made by `db backup`, or the one made before a migration. It stays as it is, and
+    the old database is kept beside the new one. For PostgreSQL the command names the pg_restore
+    that does it.
+
+    \b
+    Examples:
+      oshaberi db restore oshaberi-2026-11-18.db
+      oshaberi db restore oshaberi.db.0004-20261116T120000Z.backup
+    """
+    settings = settings_of(config_file)
+    _load_storage()
+    from oshaberi.storage.schema.migration_runner import known_revisions
+    from oshaberi.storage.sqlite_backups import restore_backup, revision_of
+
+    place = _sqlite_file(settings, "restore it", "pg_restore --clean --if-exists", f" {file}")
+    kept = restore_backup(file, place, known_revisions())
+    if kept is not None:
+        click.echo(f"the old database is kept as {kept}")
+    click.echo(f"restored {place} from {file} (schema {revision_of(place)})")
+
+
+def _load_storage() -> None:
     try:
         import oshaberi.storage.schema.upgrade_plan  # noqa: F401
     except ImportError as missing:
         what = f'the database needs {missing.name}: pip install "oshaberi[bot]"'
         raise click.ClickException(what) from None
-    if dry_run:
-        _tell_plan(settings, backup)
-    else:
-        _migrate(settings, backup)
+
+
+def _sqlite_file(settings: LoadedSettings, deed: str, program: str, end: str) -> Path:
+    """Return the file of a SQLite database. For PostgreSQL, name the program that does it."""
+    from oshaberi.storage.database_urls import address_of
+
+    address = address_of(settings.database_url)
+    if address.kind == "postgresql":
+        line = f"{program} --dbname={address.for_postgres_programs}{end}"
+        raise click.ClickException(f"the database is PostgreSQL, {deed} with: {line}")
+    if address.file is None:
+        raise click.ClickException("the database is in memory: there is no file")
+    return address.file
 
 
 def _migrate(settings: LoadedSettings, backup: bool) -> None:

@@ -19,7 +19,7 @@ from oshaberi.storage.schema.table_rows import (
     TurnRow,
     UsageRow,
 )
-from oshaberi.storage.transactions import Transactions
+from oshaberi.storage.transactions import Transactions, in_passing
 
 _BY_SERVER = (ServerSettingRow, ChannelSettingRow, PersonaRow, FactRow, TurnRow, UsageRow)
 _BY_OWNER = (ModelRow, ApiKeyRow)
@@ -45,7 +45,7 @@ class DepartedServerRepository:
         """Note that the bot is in these servers, so that their data stays."""
         here = DepartedServerRow.server_id.in_(server_ids)
         async with self._store.write() as session:
-            await session.execute(delete(DepartedServerRow).where(here))
+            await session.execute(in_passing(delete(DepartedServerRow).where(here)))
 
     async def departed(self, before: datetime | None = None) -> tuple[int, ...]:
         """Return the servers that the bot has left; with `before`, those that it left by then."""

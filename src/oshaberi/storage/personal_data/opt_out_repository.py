@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import delete, func, select
 
 from oshaberi.storage.schema.table_rows import OptOutRow
-from oshaberi.storage.transactions import Transactions
+from oshaberi.storage.transactions import Transactions, in_passing
 
 
 class OptOutRepository:
@@ -29,7 +29,8 @@ class OptOutRepository:
 
     async def remove(self, user_id: int) -> None:
         async with self._store.write() as session:
-            await session.execute(delete(OptOutRow).where(OptOutRow.user_id == user_id))
+            theirs = delete(OptOutRow).where(OptOutRow.user_id == user_id)
+            await session.execute(in_passing(theirs))
         self._ids -= {user_id}
 
     async def refresh(self) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, select, text
-from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy import ColumnElement, and_, create_engine, delete, func, inspect, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from oshaberi.storage.changes.change_feed import KINDS, StoredChange
 from oshaberi.storage.key_scope import key_scope
@@ -16,7 +19,10 @@ from oshaberi.storage.personal_data.table_ownership import (
     DataSubject,
     TableOwnership,
 )
+from oshaberi.storage.sqlite_backups import backups_of
 from oshaberi.storage.transactions import Transactions, count
+
+log = logging.getLogger(__name__)
 
 JsonRow = dict[str, Any]
 
@@ -51,16 +57,41 @@ class PersonalDataRepository:
         """Delete all rows of the subject in one transaction. Return the number of rows by table.
 
         `counted_until`: usage counts of this day and later stay, because limits depend on them.
+        The backups beside a SQLite file lose the rows too.
         """
         gone: dict[str, int] = {}
+        await self._store.writer.flush()  # what waits to be written is theirs too
         async with self._store.write(*_changes(subject)) as session:
-            await _overwrite_what_is_deleted(session)
             for table, rows in _owned(subject):
                 if table.is_choice:
                     continue
                 chosen = _deletable(table, rows, self._store.now(), counted_until)
                 gone[table.name] = await count(session, delete(table.row).where(chosen))
+        if self._store.address.file is not None:
+            await asyncio.to_thread(_delete_in_backups, self._store.address.file, subject)
         return {name: number for name, number in gone.items() if number}
+
+
+def _delete_in_backups(file: Path, subject: DataSubject) -> None:
+    """Delete the rows in the copies of the file. A copy that cannot be changed is deleted.
+
+    A copy has an older schema: a table that it does not have holds nothing.
+    """
+    for path in backups_of(file):
+        engine = create_engine(f"sqlite:///{path}", hide_parameters=True)
+        try:
+            with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as copy:
+                there = set(inspect(copy).get_table_names())
+                for table, rows in _owned(subject):
+                    if table.name in there:
+                        copy.execute(delete(table.row).where(rows))
+                copy.exec_driver_sql("VACUUM")
+        except SQLAlchemyError as error:
+            reason = next(iter(str(getattr(error, "orig", error)).splitlines()), "")
+            log.warning("the backup %s is deleted, it held what was deleted: %s", path, reason)
+            path.unlink(missing_ok=True)
+        finally:
+            engine.dispose()
 
 
 def _changes(subject: DataSubject) -> list[StoredChange]:
@@ -88,12 +119,6 @@ def _deletable(
     if table.is_count and counted_until is not None:
         return and_(rows, table.row.__table__.c.day < counted_until)
     return rows
-
-
-async def _overwrite_what_is_deleted(session: AsyncSession) -> None:
-    """Make SQLite overwrite deleted text, which it would otherwise leave in its file."""
-    if session.get_bind().dialect.name == "sqlite":
-        await session.execute(text("PRAGMA secure_delete = ON"))
 
 
 def _as_json(row: Mapping[Any, Any]) -> JsonRow:

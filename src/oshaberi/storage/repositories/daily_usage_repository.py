@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema.table_rows import QuotaNotice
 from oshaberi.storage.schema.table_rows import UsageCount as Row
-from oshaberi.storage.transactions import Transactions, count
+from oshaberi.storage.transactions import Transactions, count, in_passing
 from oshaberi.storage.usage_accounts import (
     BudgetOwner,
     UsageAccount,
@@ -33,8 +33,8 @@ KEPT_DAYS = 62
 _KEY = ("day", "purse", "server_id", "subject", "subject_id")
 """The columns of the key; `purse` is that of `budget_owner`."""
 _COUNTED = ("requests", "input_tokens", "output_tokens", "cost_micros")
-_OLD = delete(Row).where(Row.day < bindparam("edge"))
-_OLD_NOTICES = delete(QuotaNotice).where(QuotaNotice.day < bindparam("edge"))
+_OLD = in_passing(delete(Row).where(Row.day < bindparam("edge")))
+_OLD_NOTICES = in_passing(delete(QuotaNotice).where(QuotaNotice.day < bindparam("edge")))
 
 
 class DailyUsageRepository:

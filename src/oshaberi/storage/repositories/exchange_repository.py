@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, delete, insert, or_, select
 from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema import table_rows
 from oshaberi.storage.stored_records import Exchange
-from oshaberi.storage.transactions import Transactions, beyond_newest, count
+from oshaberi.storage.transactions import Transactions, beyond_newest, count, in_passing
 from oshaberi.storage.write_entries import WriteEntry, WriteStep, turns_lane
 
 Row = table_rows.ExchangeRow
@@ -19,7 +19,7 @@ Row = table_rows.ExchangeRow
 _TABLE = table_rows.Base.metadata.tables[Row.__tablename__]
 _ADD = insert(_TABLE).inline()
 _BEYOND_NEWEST = beyond_newest(Row.id, Row.channel_id)
-_EXPIRED = delete(_TABLE).where(_TABLE.c.expires_at <= bindparam("now"))
+_EXPIRED = in_passing(delete(_TABLE).where(_TABLE.c.expires_at <= bindparam("now")))
 _TURNS = table_rows.Base.metadata.tables[table_rows.TurnRow.__tablename__]
 _LINKS = table_rows.Base.metadata.tables[table_rows.TurnMessageRow.__tablename__]
 _WROTE = select(_LINKS.c.turn_id).where(_LINKS.c.message_id == bindparam("its_message"))
@@ -100,11 +100,13 @@ class ExchangeRepository:
 
     @writes
     async def forget_channel(self, channel_id: int) -> int:
+        await self._store.writer.flush()
         async with self._store.write() as session:
             return await count(session, delete(Row).where(Row.channel_id == channel_id))
 
     @writes
     async def forget_user(self, user_id: int) -> int:
+        await self._store.writer.flush()
         async with self._store.write() as session:
             return await count(session, delete(Row).where(Row.user_id == user_id))
 

@@ -9,7 +9,7 @@ from sqlalchemy import Subquery, and_, delete, func, or_, select
 
 from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema.table_rows import InstanceRow, JournalStreamRow, QuestionRow
-from oshaberi.storage.transactions import Transactions
+from oshaberi.storage.transactions import Transactions, in_passing
 
 KEPT_DAYS = 30
 
@@ -29,7 +29,7 @@ class InstanceRepository:
         async with self._store.write() as session:
             await session.execute(row)
             long_gone = InstanceRow.alive_at < now - timedelta(KEPT_DAYS)
-            await session.execute(delete(InstanceRow).where(long_gone))
+            await session.execute(in_passing(delete(InstanceRow).where(long_gone)))
 
     @reads
     async def gone(self, silent_for: timedelta) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema import table_rows
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import JournalledPost, JournalledStream, PostState
-from oshaberi.storage.transactions import Transactions
+from oshaberi.storage.transactions import Transactions, in_passing
 from oshaberi.storage.write_entries import WriteEntry, WriteStep
 
 Stream = table_rows.JournalStreamRow
@@ -36,8 +36,8 @@ _MARK = (
     .where(_POSTS.c.key == bindparam("its_key"), _POSTS.c.nonce == bindparam("its_nonce"))
     .values(state=bindparam("state"), message_id=bindparam("message_id"))
 )
-_FORGET = delete(_STREAMS).where(_STREAMS.c.key == bindparam("its_key"))
-_FORGET_OLD = delete(_STREAMS).where(_STREAMS.c.began < bindparam("edge"))
+_FORGET = in_passing(delete(_STREAMS).where(_STREAMS.c.key == bindparam("its_key")))
+_FORGET_OLD = in_passing(delete(_STREAMS).where(_STREAMS.c.began < bindparam("edge")))
 
 
 class JournalRepository:

@@ -10,7 +10,7 @@ from sqlalchemy import Executable, bindparam, delete, select
 
 from oshaberi.storage.outages.repository_decorators import reads
 from oshaberi.storage.schema.table_rows import SpriteMessageRow, TableSourceRow
-from oshaberi.storage.transactions import Transactions, beyond_newest
+from oshaberi.storage.transactions import Transactions, beyond_newest, in_passing
 from oshaberi.storage.write_entries import WriteEntry, WriteStep
 
 KEPT_PER_CHANNEL = 1000
@@ -32,7 +32,7 @@ class _MessageNotes:
             index_elements=["message_id"], set_={name: row.excluded[name] for name in words}
         )
         self._beyond_newest = beyond_newest(model.message_id, model.channel_id)
-        self._old = delete(model).where(model.at < bindparam("edge"))
+        self._old = in_passing(delete(model).where(model.at < bindparam("edge")))
 
     def adding(self, channel_id: int, notes: Mapping[int, Mapping[str, Any]]) -> WriteEntry:
         """Return the entry that stores `notes`: the texts by message."""

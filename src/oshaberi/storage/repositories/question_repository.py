@@ -15,16 +15,18 @@ from sqlalchemy import Executable, bindparam, case, delete, select, update
 from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema.table_rows import Base, QuestionRow
 from oshaberi.storage.stored_records import StoredQuestion
-from oshaberi.storage.transactions import Transactions
+from oshaberi.storage.transactions import Transactions, in_passing
 from oshaberi.storage.write_entries import WriteEntry, WriteStep, turns_lane
 
 KEPT_DAYS = 7
 """After that nobody expects an answer, even in a channel that could not be reached."""
 
 _QUESTIONS = Base.metadata.tables[QuestionRow.__tablename__]
-_SETTLE = delete(_QUESTIONS).where(
-    _QUESTIONS.c.channel_id == bindparam("its_channel"),
-    _QUESTIONS.c.message_id == bindparam("its_message"),
+_SETTLE = in_passing(
+    delete(_QUESTIONS).where(
+        _QUESTIONS.c.channel_id == bindparam("its_channel"),
+        _QUESTIONS.c.message_id == bindparam("its_message"),
+    )
 )
 
 
@@ -87,7 +89,7 @@ class QuestionRepository:
         """Delete questions that are too old to be answered."""
         edge = self._store.now() - timedelta(KEPT_DAYS)
         async with self._store.write() as session:
-            await session.execute(delete(QuestionRow).where(QuestionRow.at < edge))
+            await session.execute(in_passing(delete(QuestionRow).where(QuestionRow.at < edge)))
 
     @writes
     async def adopt(self, instance: str, new_instance: str) -> int:

@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, delete, insert, select
 from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema import table_rows
 from oshaberi.storage.stored_records import ConversationSummary
-from oshaberi.storage.transactions import Transactions, count
+from oshaberi.storage.transactions import Transactions, count, in_passing
 from oshaberi.storage.write_entries import WriteEntry, WriteStep, turns_lane
 
 Row = table_rows.ConversationSummaryRow
@@ -21,11 +21,13 @@ _HERE = _TABLE.c.channel_id == bindparam("its_channel")
 SUMMARY_OF = select(_TABLE).where(_HERE, _TABLE.c.expires_at > bindparam("now"))
 """The query for the summary of a channel that is valid at a given time."""
 _ADD = insert(_TABLE).inline()
-_FORGET = delete(_TABLE).where(_HERE)
-_FORGET_MESSAGE = _FORGET.where(
-    _TABLE.c.first_id <= bindparam("its_message"), _TABLE.c.last_id >= bindparam("its_message")
+_REPLACE = in_passing(delete(_TABLE).where(_HERE))
+_FORGET_MESSAGE = delete(_TABLE).where(
+    _HERE,
+    _TABLE.c.first_id <= bindparam("its_message"),
+    _TABLE.c.last_id >= bindparam("its_message"),
 )
-_EXPIRED = delete(_TABLE).where(_TABLE.c.expires_at <= bindparam("now"))
+_EXPIRED = in_passing(delete(_TABLE).where(_TABLE.c.expires_at <= bindparam("now")))
 
 
 class SummaryRepository:
@@ -48,7 +50,7 @@ class SummaryRepository:
             "at": at,
             "expires_at": at + timedelta(days=days),
         }
-        last = WriteStep(_FORGET, {"its_channel": summary.channel_id})
+        last = WriteStep(_REPLACE, {"its_channel": summary.channel_id})
         lane = turns_lane(summary.channel_id)
         await self._store.writer.write(last, WriteStep(_ADD, values), lane=lane, repeatable=True)
 
@@ -77,12 +79,14 @@ class SummaryRepository:
 
     @writes
     async def forget_channel(self, channel_id: int) -> int:
+        await self._store.writer.flush()
         async with self._store.write() as session:
             return await count(session, delete(Row).where(Row.channel_id == channel_id))
 
     @writes
     async def forget_user(self, user_id: int) -> int:
         """Delete all summaries with words of this user. Return their number."""
+        await self._store.writer.flush()
         async with self._store.write() as session:
             theirs = Row.user_ids.contains(_listed([user_id]))
             return await count(session, delete(Row).where(theirs))

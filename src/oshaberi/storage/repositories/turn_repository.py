@@ -11,7 +11,7 @@ from oshaberi.storage.outages.repository_decorators import reads, writes
 from oshaberi.storage.schema import table_rows
 from oshaberi.storage.schema.table_rows import TurnMessageRow, TurnRow
 from oshaberi.storage.stored_records import TAKEN_BACK, TurnRecord
-from oshaberi.storage.transactions import Transactions, beyond_newest
+from oshaberi.storage.transactions import Transactions, beyond_newest, in_passing
 from oshaberi.storage.write_entries import WriteEntry, WriteStep, turns_lane
 
 KEPT_PER_CHANNEL = 50
@@ -29,7 +29,7 @@ _SET_MESSAGES = (
     .values(message_ids=bindparam("its_messages"))
 )
 _BEYOND_NEWEST = beyond_newest(TurnRow.id, TurnRow.channel_id)
-_OLD = delete(_TURNS).where(_TURNS.c.at < bindparam("edge"))
+_OLD = in_passing(delete(_TURNS).where(_TURNS.c.at < bindparam("edge")))
 
 
 class TurnRepository:

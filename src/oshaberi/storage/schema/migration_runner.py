@@ -24,7 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from oshaberi.storage.database_engine import open_engine, prepare_file
 from oshaberi.storage.database_urls import DatabaseAddress, address_of
 from oshaberi.storage.outages.driver_errors import told
-from oshaberi.storage.schema.migration_backup import back_up
+from oshaberi.storage.sqlite_backups import back_up
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.virtual_time import outside_work
 
@@ -42,6 +42,11 @@ def head_revision() -> str:
     if head is None:
         raise StorageError("the migrations are missing: install oshaberi again")
     return head
+
+
+def known_revisions() -> frozenset[str]:
+    """Return every schema revision that this program can migrate from, and its own."""
+    return frozenset(script.revision for script in _scripts().walk_revisions())
 
 
 async def current_revision(url: str) -> str | None:
@@ -112,8 +117,7 @@ def _pending(connection: Connection, address: DatabaseAddress, to: str) -> str |
     """Return the database's schema revision, if it has one and there are steps to apply."""
     scripts = _scripts()
     current = _revision(connection)
-    known = {script.revision for script in scripts.walk_revisions()}
-    if current is not None and current not in known:
+    if current is not None and current not in known_revisions():
         raise newer_schema(address, current)
     wanted = scripts.get_current_head() if to == "head" else to
     return None if current == wanted else current
