@@ -63,8 +63,12 @@ def options(command: click.Command) -> set[str]:
 OPTIONS = {name: options(command) for name, command in commands()}
 
 
+POSTGRESQL = {"--clean", "--dbname", "--file", "--format", "--if-exists"}
+"""What `oshaberi db backup` and `restore` name: options of `pg_dump` and `pg_restore`."""
+
+
 def test_every_option_that_is_named_exists() -> None:
-    known = set().union(*OPTIONS.values())
+    known = POSTGRESQL.union(*OPTIONS.values())
     named = [(where, each) for where, text in told() for each in _OPTION.findall(text)]
     assert [one for one in named if one[1] not in known] == []
 
