@@ -91,7 +91,7 @@ fleet: setup ## four processes share the shards: kill one after another, then re
 turns: setup ## 10 000 turns, one after another
 	$(BIN)/python -m tests.crash.many_turns --turns 10000
 
-requirements: setup ## pin the versions of the Docker image: those that are installed here
+requirements: setup ## pin the versions of the Docker image with their hashes: those that are installed here
 	$(BIN)/python -m tests.pinned_requirements
 
 release: | $(BIN)/python ## build sdist and wheel, and check them in fresh environments

@@ -56,6 +56,7 @@ REASONS: Mapping[str, str] = {
     "ruff": "style is checked",
     "types-pyyaml": "types of `pyyaml`, for mypy",
     "types-regex": "types of `regex`, for mypy",
+    "uv": "finds the hashes of all files of a version, for `make requirements`",
 }
 THROUGH: Mapping[str, str] = {
     "anyio": "mcp",

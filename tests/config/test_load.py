@@ -218,6 +218,18 @@ def test_paths_and_what_depends_on_them(read: Load) -> None:
     assert read('data_dir = "~/bot"').data_dir == Path("~/bot").expanduser()
 
 
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As a container that runs under a number may be."""
+    file = tmp_path / "oshaberi.toml"
+    file.write_text("")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # what is left of ~ is an error
+    assert load(file, {"OSHABERI_DATA_DIR": "/data"}).database_url == "sqlite:////data/oshaberi.db"
+    assert load(file, {}).data_dir == Path("/nonexistent/.local/share/oshaberi")
+    with pytest.raises(ConfigError, match="data_dir: ~/x: this user has no home folder"):
+        load(file, {"OSHABERI_DATA_DIR": "~/x"})
+
+
 def test_an_instance_is_named_after_its_shards(read: Load) -> None:
     assert read().instance == "main"
     assert read("shard_ids = [0, 2]\nshard_count = 3").instance == "shards-0-2"

@@ -16,6 +16,8 @@ from oshaberi.errors import ConfigError
 from oshaberi.text.text_config import check_fields, choice, number, switch
 
 MOST_SHARDS = 16_384
+NO_HOME = Path("/nonexistent")
+"""Of a user without a name, as in a container: `data_dir` must be set, or it cannot be created."""
 
 
 def data_home(environ: Mapping[str, str]) -> Path:
@@ -23,8 +25,15 @@ def data_home(environ: Mapping[str, str]) -> Path:
     named = environ.get("XDG_DATA_HOME", "")
     if Path(named).is_absolute():
         return Path(named) / "oshaberi"
-    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    home = Path(environ["HOME"]) if environ.get("HOME") else _home_of_user()
     return home / ".local" / "share" / "oshaberi"
+
+
+def _home_of_user() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        return NO_HOME
 
 
 def _here() -> Path:

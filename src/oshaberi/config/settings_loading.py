@@ -52,7 +52,7 @@ def load_from(path: Path, environ: Mapping[str, str], *, required: bool) -> Load
     origins = {**dict.fromkeys(from_file, str(path)), **_variables(from_variables)}
     values = _merged(_unknown(named), origins, from_variables, from_file)
     values.setdefault("data_dir", data_home(environ))
-    values = {key: _expanded(value) for key, value in values.items()}
+    values = {key: _expanded(key, value) for key, value in values.items()}
     try:
         return _settings(values, origins, path, links)
     except ConfigError as error:
@@ -160,8 +160,11 @@ def _placed(line: str, origins: Mapping[str, str]) -> str:
     return f"{line} (from {origins[key]})" if key in origins else line
 
 
-def _expanded(value: Any) -> Any:
-    return value.expanduser() if isinstance(value, Path) else value
+def _expanded(key: str, value: Any) -> Any:
+    try:
+        return value.expanduser() if isinstance(value, Path) else value
+    except RuntimeError:
+        raise ConfigError(f"{key}: {value}: this user has no home folder; write the path") from None
 
 
 def _settings(

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from packaging.requirements import Requirement
 
 from oshaberi.cli.exit_status import BAD_INPUT, CONFIGURATION, TEMPORARY
@@ -21,18 +20,15 @@ from oshaberi.config.all_settings import DECLARED
 from oshaberi.storage.secret_vault import VARIABLE as SECRET_KEY
 from oshaberi.turns.channel_turns import REACTION_SECONDS
 from oshaberi.turns.running.queue_runner import LAST_SECONDS
-from tests.pinned_requirements import image_extras, pinned
+from tests.deploy.deploy_files import DEPLOY, compose_services, text_of, unit
+from tests.deploy.dockerfile import Copy, ignore_rules, is_ignored, read_dockerfile
+from tests.pinned_requirements import BUILD_FILE, build_requirements, image_extras, pinned
 
 ROOT = Path(__file__).parents[2]
-DEPLOY = ROOT / "deploy"
 NAMES = ("Dockerfile", "compose.yaml", "oshaberi.service")
 SETTINGS = {f"OSHABERI_{key.upper()}" for key in DECLARED} | {SECRET_KEY}
 MOST_EXPOSED = 4.0
 """What `systemd-analyze security` may say of the unit; 10 is the worst."""
-
-
-def text_of(name: str) -> str:
-    return (DEPLOY / name).read_text(encoding="utf-8")
 
 
 def program(name: str, needed_in_ci: bool) -> str:
@@ -55,7 +51,7 @@ def test_every_variable_is_a_setting(name: str) -> None:
 @pytest.mark.parametrize("path", sorted(DEPLOY.iterdir()), ids=lambda path: path.name)
 def test_no_file_names_a_registry(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert not re.search(r"index-url|find-links|trusted-host", text)
+    assert not re.search(r"index-url|find-links (?!/)|trusted-host", text)
     # A service of the compose file has a name without a dot.
     hosts = re.findall(r"https?://([^/:\s\"']+)", text)
     assert [host for host in hosts if "." in host and host != "127.0.0.1"] == []
@@ -85,24 +81,51 @@ def test_dependencies_are_a_layer_of_their_own() -> None:
     """A change of the program does not install them again."""
     text = text_of("Dockerfile")
     assert text.index("--requirement requirements.txt") < text.index("COPY src")
-    assert "--constraint requirements.txt" in text
+
+
+def test_nothing_is_installed_without_its_hash() -> None:
+    """Each `pip install` has them, or takes nothing but the wheel that was built here."""
+    installs = re.findall(r"pip (?:install|wheel) [^&\n]*(?:\\\n[^&\n]*)*", text_of("Dockerfile"))
+    assert len(installs) == 4
+    for one in installs:
+        own = "--no-index" in one or ("--no-deps" in one and "--no-build-isolation" in one)
+        assert "--require-hashes" in one or own, one
 
 
 def test_images_have_a_version() -> None:
-    images = re.findall(r"^FROM (\S+)", text_of("Dockerfile"), re.MULTILINE)
+    images = [stage.base for stage in read_dockerfile(text_of("Dockerfile"))]
     images += [one["image"] for one in services().values() if "image" in one]
     assert len(images) == 4
     for image in images:
         assert re.fullmatch(r"[a-z]+:\d[\w.-]*", image), image
 
 
+def test_a_digest_fixes_each_image() -> None:
+    """Docker reads the arguments and compose the variables that docs/deploying.md names."""
+    fixed = {name: f"some/image@sha256:{name.lower()}" for name in IMAGES}
+    text = text_of("Dockerfile").replace("python:3.12-slim\nFROM", f"{fixed['PYTHON_IMAGE']}\nFROM")
+    assert {stage.base for stage in read_dockerfile(text)} == {fixed["PYTHON_IMAGE"]}
+    chosen = compose_services(environ={**GIVEN, **fixed})
+    assert chosen["bot"]["build"]["args"] == {"PYTHON_IMAGE": fixed["PYTHON_IMAGE"]}
+    assert chosen["postgres"]["image"] == fixed["POSTGRES_IMAGE"]
+    assert chosen["redis"]["image"] == fixed["REDIS_IMAGE"]
+    page = (ROOT / "docs" / "deploying.md").read_text(encoding="utf-8")
+    assert all(name in page for name in IMAGES)
+
+
 def test_what_the_image_copies_is_there_and_is_not_ignored() -> None:
-    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", text_of("Dockerfile"), re.MULTILINE)
-    assert copied
-    allowed = re.findall(r"^!(\S+)$", text_of("Dockerfile.dockerignore"), re.MULTILINE)
-    for path in " ".join(copied).split():
+    """And it is all that a build needs: the files that pyproject.toml names."""
+    rules = ignore_rules(text_of("Dockerfile.dockerignore"))
+    steps = [step for stage in read_dockerfile(text_of("Dockerfile")) for step in stage.steps]
+    copies = [step for step in steps if isinstance(step, Copy) and step.stage is None]
+    copied = {source for step in copies for source in step.sources}
+    for path in copied:
         assert (ROOT / path).exists(), path
-        assert path in allowed
+        assert not is_ignored(path, rules), path
+    named = {project()["readme"], *project()["license-files"], "hatch_build.py", "src"}
+    assert named | {"pyproject.toml"} <= copied
+    for secret in ("deploy/.env", ".git/config", "oshaberi.toml", "src/oshaberi/__pycache__/x.pyc"):
+        assert is_ignored(secret, rules), secret
 
 
 @pytest.mark.parametrize("place", ["deploy/Dockerfile", "docs/deploying.md"])
@@ -127,27 +150,44 @@ def test_the_pinned_versions_are_allowed() -> None:
         assert one.specifier.contains(pins[name]), f"{one} does not allow {pins[name]}"
 
 
-def test_every_line_pins_one_version() -> None:
-    for name, number in pinned().items():
-        assert re.fullmatch(r"[a-z0-9-]+", name)
-        assert re.fullmatch(r"\d[\w.]*", number)
+def test_what_builds_the_wheel_is_pinned_too() -> None:
+    pins = pinned(BUILD_FILE)
+    for one in map(Requirement, build_requirements()):
+        assert one.specifier.contains(pins[one.name]), f"{one} does not allow {pins[one.name]}"
 
 
 # -- Compose --------------------------------------------------------------------------------------
 
 
+IMAGES = ("PYTHON_IMAGE", "POSTGRES_IMAGE", "REDIS_IMAGE")
+GIVEN = {
+    "OSHABERI_DISCORD_TOKEN": "secret",
+    SECRET_KEY: "secret",
+    "POSTGRES_PASSWORD": "secret",
+    "REDIS_PASSWORD": "another",
+}
+"""What deploy/.env must have."""
+
+
 def services() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(text_of("compose.yaml"))["services"]
-    return found
+    return compose_services(environ=GIVEN)
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_compose_does_not_start_without(name: str) -> None:
+    with pytest.raises(KeyError, match=f"{name}: set it in deploy/.env"):
+        compose_services(environ={**GIVEN, name: ""})
 
 
 def test_what_compose_sets_can_be_read() -> None:
-    given = services()["bot"]["environment"]
-    environ = {key: re.sub(r"\$\{\w+:\?[^}]*\}", "secret", value) for key, value in given.items()}
-    settings = load(None, environ)
+    settings = load(None, services()["bot"]["environment"])
     assert settings.database_url.startswith("postgresql+asyncpg://oshaberi:secret@postgres/")
     assert (settings.health_port, settings.log_format) == (8421, "json")
-    assert settings.redis_url is not None
+    assert settings.redis_url == "redis://:another@redis:6379/0"
+    assert settings.status_token is None
+    token = "s" * 20
+    chosen = compose_services(environ={**GIVEN, "OSHABERI_STATUS_TOKEN": token})
+    assert load(None, chosen["bot"]["environment"]).status_token == token
 
 
 @pytest.mark.parametrize("name", services())
@@ -169,19 +209,32 @@ def test_the_bot_needs_no_rights_and_no_root_file_system() -> None:
     assert bot["tmpfs"] == ["/tmp"]
 
 
-@pytest.mark.parametrize("name", services())
-def test_only_what_is_meant_for_others_is_open_to_them(name: str) -> None:
-    assert "ports" not in services()[name]
-    assert "network_mode" not in services()[name]
+@pytest.mark.parametrize("files", [(), ("compose.yaml", "compose.sharded.yaml")])
+def test_no_port_is_open_to_other_machines(files: tuple[str, ...]) -> None:
+    found = compose_services(*files, environ=GIVEN)
+    ports = {name: one["ports"] for name, one in found.items() if "ports" in one}
+    assert list(ports) == ["bot"]
+    [published] = ports["bot"]
+    assert published.startswith("127.0.0.1:")
+    assert published.endswith(f":{found['bot']['environment']['OSHABERI_HEALTH_PORT']}")
+    assert not [name for name, one in found.items() if "network_mode" in one]
+
+
+def test_no_command_line_shows_a_password() -> None:
+    """Everybody on the machine can read the command lines of all containers."""
+    shown = str([one.get("command") for one in services().values()])
+    assert "another" not in shown
+    assert "secret" not in shown
+
+
+def test_a_service_never_runs_the_stage() -> None:
+    image = read_dockerfile(text_of("Dockerfile"))[-1]
+    assert image.command == ("run", "--discord")
+    assert services()["bot"]["command"] == ["run", "--discord"]
+    assert unit("ExecStart").endswith("/oshaberi run --discord")
 
 
 # -- systemd --------------------------------------------------------------------------------------
-
-
-def unit(key: str) -> str:
-    """The last value of a key of the unit."""
-    values: list[str] = re.findall(rf"^{key}=(.*)$", text_of("oshaberi.service"), re.MULTILINE)
-    return values[-1]
 
 
 @pytest.mark.parametrize("given", ["compose", "unit"])

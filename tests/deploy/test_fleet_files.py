@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -15,8 +13,15 @@ from oshaberi.config.all_settings import DECLARED
 from oshaberi.storage.secret_vault import VARIABLE as SECRET_KEY
 from oshaberi.turns.channel_turns import REACTION_SECONDS
 from oshaberi.turns.running.queue_runner import LAST_SECONDS
+from tests.deploy.deploy_files import (
+    compose_services,
+    container,
+    pod,
+    pod_environment,
+    resource,
+    text_of,
+)
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
 SETTINGS = {f"OSHABERI_{key.upper()}" for key in DECLARED} | {SECRET_KEY}
 GIVEN = {
     "OSHABERI_DISCORD_TOKEN": "secret",
@@ -25,10 +30,6 @@ GIVEN = {
     "OSHABERI_REDIS_URL": "redis://redis:6379/0",
 }
 """What the Kubernetes secret has in it."""
-
-
-def text_of(name: str) -> str:
-    return (DEPLOY / name).read_text(encoding="utf-8")
 
 
 def needed_s() -> float:
@@ -47,49 +48,23 @@ def test_every_variable_is_a_setting(name: str) -> None:
 # -- Compose ---------------------------------------------------------------------------------------
 
 
-def compose_bot() -> dict[str, Any]:
-    """The bot's service with both files, as compose merges them."""
-    one, other = (
-        yaml.safe_load(text_of(name))["services"]["bot"]
-        for name in ("compose.yaml", "compose.sharded.yaml")
-    )
-    merged: dict[str, Any] = {**one, **other}
-    merged["environment"] = {**one["environment"], **other["environment"]}
-    return merged
-
-
 def test_compose_runs_several_processes_that_share_the_shards() -> None:
-    bot = compose_bot()
-    environ = {
-        key: re.sub(r"\$\{\w+:\?[^}]*\}", "secret", value)
-        for key, value in bot["environment"].items()
-    }
+    passwords = {"POSTGRES_PASSWORD": "secret", "REDIS_PASSWORD": "secret"}
+    files = ("compose.yaml", "compose.sharded.yaml")
+    bot = compose_services(*files, environ=GIVEN | passwords)["bot"]
+    environ = bot["environment"]
     assert load(None, environ).shards == "auto"
     assert bot["deploy"]["replicas"] == 4
     assert int(bot["stop_grace_period"].removesuffix("s")) > needed_s()
-    # Names and ports of its own would allow one container only.
-    assert not {"container_name", "hostname", "ports"} & bot.keys()
+    # A name of its own, or one port, would allow one container only.
+    assert not {"container_name", "hostname"} & bot.keys()
+    [published] = bot["ports"]
+    first, last = published.split(":")[1].split("-")
+    assert int(last) - int(first) + 1 >= 2 * bot["deploy"]["replicas"]
     assert "OSHABERI_INSTANCE" not in environ
 
 
 # -- Kubernetes ------------------------------------------------------------------------------------
-
-
-def resource(kind: str) -> dict[str, Any]:
-    found: dict[str, Any]
-    [found] = [one for one in yaml.safe_load_all(text_of("kubernetes.yaml")) if one["kind"] == kind]
-    return found
-
-
-def pod() -> dict[str, Any]:
-    spec: dict[str, Any] = resource("StatefulSet")["spec"]["template"]["spec"]
-    return spec
-
-
-def container() -> dict[str, Any]:
-    found: dict[str, Any]
-    [found] = pod()["containers"]
-    return found
 
 
 def test_kubernetes_has_what_belongs_together() -> None:
@@ -105,14 +80,18 @@ def test_kubernetes_has_what_belongs_together() -> None:
 
 
 def test_kubernetes_sets_what_can_be_read() -> None:
-    given = {one["name"]: one.get("value", "oshaberi-0") for one in container()["env"]}
-    settings = load(None, {**GIVEN, **given})
+    settings = load(None, pod_environment("oshaberi-0", GIVEN, {"oshaberi-redis": 6379}))
+    assert settings.service_links == ()
     assert (settings.shards, settings.instance) == ("auto", "oshaberi-0")
     ports = {one["name"]: one["containerPort"] for one in container()["ports"]}
     assert settings.health_port == ports["health"]
     assert resource("Service")["spec"]["ports"][0]["port"] == settings.health_port
     for key in GIVEN:
         assert key in text_of("kubernetes.yaml")
+
+
+def test_kubernetes_never_runs_the_stage() -> None:
+    assert container()["args"] == ["run", "--discord"]
 
 
 def test_kubernetes_restarts_one_process_after_another() -> None:
