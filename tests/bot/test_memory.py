@@ -54,11 +54,26 @@ def test_forgetting_all_takes_what_was_said_lately_too() -> None:
     run_with_client(scenario)
 
 
-def test_what_the_server_remembers_needs_manage_server() -> None:
+def test_every_member_sees_what_the_server_remembers_and_nothing_about_others() -> None:
+    """Every answer to them may say it, so a list hides nothing by leaving it out."""
+
+    async def scenario(harness: ClientHarness) -> None:
+        (rule,) = await _remember(harness, None, "be kind")
+        await _remember(harness, ADMIN, "likes tea")
+        servers = {"whose": "server"}
+        assert await harness.run("memory list", servers, user=MEMBER) == f"{rule.id}. be kind"
+        offered = await harness.choices("memory forget one", "fact", options=servers, user=MEMBER)
+        assert offered == [str(rule.id)]
+        assert "Nothing is remembered about you" in await harness.run("memory list", user=MEMBER)
+        assert await harness.choices("memory forget one", "fact", user=MEMBER) == []
+
+    run_with_client(scenario)
+
+
+def test_deleting_what_the_server_remembers_needs_manage_server() -> None:
     async def scenario(harness: ClientHarness) -> None:
         (rule,) = await _remember(harness, None, "be kind")
         servers = {"whose": "server"}
-        assert "be kind" in await harness.run("memory list", servers, user=MEMBER)
         one = servers | {"fact": str(rule.id)}
         assert "Manage Server" in await harness.run("memory forget one", one, user=MEMBER)
         assert "Manage Server" in await harness.run("memory forget all", servers, user=MODERATOR)
