@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 
 import pytest
 from aiohttp import web
 
 from oshaberi.bot.client.attached_text import LARGEST_BYTES, read_text
 from oshaberi.conversation.conversation_messages import AttachedFile
+from tests.attacks.loop_watch import memory_at_most
 
 TEXT = "寿司を食べよう 🍣\n" * 2000
 
 
-def read(content: bytes, *, at: list[int], breaks_off: bool = False) -> str | None:
+def read(
+    content: bytes, *, at: list[int], breaks_off: bool = False, encoding: str = ""
+) -> str | None:
     """What is read of a file that arrives in pieces, each when the one before has been taken."""
 
     async def serve(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
+        assert request.headers["Accept-Encoding"] == "identity"
+        if encoding:
+            response.headers["Content-Encoding"] = encoding
         if breaks_off:
             response.content_length = len(content) + 1
         await response.prepare(request)
@@ -57,6 +64,13 @@ def test_a_file_of_exactly_the_limit_is_read() -> None:
 
 def test_a_file_that_is_larger_than_it_said_is_not_read() -> None:
     assert read(b"x" * (LARGEST_BYTES + 1), at=[70_000, 140_000]) is None
+
+
+def test_a_file_that_grows_when_it_is_unpacked_is_not_read() -> None:
+    bomb = gzip.compress(b"x" * 100_000_000)
+    assert len(bomb) < LARGEST_BYTES
+    with memory_at_most(5):
+        assert read(bomb, at=[1000], encoding="gzip") is None
 
 
 def test_half_a_file_is_not_taken_for_the_whole() -> None:

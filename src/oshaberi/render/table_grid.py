@@ -6,8 +6,13 @@ from dataclasses import dataclass
 
 from oshaberi.events import Alignment, Table
 
+MOST_LAID_OUT = 15_000
+"""Of a table with more characters neither columns nor pictures are made: measuring them takes too
+long. It goes out as a file, or as it was written."""
 _MOST_COLUMNS = 60
 """A limit, because a few thousand pipes in one row would make millions of empty cells."""
+_MOST_CELLS = 8000
+"""A limit, because so would a wide header above thousands of short rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,7 @@ class Grid:
 def grid_of(table: Table) -> Grid:
     """Return the smallest grid that holds all cells of the table."""
     width = max(1, len(table.header), *(len(row) for row in table.rows), 1)
-    width = min(width, _MOST_COLUMNS)
+    width = min(width, _MOST_COLUMNS, max(1, _MOST_CELLS // (len(table.rows) + 1)))
     header = _filled(table.header, width)
     rows = tuple(_filled(row, width) for row in table.rows)
     missing: list[Alignment] = ["none"] * width
@@ -44,8 +49,10 @@ def grid_of(table: Table) -> Grid:
 
 
 def _filled(row: tuple[str, ...], width: int) -> tuple[str, ...]:
-    """Fill the row up to this width. Extra cells are joined to the last one."""
+    """Fill the row up to this width. Extra cells are joined to the last one, but for blank ones."""
     cells = [cell.strip() for cell in row]
+    while len(cells) > width and not cells[-1]:
+        cells.pop()
     if len(cells) > width:
         cells[width - 1 :] = [" \\| ".join(cells[width - 1 :])]
     return (*cells, *("" for _ in range(width - len(cells))))

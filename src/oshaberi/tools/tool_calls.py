@@ -29,6 +29,8 @@ MOST_CALLS = 16
 """How many calls are run in one round. Each may be a request to Discord, the web or an MCP
 server."""
 _MOST_NAMES = 20
+_LONGEST_NAME = 64
+"""Of a name that no tool has, only this much is compared and repeated: comparing is quadratic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,10 @@ class OfferedTools:
             return found
         if call.name in self.names:
             raise ToolFailedError(f"whoever asked may not use {call.name} here")
-        near = difflib.get_close_matches(call.name, self.by_name, n=3)
+        near = difflib.get_close_matches(call.name[:_LONGEST_NAME], self.by_name, n=3)
         names = ", ".join(near or list(self.by_name)[:_MOST_NAMES]) or "none"
         hint = "did you mean" if near else "there are"
-        raise ToolFailedError(f"there is no tool {call.name[:64]!r}; {hint}: {names}")
+        raise ToolFailedError(f"there is no tool {call.name[:_LONGEST_NAME]!r}; {hint}: {names}")
 
 
 class ToolCallRunner:
@@ -150,7 +152,7 @@ class ToolCallRunner:
 async def _told(call: ToolCall, answering: Awaitable[ToolResult]) -> ToolResult:
     """Log the call without its arguments, and return its result."""
     loop = asyncio.get_running_loop()
-    name = call.name if is_valid(call.name) else repr(call.name[:64])
+    name = call.name if is_valid(call.name) else repr(call.name[:_LONGEST_NAME])
     begun, outcome = loop.time(), "cut off"
     values = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
     try:

@@ -8,6 +8,7 @@ from oshaberi.conversation.conversation_messages import AttachedFile
 
 LARGEST_BYTES = 256 * 1024
 SECONDS = 10
+PLAIN = {"Accept-Encoding": "identity"}
 
 
 async def read_text(file: AttachedFile) -> str | None:
@@ -16,7 +17,9 @@ async def read_text(file: AttachedFile) -> str | None:
         return None
     limit = aiohttp.ClientTimeout(total=SECONDS)
     try:
-        async with aiohttp.ClientSession(timeout=limit) as session, session.get(file.url) as answer:
+        # Decompressing would let a small answer grow.
+        session = aiohttp.ClientSession(timeout=limit, headers=PLAIN, auto_decompress=False)
+        async with session, session.get(file.url) as answer:
             content = await _whole(answer)
     except (aiohttp.ClientError, OSError, TimeoutError):
         return None
@@ -31,9 +34,9 @@ async def read_text(file: AttachedFile) -> str | None:
 async def _whole(answer: aiohttp.ClientResponse) -> bytes | None:
     """Read the body to its end: a single read would return only the part that has arrived.
 
-    Returns None if the body is too large or the status is not 200.
+    Returns None if the body is too large or compressed, or the status is not 200.
     """
-    if answer.status != 200:
+    if answer.status != 200 or answer.headers.get("Content-Encoding", "identity") != "identity":
         return None
     content = bytearray()
     async for piece in answer.content.iter_any():

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING
 
 from oshaberi.providers.images.picture_headers import (
     MAGIC_LENGTH,
+    gif_picture,
     image_type,
     jpeg_is_buffered,
+    jpeg_picture,
     jpeg_scans,
+    orientation,
     png_is_animated,
     png_picture,
     webp_size,
@@ -31,7 +34,7 @@ _KEPT_AS_THEY_ARE = frozenset({"image/png", "image/jpeg", "image/webp"})
 _JPEG_QUALITIES = (88, 70, 45, 20)
 _JPEG_SCALES = (1, 2, 4, 8)
 _MOST_JPEG_SCANS = 64
-_ORIENTATION = 0x0112
+_PICTURE_ALONE = {"image/png": png_picture, "image/jpeg": jpeg_picture, "image/gif": gif_picture}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def prepare_image(raw: bytes, limits: ImageLimits) -> ImagePart:
         raise FetchRefusedError("it is not a PNG, JPEG, GIF or WebP")
     try:
         _check_header(raw, mime_type, limits)
-        picture = png_picture(raw) if mime_type == "image/png" else raw
+        picture = _PICTURE_ALONE[mime_type](raw) if mime_type in _PICTURE_ALONE else raw
         with Image.open(BytesIO(picture), formats=("PNG", "JPEG", "GIF", "WEBP")) as image:
             return _prepared(image, raw, mime_type, limits)
     except FetchRefusedError:
@@ -108,7 +111,8 @@ def _prepared(image: Image.Image, raw: bytes, mime_type: str, limits: ImageLimit
     image.load()
     if fits and mime_type in _KEPT_AS_THEY_ARE and not _is_animated(image, raw, mime_type):
         return ImagePart(data=raw, mime=mime_type)
-    return _redrawn(image, limits)
+    turn = orientation(raw, mime_type, image.info.get("exif", b""))
+    return _redrawn(image, turn, limits)
 
 
 def _is_animated(image: Image.Image, raw: bytes, mime_type: str) -> bool:
@@ -129,12 +133,11 @@ def _reduce_jpeg(image: Image.Image, raw: bytes, limits: ImageLimits) -> None:
     image.draft(None, (max(1, width // scale), max(1, height // scale)))
 
 
-def _redrawn(image: Image.Image, limits: ImageLimits) -> ImagePart:
+def _redrawn(image: Image.Image, turn: int, limits: ImageLimits) -> ImagePart:
     clear = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
-    orientation = image.getexif().get(_ORIENTATION, 1)
     mode = "RGBA" if clear else "RGB"
     drawn = image if image.mode == mode else image.convert(mode)
-    drawn = _turned(_shrunk(drawn, limits.max_side_px), orientation)
+    drawn = _turned(_shrunk(drawn, limits.max_side_px), turn)
     if clear:
         content = _saved(drawn, "PNG")
         if len(content) <= limits.max_sent_bytes:
@@ -158,7 +161,7 @@ def _shrunk(image: Image.Image, max_side_px: int) -> Image.Image:
     return Image.merge(image.mode, channels)
 
 
-def _turned(image: Image.Image, orientation: int) -> Image.Image:
+def _turned(image: Image.Image, turn: int) -> Image.Image:
     """Rotate the picture to how the camera was held."""
     from PIL.Image import Transpose
 
@@ -171,7 +174,7 @@ def _turned(image: Image.Image, orientation: int) -> Image.Image:
         7: Transpose.TRANSVERSE,
         8: Transpose.ROTATE_90,
     }
-    return image.transpose(turns[orientation]) if orientation in turns else image
+    return image.transpose(turns[turn]) if turn in turns else image
 
 
 def _on_white(image: Image.Image) -> Image.Image:

@@ -17,6 +17,8 @@ SHOWN_NAMES = 8
 SHOWN_KEY = 4
 _SHORTEST_KEY = 12
 _LONGEST_NAME = 80
+_MOST_COMPARED = 300
+"""A server may list as many models as it likes, and comparing takes its time."""
 _LISTING_PATIENCE_S = 5.0
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
@@ -102,7 +104,8 @@ async def _models(endpoint: Endpoint, family: str) -> ErrorHint:
 
 def names_shown(wanted: str, names: Sequence[str]) -> str:
     """List the names, most similar first, up to a limit."""
-    near = get_close_matches(wanted, names, n=3, cutoff=0.4)
+    compared = [name[:_LONGEST_NAME] for name in names[:_MOST_COMPARED]]
+    near = get_close_matches(wanted[:_LONGEST_NAME], compared, n=3, cutoff=0.4)
     ordered = list(dict.fromkeys([*near, *names]))
     shown = ", ".join(name[:_LONGEST_NAME] for name in ordered[:SHOWN_NAMES])
     more = len(ordered) - SHOWN_NAMES

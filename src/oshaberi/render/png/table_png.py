@@ -17,7 +17,7 @@ from oshaberi.render.render_result import (
     Theme,
     TooManyPicturesError,
 )
-from oshaberi.render.table_grid import grid_of
+from oshaberi.render.table_grid import MOST_LAID_OUT, grid_of
 
 _COMPRESSION = 3
 _MOST_UNKNOWN = 0.02
@@ -34,6 +34,8 @@ def _pages(table: Table, most: int | None) -> list[TablePage]:
 
     The rows are counted first, because laying out thousands of them takes seconds.
     """
+    if len(table.source) > MOST_LAID_OUT:
+        raise TooManyPicturesError
     if most is not None and len(table.rows) * LEAST_ROW_HEIGHT > most * MAX_HEIGHT:
         raise TooManyPicturesError
     pages = lay_out(grid_of(table))
@@ -43,8 +45,11 @@ def _pages(table: Table, most: int | None) -> list[TablePage]:
 
 
 def can_draw(table: Table) -> bool:
-    """Tell whether the fonts have all but a few of the table's characters."""
-    text = "".join(plain_text(cell) for row in grid_of(table).lines for cell in row)
+    """Tell whether the fonts have all but a few of the table's characters.
+
+    Only the first characters are looked at.
+    """
+    text = "".join(plain_text(cell) for row in grid_of(table).lines for cell in row)[:MOST_LAID_OUT]
     try:
         seen = [character for character in emoji_free(clean(text)) if not character.isspace()]
         unknown = sum(not known(character) for character in seen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from oshaberi.events import Table
 from oshaberi.render.table_grid import grid_of
 from oshaberi.render.text_forms.monospace_text import cell_lines
@@ -9,6 +11,8 @@ from oshaberi.text.text_measure import grapheme_edge, utf16_len, utf16_offset
 
 MAX_ALT_TEXT = 1024
 _ROOM_FOR_REST = len("\n… (+1000000)")
+_LONGEST_CELL = 4 * MAX_ALT_TEXT
+"""Of a longer cell only this much is read: most of it is left out anyway."""
 
 
 def alt_text(table: Table) -> str:
@@ -16,16 +20,26 @@ def alt_text(table: Table) -> str:
 
     If it is too long, the end says how much was left out.
     """
-    grid = grid_of(table)
+    grid = grid_of(replace(table, rows=table.rows[:MAX_ALT_TEXT]))
     names = [_spoken(cell) for cell in grid.header or [""] * grid.width]
-    rows = [_row(names, row) for row in grid.rows] or [", ".join(filter(None, names))]
-    whole = "\n".join(filter(None, rows))
-    if utf16_len(whole) <= MAX_ALT_TEXT:
+    rows = (
+        (_row(names, row) for row in grid.rows) if grid.rows else [", ".join(filter(None, names))]
+    )
+    told: list[str] = []
+    length = 0
+    for row in rows:
+        told.append(row)
+        length += utf16_len(row) + 1
+        if length > MAX_ALT_TEXT + _ROOM_FOR_REST:
+            break  # the other rows need not be read
+    whole = "\n".join(filter(None, told))
+    count = max(1, len(table.rows))
+    if len(told) == count and utf16_len(whole) <= MAX_ALT_TEXT:
         return whole
-    return _shortened(rows)
+    return _shortened(told, count)
 
 
-def _shortened(rows: list[str]) -> str:
+def _shortened(rows: list[str], count: int) -> str:
     room = MAX_ALT_TEXT - _ROOM_FOR_REST
     told: list[str] = []
     for row in rows:
@@ -34,8 +48,8 @@ def _shortened(rows: list[str]) -> str:
             break
         told.append(row)
     if told:
-        return "\n".join([*filter(None, told), f"… (+{len(rows) - len(told)})"])
-    return _cut(rows[0]) + (f" (+{len(rows) - 1})" if len(rows) > 1 else "")
+        return "\n".join([*filter(None, told), f"… (+{count - len(told)})"])
+    return _cut(rows[0]) + (f" (+{count - 1})" if count > 1 else "")
 
 
 def _cut(row: str) -> str:
@@ -49,4 +63,4 @@ def _row(names: list[str], row: tuple[str, ...]) -> str:
 
 
 def _spoken(cell: str) -> str:
-    return " ".join(cell_lines(cell)).strip()
+    return " ".join(cell_lines(cell[:_LONGEST_CELL])).strip()

@@ -1,7 +1,7 @@
 """Writes a table as aligned text in code blocks, where no picture can be made. Never fails.
 
 It writes a grid if the table fits, with wrapped cells if it nearly fits, otherwise one record per
-row.
+row; a huge table as it was written.
 """
 
 from __future__ import annotations
@@ -13,8 +13,14 @@ from itertools import pairwise, zip_longest
 
 from oshaberi.events import Table
 from oshaberi.render.column_widths import share
-from oshaberi.render.table_grid import Grid, grid_of
-from oshaberi.render.text_forms.monospace_text import aligned, cell_lines, display_width, wrapped
+from oshaberi.render.table_grid import MOST_LAID_OUT, Grid, grid_of
+from oshaberi.render.text_forms.monospace_text import (
+    aligned,
+    cell_lines,
+    code_line,
+    display_width,
+    wrapped,
+)
 from oshaberi.text.text_measure import grapheme_edge, has_visible, utf16_len, utf16_offset
 
 _WIDEST = 64
@@ -40,9 +46,12 @@ class _CodeText:
 
 def table_as_code(table: Table, max_length: int) -> list[str]:
     """Return messages of at most `max_length` UTF-16 units, each a complete code block."""
-    grid = grid_of(table)
-    cells = [[cell_lines(cell, addresses=True) for cell in row] for row in grid.lines]
-    text = _as_grid(grid, cells) or _as_records(grid, cells)
+    if len(table.source) > MOST_LAID_OUT:
+        text = _CodeText([], [[code_line(line)] for line in table.source.split("\n")])
+    else:
+        grid = grid_of(table)
+        cells = [[cell_lines(cell, addresses=True) for cell in row] for row in grid.lines]
+        text = _as_grid(grid, cells) or _as_records(grid, cells)
     bodies = ("\n".join(lines).strip("\n") for lines in _pages(text, max_length - _FRAME))
     return [f"```\n{body if has_visible(body) else '-'}\n```" for body in bodies]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from unicodedata import category, east_asian_width
 
 import regex
@@ -19,9 +20,14 @@ _FENCE = re.compile(r"`(?=``)")
 
 def cell_lines(cell: str, *, addresses: bool = False) -> list[str]:
     """Return the text of a cell, line by line, safe inside a code block."""
-    text = _LONE.sub("\ufffd", plain_text(cell, addresses=addresses))
-    lines = (" ".join(_CONTROL.sub(" ", line).split()) for line in text.split("\n"))
-    return [_FENCE.sub("`\u200b", line) for line in lines if line] or [""]
+    lines = map(code_line, plain_text(cell, addresses=addresses).split("\n"))
+    return [line for line in lines if line] or [""]
+
+
+def code_line(text: str) -> str:
+    """Return a line that is safe inside a code block."""
+    line = " ".join(_CONTROL.sub(" ", _LONE.sub("\ufffd", text)).split())
+    return _FENCE.sub("`\u200b", line)
 
 
 def display_width(text: str) -> int:
@@ -74,6 +80,7 @@ def _parts(word: str, width: int) -> list[str]:
     return ["".join(part) for part in parts]
 
 
+@lru_cache(maxsize=4096)
 def _cluster_width(cluster: str) -> int:
     if cluster.isascii():
         return len(cluster)

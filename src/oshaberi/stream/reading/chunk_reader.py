@@ -25,6 +25,11 @@ log = logging.getLogger(__name__)
 CLOSE_SECONDS = 5.0
 
 
+MOST_CALLS = 64
+"""How many tool calls of one stream are kept: answered, counted, and shown to the model again. Of
+these the toolbox runs some. A model that calls more has lost its way."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadingEnd:
     """How reading ended: the provider's end, a guard, a call or an error."""
@@ -129,7 +134,7 @@ class ChunkReader:
         self._output.flush_for_call()
         if self._output.guarded:
             return ReadingEnd(StreamTrigger.GUARD)
-        return self._hurrying(ReadingEnd(StreamTrigger.CALL, calls=calls))
+        return self._hurrying(ReadingEnd(StreamTrigger.CALL, calls=calls[:MOST_CALLS]))
 
     def _hurrying(self, end: ReadingEnd) -> ReadingEnd:
         """End simulated waits at once (spec 04 O4a), before the next one begins."""

@@ -10,6 +10,8 @@ from oshaberi.tools.tool_context import ToolContext
 from oshaberi.tools.tool_decorator import tool
 from oshaberi.tools.tool_definition import ToolFailedError
 
+_LONGEST_NAME = 40
+
 
 @tool
 async def current_time(context: ToolContext, timezone: str = "UTC") -> str:
@@ -28,8 +30,9 @@ def _zone(name: str) -> tzinfo:
     if name.upper() == "UTC":
         return UTC  # known also where no time zones are installed
     try:
-        return ZoneInfo(name)
+        return ZoneInfo(name[:_LONGEST_NAME])
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        near = difflib.get_close_matches(name, sorted(available_timezones()), n=3, cutoff=0.5)
+        names = sorted(available_timezones())
+        near = difflib.get_close_matches(name[:_LONGEST_NAME], names, n=3, cutoff=0.5)
         hint = f"; did you mean: {', '.join(near)}?" if near else ""
-        raise ToolFailedError(f"there is no time zone {name[:40]!r}{hint}") from None
+        raise ToolFailedError(f"there is no time zone {name[:_LONGEST_NAME]!r}{hint}") from None

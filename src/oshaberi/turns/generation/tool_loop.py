@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from oshaberi.chunks import ToolCall
 from oshaberi.providers.request.context_items import ToolResult, ToolRound
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_context import ToolContext
@@ -62,13 +63,14 @@ class ToolLoop:
             await self._round(result)
             if response.chose_silence:
                 return replace(result, status="completed", data=None, calls=())
-            if self._errors >= self._setup.turn.max_consecutive_tool_errors:
-                await self._announcer.show(too_many_errors(self._errors))
-                failure = ToolFailedError(f"{self._errors} tool errors in a row")
+            most_errors = self._setup.turn.max_consecutive_tool_errors
+            if self._errors >= most_errors:
+                await self._announcer.show(too_many_errors(most_errors))
+                failure = ToolFailedError(f"{most_errors} tool errors in a row")
                 return _ended(result, StreamResult("error", data=failure))
 
     async def _round(self, result: StreamResult) -> None:
-        answers = await self._answers(result)
+        answers = await self._answers(result.calls)
         self._rounds.append(
             ToolRound(
                 result.calls,
@@ -84,11 +86,11 @@ class ToolLoop:
         if len(self._rounds) == STILL_WORKING_AT:
             await self._announcer.show(still_working(STILL_WORKING_AT))
 
-    async def _answers(self, result: StreamResult) -> tuple[ToolResult, ...]:
+    async def _answers(self, calls: tuple[ToolCall, ...]) -> tuple[ToolResult, ...]:
         if self._tools is None:
-            return tuple(ToolResult("there are no tools here", is_error=True) for _ in result.calls)
+            return tuple(ToolResult("there are no tools here", is_error=True) for _ in calls)
         work = self._tools.run(
-            result.calls,
+            calls,
             self._context,
             timeout_ms=self._setup.turn.tool_timeout_ms,
             result_limit_chars=self._setup.turn.tool_result_limit_chars,
