@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
@@ -35,7 +36,7 @@ class OneBot:
                 await asyncio.sleep(0.05)
         return question.id
 
-    async def run(self, command: str, user: str, options: dict[str, object] | None = None) -> str:
+    async def run(self, command: str, user: str, options: Mapping[str, object] | None = None) -> str:
         made = self.stage.people.run(command, options, user=user, channel=CHANNEL)
         await self.stage.wait_for(lambda: self._reply(made), SOON_S)
         return self._reply(made)
