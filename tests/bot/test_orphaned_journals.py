@@ -27,7 +27,7 @@ from oshaberi.bot.recovery.question_recovery import QuestionRecovery
 from oshaberi.bot.settings.current_settings import CurrentSettings
 from oshaberi.config import EffectiveSettings, LoadedSettings
 from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.delivery.bookkeeping.send_journal import post_as_body
+from oshaberi.delivery.bookkeeping.send_journal import JournalledSink, post_as_body
 from oshaberi.delivery.sink import Post, WebhookFace, WireState
 from oshaberi.stage import WEBHOOK, Fault
 from oshaberi.storage.storage_errors import StorageAwayError
@@ -80,6 +80,79 @@ def told(harness: ClientHarness) -> list[str]:
 
 async def left(harness: ClientHarness) -> int:
     return len(await harness.db.journal.unfinished(INSTANCE))
+
+
+async def kept(harness: ClientHarness, stream: JournalledStream) -> None:
+    """The question of the stream, as an earlier process stored it."""
+    assert stream.answering_id is not None
+    place = stream.channel_id, stream.answering_id, stream.server_id, stream.user_id
+    mine, harness.db.questions._process = harness.db.questions._process, "earlier"
+    await harness.db.questions.keep(StoredQuestion(*place, INSTANCE, "mention"))
+    harness.db.questions._process = mine
+
+
+async def taken_up(harness: ClientHarness) -> int:
+    """How many questions the new process answers, after the journal is settled."""
+    before = len(harness.channel_turns.heard)
+    find = harness.client.find_turn_channel
+    questions = QuestionRecovery(
+        harness.db, INSTANCE, find, harness.channel_turns, timedelta(minutes=10)
+    )
+    await questions.run()
+    return len(harness.channel_turns.heard) - before
+
+
+def test_an_answer_without_a_message_is_given_anew_once() -> None:
+    """Whoever saw nothing of it is not told of an interruption. But a question that ends the
+    process each time must not do so for ever."""
+
+    async def scenario(harness: ClientHarness) -> None:
+        stream = await begun(harness)
+        await kept(harness, stream)
+        assert await recovery(harness).run() == 1
+        assert told(harness) == []
+        assert await left(harness) == 0
+        assert await taken_up(harness) == 1
+
+        again = replace(stream, key="abcdeg", began=datetime.now(UTC))
+        await harness.db.journal.begin(again)
+        assert await recovery(harness).run() == 1
+        assert told(harness) == [TITLE]
+        assert await taken_up(harness) == 0
+
+    run_with_client(scenario)
+
+
+def test_a_recovery_that_crashed_leaves_the_question_open() -> None:
+    """The turn was stored, and the entry of the journal is still there."""
+
+    async def scenario(harness: ClientHarness) -> None:
+        stream = await begun(harness)
+        await kept(harness, stream)
+        await recovery(harness).run()
+        await harness.db.journal.begin(stream)
+        assert await recovery(harness).run() == 1
+        assert told(harness) == []
+        assert await taken_up(harness) == 1
+
+    run_with_client(scenario)
+
+
+def test_a_reply_notice_is_something_that_was_seen() -> None:
+    """It comes before the first message, and would come twice."""
+
+    async def scenario(harness: ClientHarness) -> None:
+        stream = await begun(harness)
+        await kept(harness, stream)
+        sink = JournalledSink(
+            harness.turn_channel().sink(None), harness.db.journal, lambda: 0, stream.key
+        )
+        await sink.reply_notice(WebhookFace("Kuro"), WireState(0.0))
+        assert await recovery(harness).run() == 1
+        assert told(harness) == [TITLE]
+        assert await taken_up(harness) == 0
+
+    run_with_client(scenario)
 
 
 @pytest.mark.parametrize("arrived", [True, False])

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
-from tests.crash.crash_rounds import Plan, Played, Round, crash_rounds
-from tests.crash.numbered_lines_model import LINES, expected
+from oshaberi.stage import Settings, Stage
+from oshaberi.storage import Database, SecretVault
+from tests.crash.bot_process import BotProcess
+from tests.crash.crash_rounds import SETTLE_S, Plan, Played, Round, crash_rounds
+from tests.crash.crash_world import CHANNEL, USER, environment, world
+from tests.crash.numbered_lines_model import LINES, asked, expected, question_in, serving
 from tests.storage.database_servers import postgres_url
 
 KILLS = 2
@@ -67,3 +73,57 @@ def test_what_is_left_and_what_is_logged_are_problems_too() -> None:
         "2 answers are left in the journal",
         "in the log: ERROR oh",
     ]
+
+
+class SilentModel:
+    """Says nothing to the first who asks, however long they wait."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def complete(self, request: web.Request) -> web.StreamResponse:
+        self.asked += 1
+        if self.asked == 1:
+            await asyncio.Event().wait()
+        question, _alter = question_in(await request.json())
+        delta = {"content": "\n".join(expected(question))}
+        text = json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": "stop"}]})
+        return web.Response(
+            text=f"data: {text}\n\ndata: [DONE]\n\n", content_type="text/event-stream"
+        )
+
+
+@pytest.mark.slow
+def test_an_answer_that_had_no_message_is_given_after_a_kill(tmp_path: Path) -> None:
+    """The process is killed while the model thinks: nobody saw anything, so nobody is told."""
+    database, model = f"sqlite:///{tmp_path}/oshaberi.db", SilentModel()
+
+    async def main() -> None:
+        async with (
+            Stage(world(), Settings(rate_limits=False)) as stage,
+            serving(model.complete) as url,
+        ):
+            environ = environment(tmp_path, stage, url, database)
+            bot = await BotProcess.started(environ, tmp_path / "bot.log")
+            text = asked("question 1", bot_id=stage.world.bot.id)
+            stage.people.post(CHANNEL, text, user=USER)
+            await stage.wait_for(lambda: model.asked == 1, SETTLE_S)
+            vault = SecretVault.from_environment_or_file(tmp_path / "secret.key")
+            async with Database.open(database, vault) as db, asyncio.timeout(SETTLE_S):
+                while not await db.journal.unfinished("main"):
+                    await asyncio.sleep(0.05)
+            await bot.kill()
+            bot = await BotProcess.started(environ, tmp_path / "bot.log")
+            try:
+                said = stage.world.contents
+                await stage.wait_for(
+                    lambda: "\n".join(said(CHANNEL)[1:]).split("\n") == expected("question 1"),
+                    SETTLE_S,
+                )
+                await stage.settled(SETTLE_S)
+                assert not [one for one in stage.world.history(CHANNEL) if one.embeds]
+            finally:
+                await bot.kill()
+
+    asyncio.run(main())
+    assert model.asked == 2

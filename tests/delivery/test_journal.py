@@ -62,9 +62,6 @@ class MemoryJournal:
     async def finish(self, key: str) -> None:
         del self.streams[key]
 
-    async def flush(self) -> None:
-        self.did.append("flush")
-
     async def intend(self, key: str, post: JournalledPost) -> None:
         """Taken at once, durable when `broken` is over."""
         assert key == "k"
@@ -96,7 +93,7 @@ class JournaledSender:
         self.waits = InterruptibleWaits()
         self.response = ResponseState(key="k")
         self.newest = 100
-        self.sink = JournalledSink(self.channel, self.journal, lambda: self.newest)
+        self.sink = JournalledSink(self.channel, self.journal, lambda: self.newest, "k")
         self.sender = ExactlyOnceSender(self.sink, self.waits, self.response)
 
     async def deliver(self, post: Post) -> Outcome:
@@ -305,7 +302,8 @@ def test_a_reply_notice_waits_for_the_journal() -> None:
     async def scenario(sender: JournaledSender) -> None:
         await sender.sink.open_webhook()
         await sender.sink.reply_notice(WebhookFace("Ren"), WireState(0))
-        assert sender.journal.did == ["flush"]
+        assert sender.journal.did == ["intend k-notice"]
+        assert sender.state == [("refused", None)], "nobody sends it again"
 
     with_journaled_sender(scenario)
 

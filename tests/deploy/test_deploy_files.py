@@ -18,6 +18,7 @@ from oshaberi.cli.exit_status import BAD_INPUT, CONFIGURATION, TEMPORARY
 from oshaberi.config import LoadedSettings, load
 from oshaberi.config.all_settings import DECLARED
 from oshaberi.storage.secret_vault import VARIABLE as SECRET_KEY
+from oshaberi.storage.secret_vault import SecretVault
 from oshaberi.turns.channel_turns import REACTION_SECONDS
 from oshaberi.turns.running.queue_runner import LAST_SECONDS
 from tests.deploy.deploy_files import DEPLOY, compose_services, text_of, unit
@@ -279,3 +280,16 @@ def test_the_service_is_confined() -> None:
     found = re.search(r"exposure level for oshaberi\.service: ([\d.]+)", told.stdout)
     assert found is not None, told.stdout + told.stderr
     assert float(found[1]) <= MOST_EXPOSED
+
+
+# -- what the page says ---------------------------------------------------------------------------
+
+
+def test_the_secret_key_of_the_page_is_one() -> None:
+    """Somebody who has only Docker needs it before the image is built."""
+    page = (ROOT / "docs" / "deploying.md").read_text(encoding="utf-8")
+    [command] = re.findall(r"To create a secret key: `([^`]+)`", page)
+    program("openssl", needed_in_ci=False)
+    made = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    vault = SecretVault([made.stdout.strip()])
+    assert vault.decrypt(vault.encrypt("some key")) == "some key"

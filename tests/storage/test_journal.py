@@ -101,7 +101,7 @@ def test_a_sink_writes_it(url: str) -> None:
         async with Database.open(url, SecretVault([KEY])) as db:
             await db.journal.begin(replace(STREAM, began=None))
             channel = RecordingSink([ScriptedFault("file", 1, "reset_after_write")])
-            sink = JournalledSink(channel, db.journal, lambda: 40)
+            sink = JournalledSink(channel, db.journal, lambda: 40, "k")
             loop = asyncio.get_running_loop()
             await sink.send(Post("k-1", "one"), WireState(loop.time()))
             with pytest.raises(AmbiguousError):

@@ -117,11 +117,38 @@ class CrashRecovery:
             log.warning("channel %s is gone, and an answer with it", stream.channel_id)
             await self._settle_question(stream, turns)
         elif (recorded := _record_of(stream, turns)) is None:
+            if await self._may_be_answered(stream, turns):
+                await self._leave_unanswered(stream)
+                await self._db.journal.finish(stream.key)
+                return
             await self._settle_and_tell(stream, turn_channel, turns)
             await self._settle_question(stream, turns)
         elif recorded.status == INTERRUPTED:
             await self._complete(stream, recorded, turn_channel, turns)
         await self._db.journal.finish(stream.key)
+
+    async def _may_be_answered(self, stream: JournalledStream, turns: Sequence[TurnRecord]) -> bool:
+        """Whether nobody saw anything of the answer, and its question is still open.
+
+        Only once: a question may be what ended the process.
+        """
+        if stream.posts or any(_was_cut_unseen(turn, stream.answering_id) for turn in turns):
+            return False
+        return stream.answering_id in await self._db.questions.open_in(stream.channel_id)
+
+    async def _leave_unanswered(self, stream: JournalledStream) -> None:
+        """Store that the answer was tried. Its question stays open (`QuestionRecovery`)."""
+        await self._db.turns.remember(
+            TurnRecord(
+                channel_id=stream.channel_id,
+                server_id=stream.server_id,
+                user_id=stream.user_id,
+                asked_id=stream.answering_id,
+                persona=stream.persona,
+                status=INTERRUPTED,
+            )
+        )
+        log.info("channel %s: an answer without a message is given anew", stream.channel_id)
 
     async def _settle_question(self, stream: JournalledStream, turns: Sequence[TurnRecord]) -> None:
         """Settle the question of a stream, so that no process answers it again (decision 5)."""
@@ -247,6 +274,15 @@ async def _sink_of(
 
 def _record_of(stream: JournalledStream, turns: Sequence[TurnRecord]) -> TurnRecord | None:
     return next((turn for turn in turns if _was_recorded(stream, turn)), None)
+
+
+def _was_cut_unseen(turn: TurnRecord, asked_id: int | None) -> bool:
+    return was_unseen(turn) and turn.asked_id == asked_id
+
+
+def was_unseen(turn: TurnRecord) -> bool:
+    """Whether a turn was interrupted before its first message: its question is not answered."""
+    return turn.status == INTERRUPTED and not turn.message_ids
 
 
 def _continued(stream: JournalledStream, turns: Sequence[TurnRecord]) -> TurnRecord | None:

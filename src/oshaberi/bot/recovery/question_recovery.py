@@ -21,6 +21,7 @@ from oshaberi.bot.recovery.crash_recovery import (
     LanguageOf,
     all_of,
     servers_language,
+    was_unseen,
 )
 from oshaberi.bot.recovery.unsent_post_recovery import told_once
 from oshaberi.conversation.conversation_messages import IncomingMessage
@@ -198,7 +199,7 @@ def _by_channel(questions: Iterable[StoredQuestion]) -> list[list[StoredQuestion
 
 def _answers(turn: TurnRecord, question: StoredQuestion) -> bool:
     """Tell whether the turn answered the question. Then only its database row is left to delete."""
-    if turn.at is None or question.at is None or turn.at < question.at:
+    if turn.at is None or question.at is None or turn.at < question.at or was_unseen(turn):
         return False
     return turn.asked_id == question.message_id
 

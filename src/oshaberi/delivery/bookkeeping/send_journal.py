@@ -88,22 +88,22 @@ class SendJournal(Protocol):
     def queue_refused(self, key: str, nonce: str) -> None:
         """Mark a message as certainly not sent."""
 
-    async def flush(self) -> None:
-        """Wait until everything queued is durable."""
-
     async def finish(self, key: str) -> None:
         """Delete a finished response."""
 
 
 class JournalledSink:
-    """The sink of one response, with a journal. `newest_id` is the newest message, or 0.
+    """The sink of the response `key`, with a journal. `newest_id` is the newest message, or 0.
 
     A message is sent when its entry is durable. If the journal cannot store it now, the message
     is sent anyway; that is logged once.
     """
 
-    def __init__(self, sink: Sink, journal: SendJournal, newest_id: Callable[[], int]) -> None:
+    def __init__(
+        self, sink: Sink, journal: SendJournal, newest_id: Callable[[], int], key: str
+    ) -> None:
         self._sink = sink
+        self._key = key
         self._journal = journal
         self._newest_id = newest_id
         self._intended: dict[str, Post] = {}
@@ -144,8 +144,12 @@ class JournalledSink:
         await self._sink.typing(ms)
 
     async def reply_notice(self, face: WebhookFace, wire: WireState) -> Sent | None:
-        """Send the notice after the response is stored, so that it is never sent twice."""
-        await self._written(self._journal.flush())
+        """Send the notice after it is stored that one was sent, so that it is never sent twice.
+
+        The journal does not send it again: the entry only says that the response was seen.
+        """
+        entry = JournalledPost(f"{self._key}-notice", 0, {}, self._newest_id(), state="refused")
+        await self._written(self._journal.intend(self._key, entry))
         return await self._sink.reply_notice(face, wire)
 
     async def open_webhook(self) -> None:

@@ -64,7 +64,7 @@ class JournalRepository:
             "number": post.number,
             "body": dict(post.body),
             "newest_id": post.newest_id,
-            "state": "intended",
+            "state": post.state,
             "message_id": None,
         }
         with _kept_for_later():

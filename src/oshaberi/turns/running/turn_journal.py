@@ -47,7 +47,9 @@ class TurnJournal:
     def journalled(self, sink: Sink) -> Sink:
         """Return a sink that stores each message before it sends it."""
         journal = self._services.journal
-        return sink if journal is None else JournalledSink(sink, journal, self._newest)
+        if journal is None:
+            return sink
+        return JournalledSink(sink, journal, self._newest, self._response.key)
 
     def note_seen(self, message_ids: Iterable[int]) -> None:
         """Note messages that were in the channel before the answer."""
