@@ -13,6 +13,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import parse_qs
 
 from aiohttp import web
@@ -23,6 +24,10 @@ COOKIE = "oshaberi_status"
 SESSION_SECONDS = 12 * 3600
 MOST_SESSIONS = 50
 WARN_SECONDS = 60.0
+WINDOW_SECONDS = 60.0
+TRIES_OF_AN_ADDRESS = 5
+TRIES_OF_ALL = 60
+MOST_ADDRESSES = 1000
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -36,12 +41,17 @@ class PageLogin:
         """When each session ends, by the digest of its cookie."""
         self._warned_s: float | None = None
         self._wrong = 0
+        self._throttle = LoginThrottle(now_s)
 
     def is_known(self, request: web.Request) -> bool:
         """Tell whether a request belongs to a session."""
         cookie = request.cookies.get(COOKIE, "")
         end_s = self._ends_s.get(_digest(cookie))
         return end_s is not None and self._now_s() < end_s
+
+    def wait_s(self, request: web.Request) -> float:
+        """Return how long the sender of a request has to wait before the next try; mostly 0."""
+        return self._throttle.wait_s(_address(request))
 
     async def let_in(self, request: web.Request, response: web.StreamResponse) -> bool:
         """Check the token of a form. If it is right, begin a session with the response."""
@@ -73,6 +83,7 @@ class PageLogin:
     def _warn(self, request: web.Request) -> None:
         """Log a wrong token, once a minute at most."""
         self._wrong += 1
+        self._throttle.note_wrong(_address(request))
         now_s = self._now_s()
         if self._warned_s is None or now_s - self._warned_s >= WARN_SECONDS:
             self._warned_s = now_s
@@ -82,6 +93,71 @@ class PageLogin:
                 self._wrong,
                 request.remote,
             )
+
+
+class LoginThrottle:
+    """Counts wrong tokens, for each address and for all together, in windows of a minute.
+
+    A token is too long to be guessed; this keeps a stranger from trying, and from keeping the bot
+    busy with it. This machine is not held up by the tries of others.
+    """
+
+    def __init__(self, now_s: Callable[[], float]) -> None:
+        self._now_s = now_s
+        self._all = _Window()
+        self._windows: OrderedDict[str, _Window] = OrderedDict()
+
+    def wait_s(self, address: str) -> float:
+        now_s = self._now_s()
+        own = self._windows.get(address, _Window())
+        waits = [own.wait_s(now_s, TRIES_OF_AN_ADDRESS)]
+        if address != _THIS_MACHINE:
+            waits.append(self._all.wait_s(now_s, TRIES_OF_ALL))
+        return max(waits)
+
+    def note_wrong(self, address: str) -> None:
+        now_s = self._now_s()
+        self._all.count(now_s)
+        self._windows.setdefault(address, _Window()).count(now_s)
+        self._windows.move_to_end(address)
+        if len(self._windows) > MOST_ADDRESSES:
+            self._windows.popitem(last=False)
+
+
+class _Window:
+    """How many wrong tokens came since the first one of the last minute."""
+
+    __slots__ = ("_began_s", "_count")
+
+    def __init__(self) -> None:
+        self._began_s = 0.0
+        self._count = 0
+
+    def count(self, now_s: float) -> None:
+        if not self._count or now_s - self._began_s >= WINDOW_SECONDS:
+            self._began_s, self._count = now_s, 0
+        self._count += 1
+
+    def wait_s(self, now_s: float, most: int) -> float:
+        left_s = self._began_s + WINDOW_SECONDS - now_s
+        return left_s if self._count >= most and left_s > 0 else 0.0
+
+
+_THIS_MACHINE = "this machine"
+
+
+def _address(request: web.Request) -> str:
+    """Return who is counted together: an address, or the /64 network of an IPv6 address."""
+    try:
+        address = ip_address((request.remote or "").partition("%")[0])
+    except ValueError:
+        return "unknown"
+    if address.is_loopback:
+        return _THIS_MACHINE
+    if isinstance(address, IPv6Address):
+        inner = address.ipv4_mapped
+        return str(inner or ip_network((address, 64), strict=False))
+    return str(address)
 
 
 def _digest(text: str) -> bytes:

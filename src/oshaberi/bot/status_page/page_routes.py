@@ -8,6 +8,7 @@ run. `bot.operator_endpoint` serves all of them, beside `/health` and `/metrics`
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ POLICY = {
 }
 WRONG_PLACE = b"<!-- wrong -->"
 WRONG = b'<p class="lost" role="alert">That is not the token.</p>'
+TOO_MANY = b'<p class="lost" role="alert">Too many wrong tokens. Try again in %d s.</p>'
 
 Report = Callable[[], Awaitable[dict[str, Any]]]
 
@@ -67,6 +69,11 @@ class StatusPage:
         return web.json_response(await self._report(), headers=_PRIVATE)
 
     async def _enter(self, request: web.Request) -> web.StreamResponse:
+        wait_s = ceil(self._known.wait_s(request))
+        if wait_s:
+            page = _page("login.html", 429, (WRONG_PLACE, TOO_MANY % wait_s))
+            page.headers["Retry-After"] = str(wait_s)
+            return page
         response = web.HTTPSeeOther("/", headers=_PRIVATE)
         if await self._known.let_in(request, response):
             raise response
