@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from unicodedata import category
 
 import regex
 
 from .expected_atoms import LINK, utf16
-from .visible_text import BLOCK_MARK
+from .visible_text import BLOCK_MARK, UNSEEN, is_unseen_sign
 
 NEXT_MESSAGE = "\x1e"
 """Joins the messages into one string. Python counts it as whitespace."""
@@ -23,9 +22,9 @@ _PUNCTUATION = re.compile(r"[.,!?;:。！？、，…]+")
 _TOKEN_END = re.compile(r"<a?:\w+:\d+>[.,!?;:。！？、，…]*$")
 _TOKEN_START = re.compile(r"<a?:\w+:\d+>")
 _EXTENDS = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
-_UNSEEN = regex.compile(r"[\s\p{Cf}]*")
-_UNSEEN_REST = regex.compile(r"[\s\p{Cf}]*\Z")
-_UNSEEN_END = regex.compile(r"(?r)[\s\p{Cf}]*$")
+_UNSEEN = regex.compile(rf"{UNSEEN}*")
+_UNSEEN_REST = regex.compile(rf"{UNSEEN}*\Z")
+_UNSEEN_END = regex.compile(rf"(?r){UNSEEN}*$")
 _SENTENCE_END = re.compile(r"[。．｡！？!?.…](?:[^\w\s]|_)*$")
 _SPAN_STARTS = frozenset('([{（「『“„«»《*~|"`<\\')
 _SPAN_ENDS = frozenset(')]}）」』”“»«》*~|"`>')
@@ -193,7 +192,7 @@ class Sides:
 
 
 def _run_end(text: str, at: int) -> int:
-    while at < len(text) and category(text[at]) == "Cf":
+    while at < len(text) and is_unseen_sign(text[at]):
         at += 1
     return at
 

@@ -19,6 +19,7 @@ from .expected_atoms import atoms, cuts_cluster, in_huge_cluster, near_atoms, ut
 from .message_alignment import Aligner, Alignment, Held
 from .visible_text import (
     BLOCK_MARK,
+    UNSEEN,
     Visible,
     blocks,
     fences_are_open_to_reading,
@@ -37,6 +38,7 @@ _TAGS = re.compile(
 )
 _SUMMARY = re.compile(r"<summary>.*?(</summary>|$)", re.IGNORECASE | re.DOTALL)
 _FOREIGN = re.compile("[\0\r\ud800-\udfff]")
+_UNSEEN = regex.compile(UNSEEN)
 _JOINERS = "\u200d\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
 
@@ -63,7 +65,7 @@ def limit(config: TextConfig, events: list[Event]) -> list[str]:
 
 
 def _is_visible(char: str) -> bool:
-    return not char.isspace() and unicodedata.category(char) != "Cf"
+    return _UNSEEN.fullmatch(char) is None
 
 
 def split_invariance(

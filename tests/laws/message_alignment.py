@@ -10,13 +10,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
-from unicodedata import category
 
 import emoji
 
 from .allowed_differences import BREAK, NEXT_MESSAGE, Sides, could_close, skip
 from .expected_atoms import utf16
-from .visible_text import BLOCK_MARK
+from .visible_text import BLOCK_MARK, is_unseen_sign
 
 _CLOSERS = ')）"」』”“»«》*~|'
 _SHORTCODE = re.compile(r"<a?(?P<tag>:\w+:)>|:[\w+\-’.()&]+:")
@@ -249,7 +248,7 @@ class Aligner(Sides):
         if i == len(self.source):
             return
         line_break = BREAK.match(self.source, i) if self.source[i] == "<" else None
-        if category(self.source[i]) == "Cf":
+        if is_unseen_sign(self.source[i]):
             yield from self._unseen(state, i)
         if line_break:
             end = line_break.end()

@@ -72,6 +72,8 @@ MUTANTS: dict[str, tuple[Change, str]] = {
     "a thought leaked": (engine_mutants.leaked, "L3 a thought leaked"),
     "a stray period": (engine_mutants.appended("."), "L1 stray fragment"),
     "an invisible message": (engine_mutants.appended("\u200b"), "L1 nothing visible"),
+    "a message of controls": (engine_mutants.appended("\x07\x9f"), "L1 nothing visible"),
+    "a message of fillers": (engine_mutants.appended("\u3164\u2800"), "L1 nothing visible"),
     "outer whitespace": (replaced("Hello", " Hello"), "L1 outer whitespace"),
     "words added": (engine_mutants.appended("and then some"), "L3 added at the end"),
     "a marker closed that was not open": (engine_mutants.appended("*"), "L3"),

@@ -9,8 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import regex
+
 BLOCK_MARK = "\ue000"
 """Stands for a code block in text whose blocks were taken out."""
+
+UNSEEN = r"[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]"
+"""What nobody sees: white space, controls, format characters, and letters that have no form."""
+_UNSEEN_SIGN = regex.compile(rf"(?!\s){UNSEEN}")
 
 _PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
 _LONE = re.compile("[\ud800-\udfff]")
@@ -25,6 +31,11 @@ _TAG = re.compile(
 )
 _SUMMARY = re.compile(r"<summary>.*?</summary>", re.IGNORECASE | re.DOTALL)
 _LONE_SUBTEXT = re.compile(r"^[ \t]*-#[ \t]*$", re.MULTILINE)
+
+
+def is_unseen_sign(char: str) -> bool:
+    """Whether nobody sees it, although it is no white space."""
+    return _UNSEEN_SIGN.fullmatch(char) is not None
 
 
 def normalise(text: str) -> str:

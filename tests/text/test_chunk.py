@@ -14,6 +14,7 @@ from oshaberi.text.line_kinds import begins_block, block_kind, indent, is_intro
 from oshaberi.text.messages.segment_chunker import SegmentChunker
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_measure import has_visible, utf16_len
+from tests.laws.visible_text import UNSEEN
 
 SOUP = "<:soup:111111111111111111>"
 DANCE = "<a:dance:222222222222222222>"
@@ -252,13 +253,15 @@ ANYTHING = st.lists(
 
 @given(ANYTHING, LIMITS, st.sampled_from([0, 1, 3]), MODES)
 @example("\u200b" * 250, 100, 0, "lines")
+@example("\x07" * 250, 100, 1, "lines")
+@example("\u3164\u2800", 100, 1, "lines")
 @example("a" * 100 + " \u200b", 100, 0, "lines")
 def test_any_text_makes_sound_messages(text: str, limit: int, degree: int, mode: str) -> None:
     text = text.replace("```", "")
     made = chunker(limit, degree, paragraph_mode=mode)
     out = made.split(text) if degree else made.fit(text)
     check_form(out, limit)
-    ignored = regex.compile(r"[\s\p{Cf}\x1c-\x1f]+")
+    ignored = regex.compile(rf"{UNSEEN}+")
     assert ignored.sub("", "".join(out)) == ignored.sub("", text)
 
 

@@ -11,7 +11,9 @@ _LAST_PLAIN: Final = regex.compile(r"(?r)[ -~\n\u3041-\u3096\u30a1-\u30fa\u4e00-
 _LAST_FLAGS: Final = regex.compile(r"(?r)[\U0001f1e6-\U0001f1ff]{4,}")
 _EXTENDS: Final = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
 _CLUSTER_TAIL: Final = 16
-_VISIBLE: Final = regex.compile(r"[^\s\x1c-\x1f\p{Cf}]")
+_VISIBLE: Final = regex.compile(r"[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
+"""What a reader sees: no white space, no control and format characters, and none of those that have
+the form of a letter or a sign and no picture (Hangul fillers, the blank of Braille)."""
 
 
 def utf16_len(text: str) -> int:
@@ -29,10 +31,11 @@ def fits(text: str, units: int) -> bool:
 
 
 def has_visible(text: str) -> bool:
-    """Tell whether a reader sees anything: not only white space and format characters."""
+    """Return whether a reader sees anything (L1)."""
     if not text:
         return False
-    if text[0] != " " and text[0].isprintable():
+    first = text[0]
+    if "!" <= first <= "~" or "\u3001" <= first <= "\u312f" or "\u3200" <= first <= "\ud7a3":
         return True  # the usual case
     return _VISIBLE.search(text) is not None
 
