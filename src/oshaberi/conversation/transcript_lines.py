@@ -29,6 +29,7 @@ _UNSAFE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029"
     r":：\u02d0\u02f8\u0589\u05c3\u0703\u0704\u205a\u2236\ua789\ufe13\ufe30\ufe55\[\]［］]+"
 )
+_BREAKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _BRACKETS = re.compile(r"[()（）]")
 _OUR_NOTE = re.compile(r"[(（]\s*(?:user|also|in reply to)\b", re.IGNORECASE)
 _IMAGES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
@@ -45,10 +46,21 @@ def indented(text: str) -> str:
     return f"\n{INDENT}".join(text.splitlines())
 
 
+def plain_words(text: str) -> str:
+    """Return words of others (a topic, a title, a poll) in one line, as they are seen.
+
+    Characters go that nobody sees, and those that turn the line round (U+202E).
+    """
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
+    return " ".join(without_hidden(_BREAKS.sub(" ", text), keep_joiners=True).split())
+
+
 def shortened(text: str, most: int = MOST_QUOTED) -> str:
     """Return the beginning of a text, in one line."""
-    joined = " ".join(text.split())
-    return joined if len(joined) <= most else joined[: most - 1].rstrip() + "…"
+    joined = plain_words(text[: 4 * most])
+    is_whole = len(text) <= 4 * most and len(joined) <= most
+    return joined if is_whole else joined[: most - 1].rstrip() + "…"
 
 
 def line(name: str, text: str, about: str = "") -> str:

@@ -20,6 +20,7 @@ from oshaberi.conversation.conversation_messages import (
     IncomingMessage,
     Person,
 )
+from oshaberi.conversation.transcript_lines import plain_words
 from oshaberi.delivery.sink import (
     DiscordRefusalError,
     Embed,
@@ -112,9 +113,9 @@ class DiscordTurnChannel:
         people = self._people(messages)
         self._heard.update(one.id for one in people)
         return ChannelInfo(
-            server_name="" if guild is None else guild.name,
-            channel_name=getattr(self._channel, "name", None) or "",
-            channel_topic=_topic(self._channel),
+            server_name="" if guild is None else plain_words(guild.name),
+            channel_name=plain_words(getattr(self._channel, "name", None) or ""),
+            channel_topic=plain_words(_topic(self._channel)),
             bot_name=bot_name(self._channel, self._client) or "",
             people=people,
             emojis=emojis_of(guild),

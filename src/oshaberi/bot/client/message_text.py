@@ -10,6 +10,7 @@ import discord
 
 from oshaberi.bot.client.discord_people import AnyUser, RecentMembers
 from oshaberi.conversation.conversation_messages import AttachedFile
+from oshaberi.conversation.transcript_lines import plain_words
 
 NO_MIME = "application/octet-stream"
 HIDDEN_CHANNEL = "#unknown"
@@ -39,10 +40,10 @@ def readable(
 
     lines = [named(message.content)]
     lines += [f"(forwarded) {named(one.content)}" for one in message.message_snapshots]
-    lines += [f"(sticker: {sticker.name})" for sticker in message.stickers]
+    lines += [f"(sticker: {plain_words(sticker.name)})" for sticker in message.stickers]
     if message.poll is not None:
-        answers = " / ".join(answer.text for answer in message.poll.answers)
-        lines.append(f"(poll: {message.poll.question} {answers})")
+        answers = " / ".join(plain_words(answer.text) for answer in message.poll.answers)
+        lines.append(f"(poll: {plain_words(str(message.poll.question))} {answers})")
     return "\n".join(line for line in lines if line)
 
 
@@ -87,10 +88,10 @@ def _shown(
         return None
     if kind == "role":
         role = message.guild.get_role(int(value))
-        return None if role is None else f"@{role.name}"
+        return None if role is None else f"@{plain_words(role.name)}"
     place = message.guild.get_channel_or_thread(int(value))
     seen = place is not None and (place == message.channel or may_see(place, viewer))
-    return f"#{place.name}" if seen and place is not None else HIDDEN_CHANNEL
+    return f"#{plain_words(place.name)}" if seen and place is not None else HIDDEN_CHANNEL
 
 
 def may_see(place: discord.abc.GuildChannel | discord.Thread, viewer: AnyUser | None) -> bool:
@@ -112,7 +113,7 @@ def embed_text(embed: discord.Embed) -> str:
 def attached(file: discord.Attachment) -> AttachedFile:
     mime = file.content_type or mimetypes.guess_type(file.filename)[0] or NO_MIME
     return AttachedFile(
-        name=file.filename,
+        name=plain_words(file.filename),
         url=file.url,
         mime=mime.partition(";")[0].strip(),
         size=file.size,

@@ -22,6 +22,7 @@ from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.model_health import ModelHealth, RunningStream
 from oshaberi.bot.status_page.usage_overview import UsageOverview, UsageReader
 from oshaberi.config.loaded_settings import DEFAULT
+from oshaberi.conversation.transcript_lines import plain_words
 from oshaberi.logs import LoggedWarning, RecentWarnings
 from oshaberi.storage.storage_errors import StorageError
 from oshaberi.storage.stored_records import KeyRecord, UsageRecord
@@ -155,13 +156,16 @@ def _busy(client: discord.Client, one: BusyChannel, stream: RunningStream | None
 
 def _server(client: discord.Client, server_id: int) -> Json:
     guild = client.get_guild(server_id) if server_id else None
-    name = "direct messages" if not server_id else None if guild is None else guild.name
+    name = (
+        "direct messages" if not server_id else None if guild is None else plain_words(guild.name)
+    )
     return {"id": str(server_id), "name": name}
 
 
 def _channel(client: discord.Client, channel_id: int) -> Json:
     channel = client.get_channel(channel_id)
-    return {"id": str(channel_id), "name": getattr(channel, "name", None)}
+    name = getattr(channel, "name", None)
+    return {"id": str(channel_id), "name": None if name is None else plain_words(name)}
 
 
 def _models(sources: StatusSources, used: UsageOverview | None) -> list[Json]:

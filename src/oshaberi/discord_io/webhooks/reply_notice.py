@@ -13,6 +13,8 @@ from oshaberi.discord_io.discord_embeds import shortened
 
 MOST_QUOTED = 80
 
+_TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that would turn the rest of the notice round."""
 _BLANKS = re.compile(r"\s+")
 _TOKENS = re.compile(r"<(?:a?:(\w+):\d+|[@#][!&]?\d+|t:[^>]*|/[^>]*)>")
 _SPOILER = re.compile(r"\|\|(.+?)\|\|", re.DOTALL)
@@ -66,7 +68,7 @@ def _beginning(text: str) -> str:
 
 
 def _words(text: str) -> str:
-    text = _TOKENS.sub(lambda token: f":{token[1]}:" if token[1] else "", text)
+    text = _TURNING.sub("", _TOKENS.sub(lambda token: f":{token[1]}:" if token[1] else "", text))
     return _BLANKS.sub(" ", _LINKS.sub("", text))
 
 
