@@ -18,6 +18,7 @@ LINES: dict[str, Any] = {"paragraph_mode": "lines"}
 GUARD: dict[str, Any] = {"llm_stop_speaker_pattern_enabled": True}
 ALICE = {"name": "Alice", "id": "1234567890", "aliases": ["alice"], "avatar_url": "https://x/a"}
 BOB = {"name": "Bob", "kind": "persona", "avatar_url": "https://x/b"}
+HERE: dict[str, Any] = {"known": ({**BOB, "takes_part": True},)}
 REGISTERED: dict[str, Any] = {"registered_speaker_guard_enabled": True, "known": (ALICE, BOB)}
 TOMORI: dict[str, Any] = {"persona": {"name": "Tomori"}}
 LILYA: dict[str, Any] = {"persona": {"name": "Shy Tomori", "aliases": ["Tomori", "Lilya"]}}
@@ -227,7 +228,10 @@ FLUSHING = [
 
 GUARDING = [
     row("F", "a known speaker's line ends it", "hi\nBob: hello", ["hi"], **REGISTERED),
-    row("F", "`Assistant:` too", "hi\nAssistant: hello", ["hi"], **REGISTERED),
+    row(
+        "F", "so does that of somebody who wrote here, by default", "hi\nBob: hello", ["hi"], **HERE
+    ),
+    row("F", "`Assistant:` too", "hi\nAssistant: hello", ["hi"]),
     row("F", "not in a fence", "```\nBob: a\n```", ["```\nBob: a\n```"], **REGISTERED),
     row("F", "not in inline code", "hi\n`Bob: a` b", ["hi", "`Bob: a` b"], **REGISTERED),
     row("F", "an unknown name is text", "hi\nCarol: a", ["hi", "Carol: a"], **REGISTERED),
@@ -290,8 +294,6 @@ CLEANING = [
         "standard ones too",
         "so :grin: it",
         ["so it"],
-        ours=["so 😁 it"],
-        differs="with emoji off",
         emoji_usage_enabled=False,
         **EMOJI,
     ),

@@ -35,8 +35,10 @@ THEIRS: dict[str, Any] = tomllib.loads(
 """The settings of the table that give their way, with the values that are written there."""
 SOUP = {"emojis": ("<:soup:111111111111111111>", "<:xdd:222222222222222222>")}
 REN: dict[str, Any] = {"known": ({"name": "Ren", "kind": "persona"},)}
+REN_HERE: dict[str, Any] = {"known": ({"name": "Ren", "kind": "persona", "takes_part": True},)}
 TABLE = "| a | b |\n| --- | --- |\n| 1 | 2 |"
 BS = " ".join("b" * 74)
+TOMORI: dict[str, Any] = {"persona": {"name": "Tomori", "aliases": ("Lilya",)}}
 GUARD = {"llm_stop_speaker_pattern_enabled": True}
 KNOWN_GUARD = {"registered_speaker_guard_enabled": True}
 RESERVED = ("Assistant", "User", "Human", "System")
@@ -76,12 +78,9 @@ def theirs(name: str) -> dict[str, Any]:
             "hold_limit",
             {},
         ),
-        (
-            "hi\nRen: hello",
-            ["hi", "Ren: hello"],
-            ["hi"],
-            "registered_speaker_guard_enabled",
-            REN,
+        *(
+            (f"hi\n{line}", ["hi", line], ["hi"], "registered_speaker_guard_enabled", known)
+            for line, known in [("Ren: hello", REN), ("Ren: 3", REN_HERE)]
         ),
     ],
 )
@@ -177,10 +176,15 @@ def test_the_first_message_replies_or_not(
         ("```html\n<think>a</think>\n```", ["```html\n<think>a</think>\n```"], {}),
         ("hi :smile: :nothing:", ["hi 😄"], SOUP),
         ("hi :smile: :nothing:", ["hi 😄 :nothing:"], {}),
-        ("hi :smile: :soup:", ["hi 😄"], {"emoji_usage_enabled": False, **SOUP}),
         ("a\n---\nb<br>c", ["a", "b", "c"], {}),
         ("Ren: hi\nNote: a\nStep 1: b\nRen: c", ["Ren: hi", "Note: a", "Step 1: b"], GUARD),
         *((f"hi\n{name}: a", ["hi"], KNOWN_GUARD) for name in RESERVED),
+        ("hi\nRen: hello", ["hi"], REN_HERE),
+        ("hi\nAssistant: a", ["hi"], {}),
+        ("hi\nUser: a", ["hi", "User: a"], {}),
+        ("Let me see.\nTomori: Lilya: a.Tomori: b", ["Let me see.", "a.", "b"], TOMORI),
+        ("Sure! Tomori: a\nb.Lilya: c", ["Sure! Tomori: a", "b.Lilya: c"], TOMORI),
+        ("a plan</think>Tomori: b", ["b"], TOMORI),
         (' a"\nb', ['"Oh\n a"', "b"], {"output_prefill": '"Oh\n'}),
     ],
 )

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
+from oshaberi.chunks import ThoughtPart
 from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
 from oshaberi.stage.world.discord_records import MessageFlag, StageMessage
+from oshaberi.stream.thought_collector import ThoughtLog
+from oshaberi.turns.post_turn.thought_log import thought_embeds
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
 
 MOCHI = WebhookFace("Mochi", "https://pictures.test/mochi.png")
+
+THOUGHT = ThoughtLog((ThoughtPart("They greet me."),), "scripted", "m")
 
 
 async def say(
@@ -37,6 +42,7 @@ def test_the_history_is_the_conversation_and_nothing_else() -> None:
         await say(turn_channel, "as the bot")
         await say(turn_channel, "as a persona", MOCHI)
         await say(turn_channel, "", embed=Embed("The model is overloaded"))
+        await say(turn_channel, "", embed=thought_embeds("Mochi", [THOUGHT])[0])
         await say(turn_channel, "-# ↩ **Ren**: hi https://discord.com/channels/1/2/3", MOCHI)
         await harness.run("status")  # answers of commands are private
         people.post("general", "second", user=MEMBER)
@@ -47,7 +53,11 @@ def test_the_history_is_the_conversation_and_nothing_else() -> None:
             ("first", False, None),
             ("as the bot", True, "Oshaberi"),
             ("as a persona", True, "Mochi"),
+            ("", True, "Oshaberi"),
             ("second", False, None),
+        ]
+        assert [said.embeds for said in channel_info.history if said.embeds] == [
+            ("The model is overloaded",)
         ]
         assert (await turn_channel.channel_info(asked.id, 1)).history[0].text == "second"
         assert (await turn_channel.channel_info(asked.id, 0)).history == ()

@@ -26,7 +26,7 @@ TOMORI = Persona(
 )
 KNOWN = (
     Known("Ren", "persona", avatar_url="https://x.test/ren.png"),
-    Known("alice", "user", id="123", aliases=("al", "Big Al")),
+    Known("alice", "user", id="123", aliases=("al", "Big Al"), takes_part=True),
 )
 EMOJIS = ("<:soup:111111111111111111>", "<a:dance:222222222222222222>")
 PREFILLS = ("Sure, here", "```py\n", "(well", "Tomori: ")
@@ -34,9 +34,9 @@ OPENINGS = ("Sure, here", " Sure, h", "Surely", "<think>p</think>Sure, here", ""
 PIECES = (
     "Tomori: ", "Tomori (mad): ", "\nTomori (shy): ", "**Tomori (mad):** ", "\nTomori (Ren): ",
     "\nTomori (The Voice): ", "Tomori (not loaded): ", "Tomori (nobody): ", "\nLilya: ",
-    "\nTomori (mad): a\n", "\nRen: hi\n", "\nAssistant: x", "\nalice: y", "@alice ", " @Big Al",
-    "@(al)", ":soup:", " :dance: ", ":smile:", ":nope:", "{{char}}: ", "done.Tomori: more",
-    "\n---\n", "<br>", "</think>", "\n> \n",
+    "\nTomori (mad): a\n", "\nRen: hi\n", "\nAssistant: x", "\nalice: y", "\nalice: 3",
+    "@alice ", " @Big Al", "@(al)", ":soup:", " :dance: ", ":smile:", ":nope:", "{{char}}: ",
+    "done.Tomori: more", "\n---\n", "<br>", "</think>", "\n> \n",
 )  # fmt: skip
 ENDINGS: dict[str, Callable[[TextEngine], list[Event]]] = {
     "finish": lambda engine: engine.finish(),
@@ -65,6 +65,7 @@ def persona_config(rng: random.Random) -> TextConfig:
         known=KNOWN,
         emojis=EMOJIS,
         recent_bot_messages=("x <:soup:111111111111111111>",),
+        participant_guard_enabled=rng.random() < 0.7,
         llm_stop_speaker_pattern_enabled=rng.random() < 0.3,
         registered_speaker_guard_enabled=rng.random() < 0.2,
         emoji_usage_enabled=rng.random() < 0.8,

@@ -23,6 +23,7 @@ NUMBERS = {
 SWITCHES = {
     "emoji_usage_enabled": True,
     "emoji_preserve_unresolved_shortcodes": False,
+    "participant_guard_enabled": True,
     "llm_stop_speaker_pattern_enabled": False,
     "registered_speaker_guard_enabled": False,
     "uncensor_unicode_space_enabled": False,

@@ -48,6 +48,7 @@ def test_what_is_shown(text: str, expected: list[str]) -> None:
 
 
 KNOWN = [{"name": "Little Red Fox", "kind": "user", "id": "1"}]
+PARTICIPANT = [{**KNOWN[0], "takes_part": True}]
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,13 @@ KNOWN = [{"name": "Little Red Fox", "kind": "user", "id": "1"}]
             {"known": KNOWN, "registered_speaker_guard_enabled": True},
             ["Little Blue Fox"],
         ),
+        ("ok\nLittle Red Fox ", {"known": PARTICIPANT}, []),
+        ("ok\nLittle Red Fox: ", {"known": PARTICIPANT}, []),
+        ('ok\nLittle Red Fox: "', {"known": PARTICIPANT}, []),
+        ("ok\n**Little Red Fox:** ", {"known": PARTICIPANT}, []),
+        ("ok\nLittle Red Fox: 3 ", {"known": PARTICIPANT}, ["Little Red Fox: 3"]),
+        ("ok\nAssist", {}, []),
+        ("ok\nHuman being ", {}, ["Human being"]),
         ("ok\nHuman ", {"registered_speaker_guard_enabled": True}, []),
         ("ok\nLittle Blue Fox ", {"llm_stop_speaker_pattern_enabled": True}, []),
     ],

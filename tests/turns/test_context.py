@@ -392,6 +392,54 @@ def test_a_persona_answers_to_the_bots_name_its_triggers_and_the_default_persona
     assert [event.label for event in events if isinstance(event, SpeakerStop)] == ["Bob"]
 
 
+def test_who_wrote_takes_part_and_who_was_only_mentioned_does_not() -> None:
+    carol = Person(3, "Carol", ())
+    kuro = replace(REN, name="Kuro")
+    surroundings = around(
+        by(BOB, 1, "hi"),
+        ours(2, "ha", "mad (Ren)"),
+        people=(ALICE, BOB, carol),
+        personas=(TOMORI, REN, kuro),
+    )
+    config = text_config(TextConfig(), surroundings)
+    assert {known.name: known.takes_part for known in config.known} == {
+        "Alice": True,
+        "Bob": True,
+        "Carol": False,
+        "Ren": True,
+        "Kuro": False,
+    }
+    engine = TextEngine(config)
+    events = engine.feed("Well.\nCarol: hi\nBob: 3\nBob: I see") + engine.finish()
+    told = [event.text for event in events if isinstance(event, Message)]
+    assert told == ["Well.", "Carol: hi", "Bob: 3"]
+    assert [event.label for event in events if isinstance(event, SpeakerStop)] == ["Bob"]
+
+
+def test_own_embeds_are_read_like_those_of_others() -> None:
+    notice = ours(2, "", embeds=("The model is overloaded",))
+    told = history(
+        by(BOB, 1, "", embeds=("News\nof today",)),
+        notice,
+        ours(3, "look: https://x.test", embeds=("A page",)),
+        ours(4, "mine", "Ren", embeds=("a card",)),
+    )
+    assert told == [
+        ("user", "Bob: [embed: News of today]"),
+        ("user", "Tomori: [embed: The model is overloaded]"),
+        ("assistant", "look: https://x.test"),
+        ("user", "Tomori: [embed: A page]"),
+        ("user", "Ren: mine\n  [embed: a card]"),
+    ]
+
+
+def test_a_notice_after_the_question_does_not_make_it_an_old_one() -> None:
+    notice = ours(95, "", embeds=("The model is overloaded",))
+    items = context_items(around(notice))
+    assert "Now answer" not in str(items)
+    assert "Now answer" in str(context_items(around(ours(95, "something else"))))
+
+
 def test_people_without_a_name_do_no_harm() -> None:
     nobody = Person(5, " ", ("",))
     config = text_config(TextConfig(), around(people=(nobody, ALICE)))

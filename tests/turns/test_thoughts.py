@@ -73,7 +73,7 @@ def log(*parts: ThoughtPart, url: str | None = None, ms: int = 1500) -> ThoughtL
 def test_the_log_has_summaries_first() -> None:
     first = log(ThoughtPart("raw one"), ThoughtPart("short", "summary"), url="https://d.test/1")
     (embed,) = thought_embeds("Ren", [first, log(ThoughtPart("raw two"))])
-    assert embed.title == "Ren thought"
+    assert embed.title == "💭 Ren thought"
     assert embed.description == (
         "m (scripted) · 3.0 s · [the answer](https://d.test/1)\n\n"
         "**Summary**\nshort\n\n**Thoughts**\nraw one\n\nraw two"

@@ -126,7 +126,7 @@ def test_the_thought_log() -> None:
         assert channel == 77
         assert face == WebhookFace("Ren", REN.avatar_url)
         (embed,) = embeds
-        assert embed.title == "Ren thought"
+        assert embed.title == "💭 Ren thought"
         assert "m (scripted) · 0.0 s · [the answer](https://discord.test/" in embed.description
         assert "They greet me." in embed.description
 

@@ -61,7 +61,7 @@ class ChannelMessage:
     files: tuple[AttachedFile, ...] = ()
     reply_to: int | None = None
     embeds: tuple[str, ...] = ()
-    """The text of embeds, except the bot's own notices."""
+    """The text of embeds, whoever wrote them; not the thoughts that the bot logged."""
     mentions: tuple[Person, ...] = ()
     """The people that the text mentions as `@name`, without the bot."""
     typed: str | None = None

@@ -81,8 +81,12 @@ def file_note(file: AttachedFile) -> str:
 
 def words_of(said: ChannelMessage) -> str:
     """Return a message's text together with its embeds and attachments."""
-    embeds = (f"[embed: {shortened(text, MOST_EMBED)}]" for text in said.embeds)
-    return "\n".join(filter(None, [said.text.strip(), *embeds, *map(file_note, said.files)]))
+    notes = (*embed_notes(said), *map(file_note, said.files))
+    return "\n".join(filter(None, [said.text.strip(), *notes]))
+
+
+def embed_notes(said: ChannelMessage) -> list[str]:
+    return [f"[embed: {shortened(text, MOST_EMBED)}]" for text in said.embeds]
 
 
 def reserved_names(personas: Sequence[PersonaRecord], bot_name: str) -> tuple[str, ...]:

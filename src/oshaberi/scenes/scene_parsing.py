@@ -122,7 +122,8 @@ def _sprite(node: JsonNode) -> Sprite:
 
 
 def _known(node: JsonNode) -> Known:
-    given = node.fields(("name", "kind", "id", "aliases", "avatar_url"), required=("name",))
+    allowed = ("name", "kind", "id", "aliases", "avatar_url", "takes_part")
+    given = node.fields(allowed, required=("name",))
     kinds = get_args(KnownKind)
     return Known(
         name=given["name"].text(),
@@ -130,6 +131,7 @@ def _known(node: JsonNode) -> Known:
         id=_optional(given, "id"),
         aliases=given["aliases"].texts() if "aliases" in given else (),
         avatar_url=_optional(given, "avatar_url"),
+        takes_part=_flag(given, "takes_part"),
     )
 
 

@@ -53,17 +53,22 @@ class Persona:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Another participant of the conversation: a user, or another persona."""
+    """Somebody else whom the conversation knows: a user, or another persona.
+
+    `takes_part`: they have written in it themselves, and were not only mentioned.
+    """
 
     name: str
     kind: KnownKind = "user"
     id: str | None = None
     aliases: tuple[str, ...] = ()
     avatar_url: str | None = None
+    takes_part: bool = False
 
     def __post_init__(self) -> None:
         _check_name("known.name", self.name)
         _check_text("known.avatar_url", self.avatar_url)
+        _check_switch("known.takes_part", self.takes_part)
         _check_text("known.id", self.id)
         object.__setattr__(self, "aliases", _strings("known.aliases", self.aliases))
         if self.kind not in ("persona", "user"):
@@ -135,7 +140,9 @@ class TextConfig:
         100_000,
         "after this many characters of an answer, messages are filled up before sending; 0 is off",
     )
-    emoji_usage_enabled: bool = switch(True, "use custom emoji")
+    emoji_usage_enabled: bool = switch(
+        True, "use custom emoji, and turn `:smile:` into 😄; off: every `:name:` is removed"
+    )
     emoji_preserve_unresolved_shortcodes: bool = switch(
         False, "keep `:name:` if there is no emoji of that name"
     )
@@ -148,11 +155,14 @@ class TextConfig:
         32,
         "neighbouring emoji share a message if this many first letters of their names agree",
     )
-    llm_stop_speaker_pattern_enabled: bool = switch(
-        False, "stop when the model begins to speak for anybody else"
+    participant_guard_enabled: bool = switch(
+        True, "stop when the model says something as `Assistant:` or as somebody who wrote here"
     )
     registered_speaker_guard_enabled: bool = switch(
-        False, "stop when the model begins to speak for somebody in the conversation"
+        False, "stop at every line that begins with a known name, or with `User:` and the like"
+    )
+    llm_stop_speaker_pattern_enabled: bool = switch(
+        False, "stop when the model begins to speak for anybody else"
     )
     uncensor_unicode_space_enabled: bool = switch(False, "replace U+2800 with a space")
     uncensor_sanitize_enabled: bool = switch(

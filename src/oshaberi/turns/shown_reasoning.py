@@ -1,7 +1,8 @@
 """Shows the model's thoughts in the channel: one silent message, as subtext or spoiler.
 
 Pure. The message begins with a mark, so that the bot recognises it in the history and leaves it out
-of the conversation (spec 04 O6). Nothing in it can end its own markup or ping anybody.
+of the conversation (spec 04 O6). So does the title of a logged thought. Nothing in it can end its
+own markup or ping anybody.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ def shown_thoughts(thoughts: Sequence[str], display: str, limit: int) -> str:
     if display == "subtext":
         return _fitting(lines, limit, SUBTEXT, "")
     return _fitting(lines, limit, "", SPOILER)
+
+
+def is_logged_thought(title: str) -> bool:
+    """Return whether an embed with this title belongs to the thought log."""
+    return title.startswith(MARK)
 
 
 def is_shown_thought(text: str) -> bool:

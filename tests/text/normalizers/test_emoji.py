@@ -99,9 +99,15 @@ def test_preserved() -> None:
 
 
 def test_disabled() -> None:
-    work = run("a :soup: <:any:5> :smile: b", emoji_usage_enabled=False)
-    assert [piece.text for piece in work.pieces] == ["a 😄 b"]
-    assert work.withheld == [(":soup:", "emoji_disabled"), ("<:any:5>", "emoji_disabled")]
+    work = run("a :soup: <:any:5> :smile: :nope: b 10:30: `:smile:`", emoji_usage_enabled=False)
+    assert [piece.text for piece in work.pieces] == ["a b 10:30: `:smile:`"]
+    gone = [":soup:", "<:any:5>", ":smile:", ":nope:"]
+    assert work.withheld == [(text, "emoji_disabled") for text in gone]
+
+
+def test_disabled_wins_over_preserved() -> None:
+    settings = {"emoji_usage_enabled": False, "emoji_preserve_unresolved_shortcodes": True}
+    assert [piece.text for piece in run("a :nope: b", **settings).pieces] == ["a b"]
 
 
 def test_unresolved_is_in_the_ledger() -> None:

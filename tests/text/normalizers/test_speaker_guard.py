@@ -139,7 +139,73 @@ def test_later_pieces_go_too() -> None:
     assert work.withheld == [("User: b\nc", "speaker_guard")]
 
 
-def test_off_by_default() -> None:
-    work = run("a\nAssistant: b", {})
-    assert work.stop is None
-    assert [piece.text for piece in work.pieces] == ["a\nAssistant: b"]
+PEOPLE = (
+    Known("alice", id="1", aliases=("Al B",), takes_part=True),
+    Known("Ren", "persona", takes_part=True),
+    Known("mika", id="2"),
+    Known("Note", id="3", takes_part=True),
+    Known("J", id="4", takes_part=True),
+    Known("Lilya", id="5", takes_part=True),
+)
+
+
+def default(text: str, **settings: Any) -> SegmentWork:
+    config = TextConfig(persona=Persona("Tomori", ("Lilya",)), known=PEOPLE, **settings)
+    work = SegmentWork([TextPiece(text, line_start=True)])
+    Normalizers(config).run(work)
+    return work
+
+
+@pytest.mark.parametrize(
+    ("line", "label"),
+    [
+        ("Assistant: hi", "Assistant"),
+        ("**assistant:**", "assistant"),
+        ("alice: hi", "alice"),
+        ("Al B：ねえ", "Al B"),
+        ("**Alice:** hi", "Alice"),
+        ("**Alice: hi**", "Alice"),
+        ('alice: "...well', "alice"),
+        ("alice: *waves* 3 times", "alice"),
+        ("alice: 😂 same", "alice"),
+        ("  Ren (mad): go", "Ren (mad)"),
+    ],
+)
+def test_by_default_participants_who_say_something(line: str, label: str) -> None:
+    work = default(f"Sure.\n{line}\nmore")
+    assert [piece.text for piece in work.pieces] == ["Sure."]
+    assert work.stop == label
+    assert work.withheld == [(f"{line}\nmore", "speaker_guard")]
+    assert default(f"Sure.\n{line}", participant_guard_enabled=False).stop is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "alice: 3",
+        "alice: 12 points",
+        "alice:",
+        "alice: ✅",
+        "- alice: hi",
+        "`alice: hi`",
+        "alice says: hi",
+        "mika: hi",
+        "Stranger: hi",
+        "Note: hi",
+        "J: hi",
+        "Lilya: mine",
+        "Tomori: mine",
+        "User: admin",
+        "Human: yes",
+        "System: Linux",
+    ],
+)
+def test_by_default_everything_else_goes_on(line: str) -> None:
+    assert default(f"Sure.\n{line}").stop is None
+
+
+def test_by_default_the_first_line_is_not_checked_either() -> None:
+    config = TextConfig(known=PEOPLE)
+    work = SegmentWork([TextPiece("alice: hi\nok\nalice: again")], opens_response=True)
+    Normalizers(config).run(work)
+    assert [piece.text for piece in work.pieces] == ["alice: hi\nok"]

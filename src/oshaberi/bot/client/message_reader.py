@@ -31,6 +31,7 @@ from oshaberi.discord_io.channel_address import may_write
 from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
 from oshaberi.turns.admission.unaddressed_message import UnaddressedMessage
 from oshaberi.turns.bounded_cache import BoundedCache
+from oshaberi.turns.shown_reasoning import is_logged_thought
 
 NOT_FOUND = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
 """Errors after which a message counts as not found."""
@@ -74,7 +75,10 @@ class MessageReader:
         return message.application_id == self.client.application_id
 
     def is_talk(self, message: discord.Message) -> bool:
-        """Tell whether a message is conversation: not a system message or a notice of the bot."""
+        """Return whether a message is conversation.
+
+        System messages, reply notices, answers to commands and logged thoughts are not.
+        """
         is_ordinary = message.type is discord.MessageType.default
         if (not is_ordinary and message.is_system()) or self.is_by_opted_out(message):
             return False
@@ -82,7 +86,7 @@ class MessageReader:
             return True
         if message.interaction_metadata is not None or is_reply_notice(message.content):
             return False
-        return bool(message.content or message.attachments)
+        return bool(message.content or message.attachments or _embed_texts(message, ours=True))
 
     def is_new_talk(self, message: discord.Message) -> bool:
         """Tell whether a message can get an answer: talk of others that is not repeated by Discord.
@@ -107,7 +111,6 @@ class MessageReader:
         """Return the message as `viewer` may read it; with None, as everybody may read it."""
         source = source_of(message)
         ours = self.is_ours(source)
-        embeds = () if ours else tuple(filter(None, map(embed_text, source.embeds)))
         return ChannelMessage(
             id=message.id,
             author=self._author(source),
@@ -117,7 +120,7 @@ class MessageReader:
             shown_as=source.author.display_name if ours else None,
             files=tuple(attached(file) for file in files_of(source)),
             reply_to=_reply_to(source),
-            embeds=embeds,
+            embeds=_embed_texts(source, ours=ours),
             mentions=self._mentioned(source),
             typed=typed(source),
         )
@@ -278,6 +281,12 @@ def _replies_to_author(message: discord.Message) -> bool:
     """Tell whether somebody replies to a message of their own."""
     known = None if message.reference is None else message.reference.resolved
     return isinstance(known, discord.Message) and known.author.id == message.author.id
+
+
+def _embed_texts(message: discord.Message, *, ours: bool) -> tuple[str, ...]:
+    """Return what embeds say. The bot's thoughts are no part of a conversation."""
+    read = [one for one in message.embeds if not (ours and is_logged_thought(one.title or ""))]
+    return tuple(filter(None, map(embed_text, read)))
 
 
 def _reply_to(message: discord.Message) -> int | None:

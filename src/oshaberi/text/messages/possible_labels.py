@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from oshaberi.text.normalize.names.own_label_pattern import MACROS
-from oshaberi.text.normalize.names.speaker_guard import RESERVED, SpeakerGuard
+from oshaberi.text.normalize.names.speaker_guard import foreign_names, participant_names
 from oshaberi.text.text_config import TextConfig
 
 _ANY_SPEAKER: Final = re.compile(r"[\w .'’*~()（）-]{0,66}\Z")
@@ -18,6 +18,8 @@ _MOST_WORDS: Final = 4
 _LONGEST_MODIFIER: Final = 70
 _BOLD: Final = re.compile(r"\A(?:\*{1,3}|__)")
 _BEHIND_NAME: Final = re.compile(r"[*_]{0,3}\s*(?:[(（][^\n]*)?\Z")
+_BEHIND_PARTICIPANT: Final = re.compile(r"[*_]{0,3}\s*(?:[(（][^\n]*)?(?:[:：][\W_]*)?\Z")
+"""Also a colon without words yet: what follows decides whether it is their turn."""
 
 
 class PossibleLabels:
@@ -25,10 +27,9 @@ class PossibleLabels:
 
     def __init__(self, config: TextConfig) -> None:
         own = (*config.persona.names, *MACROS) if config.persona else ()
-        guarded = SpeakerGuard.needed(config)
-        others = [name for one in config.known for name in one.names] if guarded else []
-        names = (*own, *others, *RESERVED) if guarded else own
+        names = (*own, *foreign_names(config))
         self._names = tuple({_folded(name) for name in names} - {""})
+        self._participants = tuple({_folded(name) for name in participant_names(config)} - {""})
         self._any_speaker = config.llm_stop_speaker_pattern_enabled
 
     def may_begin(self, line: str) -> bool:
@@ -36,7 +37,9 @@ class PossibleLabels:
         if self._any_speaker and _may_be_speaker(line):
             return True
         text = _folded(_BOLD.sub("", line))
-        return any(_may_become(text, name) for name in self._names)
+        if any(_may_become(text, name, _BEHIND_PARTICIPANT) for name in self._participants):
+            return True
+        return any(_may_become(text, name, _BEHIND_NAME) for name in self._names)
 
 
 def _may_be_speaker(line: str) -> bool:
@@ -44,12 +47,12 @@ def _may_be_speaker(line: str) -> bool:
     return _ANY_SPEAKER.match(line) is not None and len(line.split()) <= _MOST_WORDS
 
 
-def _may_become(text: str, name: str) -> bool:
+def _may_become(text: str, name: str, behind: re.Pattern[str]) -> bool:
     if len(text) <= len(name):
         return name.startswith(text)
     rest = text[len(name) :]
     short = len(rest) <= _LONGEST_MODIFIER
-    return text.startswith(name) and short and _BEHIND_NAME.match(rest) is not None
+    return text.startswith(name) and short and behind.match(rest) is not None
 
 
 def _folded(text: str) -> str:

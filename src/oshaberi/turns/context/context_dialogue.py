@@ -18,6 +18,7 @@ from oshaberi.conversation.conversation_messages import (
 from oshaberi.conversation.transcript_lines import (
     INDENT,
     TranscriptNames,
+    embed_notes,
     indented,
     is_image,
     line,
@@ -116,10 +117,14 @@ class ContextDialogue:
             yield incoming.said
 
     def _found_passed(self) -> bool:
-        """Tell whether anything follows the question, apart from other personas' answers to it."""
+        """Return whether anything was said after the question.
+
+        Other personas' answers to it do not count, nor does a notice about it (only an embed).
+        """
         newest = self._around.newest.id
         answers = self._around.answered_ids
-        return any(one.id > newest and one.id not in answers for one in self._history)
+        later = (one for one in self._history if one.id > newest and one.id not in answers)
+        return any(not one.by_us or one.text or one.files for one in later)
 
     def _told(self, history: Iterable[ChannelMessage]) -> Iterator[ContextItem]:
         for one in history:
@@ -127,10 +132,15 @@ class ContextDialogue:
             if spoken is None or spoken.persona != self._around.persona.name:
                 self._worn = None
                 yield ContextItem("user", tuple(self._parts(one, spoken)), message_id=one.id)
-            elif spoken.text:
+                continue
+            if spoken.text:
                 text = TextPart(_labelled(spoken, self._worn))
                 yield ContextItem("assistant", (text,), message_id=one.id)
                 self._worn = spoken.modifier
+            if one.embeds:
+                # As others see it: `[embed: …]` in its own words is what a model would imitate.
+                seen = TextPart(line(self._name(one, spoken), "\n".join(embed_notes(one))))
+                yield ContextItem("user", (seen,), message_id=one.id)
 
     def _current(self, group: Iterable[ChannelMessage]) -> ContextItem:
         self._worn = None
@@ -183,7 +193,9 @@ class ContextDialogue:
         return f"{spoken.persona} ({spoken.modifier})" if spoken.modifier else spoken.persona
 
     def _words(self, one: ChannelMessage, spoken: AttributedSpeaker | None) -> str:
-        return words_of(self._names.in_text(one)) if spoken is None else spoken.text
+        if spoken is None:
+            return words_of(self._names.in_text(one))
+        return "\n".join(filter(None, [spoken.text, *embed_notes(one)]))
 
     def _quote(self, one: ChannelMessage, replied: ChannelMessage | None) -> str:
         if replied is None and one.reply_to is not None:

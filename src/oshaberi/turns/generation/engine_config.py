@@ -10,6 +10,7 @@ from oshaberi.conversation.conversation_messages import Person
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.text.text_config import Known, Persona, Sprite, TextConfig
 from oshaberi.turns.context.turn_surroundings import TurnSurroundings
+from oshaberi.turns.personas.message_attribution import MessageAttribution
 
 _NAME = re.compile(r"(?<!<)(?<!<a):(\w+):(?!\d)")
 _TAG = re.compile(r"<a?:(\w+):\d+>")
@@ -64,15 +65,43 @@ def _known(around: TurnSurroundings) -> list[Known]:
     for incoming in around.asked:
         if not incoming.said.by_us:
             people.setdefault(incoming.user_id, incoming.said.author)
+    writers, speakers = _participants(around)
     known = [
-        Known(p.name, "user", str(p.id), tuple(filter(str.strip, p.handles)), p.avatar_url)
-        for p in people.values()
-        if p.name.strip()
+        Known(
+            person.name,
+            "user",
+            str(person.id),
+            tuple(filter(str.strip, person.handles)),
+            person.avatar_url,
+            takes_part=person.id in writers,
+        )
+        for person in people.values()
+        if person.name.strip()
     ]
     others = [one for one in around.personas if one.name != around.persona.name]
     return known + [
-        Known(one.name, "persona", aliases=one.aliases, avatar_url=one.avatar_url) for one in others
+        Known(
+            one.name,
+            "persona",
+            aliases=one.aliases,
+            avatar_url=one.avatar_url,
+            takes_part=one.name in speakers,
+        )
+        for one in others
     ]
+
+
+def _participants(around: TurnSurroundings) -> tuple[set[int], set[str]]:
+    """Return the ids of the people who wrote, and the names of the personas that spoke."""
+    reader = MessageAttribution(
+        around.personas, around.channel_info.bot_name, around.sprites, around.tables
+    )
+    asked = (incoming.said for incoming in around.asked)
+    everything = (*around.channel_info.history, *asked)
+    return (
+        {one.author.id for one in everything if not one.by_us},
+        {reader.read(one).persona for one in everything if one.by_us},
+    )
 
 
 def _recent(around: TurnSurroundings, lookback: int) -> tuple[str, ...]:

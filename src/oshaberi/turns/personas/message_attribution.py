@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oshaberi.conversation.conversation_messages import ChannelMessage
 from oshaberi.conversation.transcript_lines import words_of
@@ -24,7 +24,7 @@ _ESCAPE = re.compile(r"\\(.)")
 
 @dataclass(frozen=True, slots=True)
 class AttributedSpeaker:
-    """The persona of a message, its sprite or copied name, and its text."""
+    """The persona of a message, its sprite or copied name, and its text without embeds."""
 
     persona: str
     modifier: str | None
@@ -47,7 +47,7 @@ class MessageAttribution:
         self._tables = tables
 
     def read(self, said: ChannelMessage) -> AttributedSpeaker:
-        words = self._tables.get(said.id) or words_of(said)
+        words = self._tables.get(said.id) or words_of(replace(said, embeds=()))
         speaker = speaker_of(words, said.shown_as, self._bot_name, self._personas)
         worn = self._sprites.get(said.id)
         return speaker if worn is None else AttributedSpeaker(worn[0], worn[1], speaker.text)

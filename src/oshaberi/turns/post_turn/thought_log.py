@@ -15,6 +15,7 @@ from oshaberi.secret_redaction import redact
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.stream.thought_collector import ThoughtLog
 from oshaberi.turns.generation.engine_config import persona_of
+from oshaberi.turns.shown_reasoning import MARK
 from oshaberi.turns.turn_outcome import TurnOutcome
 
 MOST_EMBEDS = 10
@@ -37,7 +38,7 @@ def thought_embeds(persona: str, logs: Sequence[ThoughtLog]) -> tuple[Embed, ...
     body = _body(logs)
     if not body:
         return ()
-    title = translated("{persona} thought", persona=plain_name(persona))
+    title = f"{MARK} " + translated("{persona} thought", persona=plain_name(persona))
     head = _head(logs)
     pieces = list(_pieces(body, DESCRIPTION_LIMIT - len(head) - 2))
     if len(pieces) > MOST_EMBEDS:

@@ -261,6 +261,7 @@ class Turn:
         text = replace(
             setup.stream.text,
             emoji_unique_lookback=0,
+            participant_guard_enabled=False,
             llm_stop_speaker_pattern_enabled=False,
             registered_speaker_guard_enabled=False,
         )

@@ -1,4 +1,7 @@
-"""Replaces `:name:` by the guild's emoji, a Unicode emoji, or nothing (spec 06 S4)."""
+"""Replaces `:name:` by the guild's emoji, a Unicode emoji, or nothing (spec 06 S4).
+
+With emoji off, it is always nothing: every `:name:` is an attempt at an emoji.
+"""
 
 from __future__ import annotations
 
@@ -56,11 +59,13 @@ class EmojiShortcodes(Normalizer):
 
     def _resolve(self, one: WrittenEmoji, old: str) -> tuple[str, str]:
         """Return the replacement; empty, with the reason, if the emoji is removed."""
-        if one.id and (not self._enabled or self._keeps_tag(one.id)):
-            return (old, "") if self._enabled else ("", _DISABLED)
         guild = self._exact.get(one.name) or self._folded.get(one.name.lower())
+        if not self._enabled:
+            return ("", _DISABLED) if guild or _looks_like_emoji(one) else (old, "")
+        if one.id and self._keeps_tag(one.id):
+            return old, ""
         if guild:
-            return (guild, "") if self._enabled else ("", _DISABLED)
+            return guild, ""
         standard = standard_emoji(one.name)
         if standard:
             return standard, ""

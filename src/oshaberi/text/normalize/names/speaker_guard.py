@@ -1,4 +1,9 @@
-"""Stops where the model begins to speak for somebody else (spec 06 S7)."""
+"""Stops where the model begins to speak for somebody else (spec 06 S7).
+
+By default only for `Assistant:`, which is nobody's name, and for those who take part in the
+conversation, if their label is followed by words: `alice: 3` is a score, `alice: hi` is a turn. Two
+switches widen it, to all known names or to anything that looks like a speaker.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,8 @@ from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork, Text
 from oshaberi.text.text_config import TextConfig
 
 RESERVED: Final = frozenset(("assistant", "user", "human", "system"))
+NOBODY: Final = frozenset(("assistant",))
+"""The one reserved speaker that no text means otherwise: `User:` may begin a list of settings."""
 _LABEL: Final = re.compile(
     r"[ \t]*(?:\*{1,3}|__)?([^\s*`:：][^\n*`:：]{0,139}?)[ \t]?(?:\*{1,3}|__)?[ \t]?[:：]"
     r"(?![:：]|//)"
@@ -20,6 +27,9 @@ _MODIFIED: Final = re.compile(r"([^(（]+?)[ \t]*[(（][^()（）]{1,64}[)）]")
 _SPEAKER_LIKE: Final = re.compile(r"(?=[^\n]*[^\W\d_])\w[\w .'’-]{0,63}")
 _MAX_WORDS: Final = 4
 _SETS_OFF: Final = frozenset("*_\"'“「『(（")
+_WORDS: Final = re.compile(r"[\W_]*[^\W\d_]")
+"""What is said begins with a letter, whatever marks come before it; a score begins with a digit."""
+_SHORTEST_NAME: Final = 2
 
 
 class SpeakerGuard(Normalizer):
@@ -28,12 +38,13 @@ class SpeakerGuard(Normalizer):
     def __init__(self, config: TextConfig) -> None:
         persona = config.persona
         self._own = frozenset(map(_key, persona.names)) if persona else frozenset[str]()
-        self._known = {_key(name) for one in config.known for name in one.names} - self._own - {""}
         self._any_speaker = config.llm_stop_speaker_pattern_enabled
+        self._foreign = frozenset(map(_key, foreign_names(config))) - self._own
+        self._participants = frozenset(map(_key, participant_names(config))) - self._own
 
     @staticmethod
     def needed(config: TextConfig) -> bool:
-        return config.llm_stop_speaker_pattern_enabled or config.registered_speaker_guard_enabled
+        return config.participant_guard_enabled or guards_all_names(config)
 
     def apply(self, work: SegmentWork) -> None:
         is_first_line = work.opens_response
@@ -69,8 +80,10 @@ class SpeakerGuard(Normalizer):
         source = _key(modified[1]) if modified else key
         if key in self._own or source in self._own:
             return None
-        if key in RESERVED or key in self._known or source in self._known:
+        if key in self._foreign or source in self._foreign:
             return label
+        if key in self._participants or source in self._participants:
+            return label if _WORDS.match(line, found.end()) else None
         if self._any_speaker and _is_set_off(line, found.end(), label) and _is_speaker_like(label):
             return label
         return None
@@ -83,6 +96,30 @@ class SpeakerGuard(Normalizer):
         piece.text = piece.text[:at].rstrip()
         del work.pieces[index + 1 :]
         work.stop = label
+
+
+def guards_all_names(config: TextConfig) -> bool:
+    """Return whether every label with a known name is foreign, whatever follows it."""
+    return config.llm_stop_speaker_pattern_enabled or config.registered_speaker_guard_enabled
+
+
+def foreign_names(config: TextConfig) -> list[str]:
+    """Return the names whose label ends the answer, whatever follows it."""
+    if not guards_all_names(config):
+        return [*NOBODY] if config.participant_guard_enabled else []
+    known = (name for one in config.known for name in one.names)
+    return [*RESERVED, *(name for name in known if name.strip())]
+
+
+def participant_names(config: TextConfig) -> list[str]:
+    """Return the names whose label ends the answer if words follow it.
+
+    Not a name that is a word of prose as well (`Note`, `Python`), nor a single letter.
+    """
+    if guards_all_names(config) or not config.participant_guard_enabled:
+        return []
+    names = (name.strip() for one in config.known if one.takes_part for name in one.names)
+    return [name for name in names if len(name) >= _SHORTEST_NAME and not is_prose_label(name)]
 
 
 def _key(name: str) -> str:
