@@ -17,6 +17,7 @@ from oshaberi.events import Message
 from oshaberi.providers import connect
 from oshaberi.providers.model_options import OPTIONS
 from oshaberi.stream import Silence, Step, Stop
+from tests.delivery.limited_sink import LimitedSink
 from tests.stream.scripted_streams import play
 from tests.turns.turn_harness import TurnHarness, run_turns
 from tests.turns.turn_harness import text as said
@@ -57,7 +58,7 @@ def test_every_difference_has_a_reason() -> None:
 
 
 def test_their_way_is_a_setting() -> None:
-    assert len(THEIRS) == len([row for row in ROWS if row[3] != "–"]) == 7
+    assert len(THEIRS) == len([row for row in ROWS if row[3] != "–"]) == 8
     assert [name for name in THEIRS if name not in DECLARED and name not in OPTIONS] == []
 
 
@@ -110,6 +111,20 @@ def test_waits_are_limited_or_add_up(settings: dict[str, Any], took_ms: int) -> 
     text = "\n".join(["A line of words."] * 16)
     played = play(text, degree=2, thinking_pause_chance=0.0, **settings)
     assert played.times[-1] == pytest.approx(took_ms, abs=500)
+
+
+@pytest.mark.parametrize(
+    ("settings", "count"),
+    [({}, 5), (theirs("join_when_blocked"), 8)],
+    ids=["ours", "their"],
+)
+def test_lines_beyond_the_rate_limit_are_joined_or_wait(
+    settings: dict[str, Any], count: int
+) -> None:
+    text = "\n".join(f"line {number}" for number in range(8))
+    played = play(text, degree=1, sink=LimitedSink, **settings)
+    assert len(played.messages) == count
+    assert "\n".join(played.messages) == text
 
 
 @pytest.mark.parametrize(
