@@ -440,6 +440,16 @@ def test_a_notice_after_the_question_does_not_make_it_an_old_one() -> None:
     assert "Now answer" in str(context_items(around(ours(95, "something else"))))
 
 
+def test_a_notice_does_not_stand_between_an_answer_and_its_continuation() -> None:
+    asked = by(ALICE, 5, "what was it?")
+    notice = ours(7, "", embeds=("I am restarting",))
+    items = context_items(around(asked, ours(6, "it was"), notice, asked=asked, go_on=True))
+    assert [(item.role, item.text) for item in items[-2:]] == [
+        ("assistant", "it was"),
+        ("user", GO_ON),
+    ]
+
+
 def test_people_without_a_name_do_no_harm() -> None:
     nobody = Person(5, " ", ("",))
     config = text_config(TextConfig(), around(people=(nobody, ALICE)))

@@ -6,7 +6,7 @@ question.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from oshaberi.conversation.conversation_messages import (
@@ -70,7 +70,7 @@ class ContextDialogue:
 
     def items(self) -> Iterator[ContextItem]:
         if self._around.go_on:
-            yield from self._told(self._history)
+            yield from self._told(_without_last_notices(self._history))
             yield said("user", GO_ON, "current")
             return
         everything = [*self._history, *(incoming.said for incoming in self._around.asked)]
@@ -124,7 +124,7 @@ class ContextDialogue:
         newest = self._around.newest.id
         answers = self._around.answered_ids
         later = (one for one in self._history if one.id > newest and one.id not in answers)
-        return any(not one.by_us or one.text or one.files for one in later)
+        return any(not _is_notice(one) for one in later)
 
     def _told(self, history: Iterable[ChannelMessage]) -> Iterator[ContextItem]:
         for one in history:
@@ -206,6 +206,19 @@ class ContextDialogue:
         words = shortened(self._words(replied, spoken))
         quote = f"in reply to {self._name(replied, spoken)}"
         return f'{quote}: "{words}"' if words else quote
+
+
+def _is_notice(one: ChannelMessage) -> bool:
+    """Return whether a message is only an embed of the bot."""
+    return one.by_us and not one.text and not one.files
+
+
+def _without_last_notices(history: Sequence[ChannelMessage]) -> Sequence[ChannelMessage]:
+    """Return the history up to the words that are to go on, without what was said about them."""
+    end = len(history)
+    while end and _is_notice(history[end - 1]):
+        end -= 1
+    return history[:end]
 
 
 def _labelled(spoken: AttributedSpeaker, worn: str | None) -> str:
