@@ -36,7 +36,9 @@ class OneBot:
                 await asyncio.sleep(0.05)
         return question.id
 
-    async def run(self, command: str, user: str, options: Mapping[str, object] | None = None) -> str:
+    async def run(
+        self, command: str, user: str, options: Mapping[str, object] | None = None
+    ) -> str:
         made = self.stage.people.run(command, options, user=user, channel=CHANNEL)
         await self.stage.wait_for(lambda: self._reply(made), SOON_S)
         return self._reply(made)

@@ -23,6 +23,7 @@ from oshaberi.text.text_measure import fits, has_visible, utf16_len, utf16_offse
 _NEWLINES: Final = re.compile(r"\n\s*(?<=\n)")
 _PUNCTUATION: Final = re.compile(r"[.,!?;:。！？、，]+|[.,!?;:。！？、，…]{1,2}")
 _ELLIPSIS: Final = ("...", "。。")
+_SIGNS: Final = ".,!?;:。！？、，… \t\n"
 
 
 class ChunkLine(NamedTuple):
@@ -188,6 +189,11 @@ class SegmentChunker(CopiedState):
         if room > 1 and is_text:
             high = utf16_offset(text, first.start, room)
             at = message_end(text, first.start, high, kept)
+            if _is_fragment(text[at : first.end].strip() + second.text):
+                # The cut is inside an ellipsis: a letter goes along with all of it.
+                bare = first.text.rstrip(_SIGNS)
+                high = first.start + max(1, len(bare) - 1)
+                at = message_end(text, first.start, high, kept)
             rest = _trimmed(text, at, first.end)
             tail = rest.text + gap + second.text
             is_whole = kept.around(at) < 0 and whole_edge(text, first.start, at) == at
