@@ -1,14 +1,19 @@
-"""Five outages, each played once: an operator finds it in the log, in a metric, at the health port
-and with `doctor`, and whoever asked was told."""
+"""Outages, each played once: an operator finds it in the log, in a metric, by an alert, at the
+health port and with `doctor`, and whoever asked was told. That the alert fires is in `test_alerts`.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import io
 import json
 import os
+import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,12 +22,16 @@ from sqlalchemy import event
 from oshaberi.bot.commands.command_answers import AWAY
 from oshaberi.cli.doctor_checks import Finding, examine
 from oshaberi.stage import Fault
-from oshaberi.stage.model_servers.model_script import Refuse
+from oshaberi.stage.model_servers.model_script import NoAnswer, Refuse
+from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.world.discord_records import Webhook
 from oshaberi.turns.status_reactions import MUTE
-from tests.e2e.bot_harness import Answer, BotHarness, run_with_bot
-from tests.e2e.operator_log import TOKEN, ids_of, status_of, warnings
+from tests.crash.redis_proxy import RedisProxy, redis_proxy
+from tests.e2e.alert_rules import alert_names
+from tests.e2e.bot_harness import Answer, BotHarness, bot_harness
+from tests.e2e.operator_log import TOKEN, ids_of, status_of
 from tests.free_ports import free_port
+from tests.storage.database_servers import OwnRedis
 
 MOST_WEBHOOKS = 15
 
@@ -115,11 +124,48 @@ async def answer_and_command(here: BotHarness) -> str:
     return f"{await answer(here)} {await here.run('config set', values)}"
 
 
+async def lock_database(here: BotHarness, _monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program holds the lock of the file."""
+    other = sqlite3.connect(here.settings.data_dir / "oshaberi.db", timeout=0)
+    while not other.in_transaction:
+        with suppress(sqlite3.OperationalError):  # the bot itself is writing
+            other.execute("BEGIN IMMEDIATE")
+        await asyncio.sleep(0.1)
+    HELD.append(other)
+
+
+async def unlock_database(here: BotHarness, _monkeypatch: pytest.MonkeyPatch) -> None:
+    HELD.pop().close()
+    await here.wait_for(lambda: here.db.problem() is None)
+
+
+async def cut_redis(here: BotHarness, _monkeypatch: pytest.MonkeyPatch) -> None:
+    await PROXIES[-1].cut()
+    await here.wait_for(lambda: here.bot.shared.problem is not None)
+
+
+async def wait_for_silence(here: BotHarness) -> str:
+    """Whoever asked sees that the bot writes, until it is given up."""
+    value = here.bot.bot_metrics.registry.get_sample_value
+    await here.wait_for(lambda: value("oshaberi_streams_silent"))
+    return "it types"
+
+
+async def stop(here: BotHarness, _monkeypatch: pytest.MonkeyPatch) -> None:
+    await here.run("stop")
+    await here.idle()
+
+
+HELD: list[sqlite3.Connection] = []
+PROXIES: list[RedisProxy] = []
+
+
 @dataclass(frozen=True, slots=True)
 class Outage:
     """One outage, and what is to be found of it at each place."""
 
     begins: Step
+    alert: str
     log: str
     metric: str
     labels: dict[str, str]
@@ -131,6 +177,11 @@ class Outage:
     told: str
     answers: tuple[Answer, ...] = ("Here.",)
     has_turn: bool = True
+    of_process: bool = False
+    """It concerns everybody, so its line has no ids."""
+    needs_redis: bool = False
+    is_idle: bool = True
+    """The turn ends by itself."""
     ends: Step = nothing
 
 
@@ -138,6 +189,7 @@ OVERLOADED = Refuse("provider_overloaded", "come back later")
 OUTAGES = {
     "bad key": Outage(
         nothing,
+        alert="OshaberiKeyRefused",
         log="openai/model-0: auth: this key is no good",
         metric="oshaberi_provider_errors_total",
         labels={"provider": "openai", "type": "auth"},
@@ -150,6 +202,7 @@ OUTAGES = {
     ),
     "overloaded model": Outage(
         nothing,
+        alert="OshaberiModelsFail",
         log="come back later (provider_overloaded)",
         metric="oshaberi_provider_errors_total",
         labels={"provider": "openai", "type": "provider_overloaded"},
@@ -162,6 +215,7 @@ OUTAGES = {
     ),
     "no permission in a channel": Outage(
         take_permissions,
+        alert="OshaberiMayNotWrite",
         log="is not answered: the bot may not write in this channel (Send Messages)",
         metric="oshaberi_questions_unanswered_total",
         labels={"reason": "mute"},
@@ -174,6 +228,7 @@ OUTAGES = {
     ),
     "a permission that is lost in the middle": Outage(
         refuse_messages,
+        alert="OshaberiUndelivered",
         log="an answer ended without its text",
         metric="oshaberi_discord_request_seconds_count",
         labels={"kind": "send", "status": "403"},
@@ -185,6 +240,7 @@ OUTAGES = {
     ),
     "webhook limit": Outage(
         fill_with_webhooks,
+        alert="OshaberiWebhookLimit",
         log="no webhook, speaking as the bot: 30007: Maximum number of webhooks reached",
         metric="oshaberi_webhook_refusals_total",
         labels={"code": "30007"},
@@ -196,7 +252,9 @@ OUTAGES = {
     ),
     "read-only disk": Outage(
         make_read_only,
-        log="messages leave before the journal has them",
+        alert="OshaberiDatabaseAway",
+        log="attempt to write a readonly database): answers go on with what is known",
+        of_process=True,
         metric="oshaberi_database_faults_total",
         labels={"kind": "away"},
         page="attempt to write a readonly database",
@@ -205,6 +263,49 @@ OUTAGES = {
         tells=answer_and_command,
         told=f"Here. {AWAY}",
         ends=make_writable,
+    ),
+    "database away": Outage(
+        lock_database,
+        alert="OshaberiDatabaseAway",
+        log="is away (no answer within 1.5 s): answers go on with what is known",
+        of_process=True,
+        metric="oshaberi_database_away",
+        labels={},
+        page="is away: no answer within 1.5 s",
+        finding="database",
+        doctor="cannot be changed: database is locked",
+        tells=answer_and_command,
+        told=f"Here. {AWAY}",
+        ends=unlock_database,
+    ),
+    "Redis away": Outage(
+        cut_redis,
+        alert="OshaberiRedisAway",
+        log="Redis is away (",
+        of_process=True,
+        metric="oshaberi_redis_away",
+        labels={},
+        page="away: Error",
+        finding="redis",
+        doctor="ConnectionError",
+        tells=answer,
+        told="Here.",
+        needs_redis=True,
+    ),
+    "hanging model": Outage(
+        nothing,
+        alert="OshaberiModelHangs",
+        log="openai/model-0: nothing came for 30 s",
+        metric="oshaberi_streams_silent",
+        labels={},
+        page="openai model-0: silent for",
+        finding="model openai model-0, a call",
+        doctor="no answer",
+        tells=wait_for_silence,
+        told="it types",
+        answers=(NoAnswer(),) * 3,
+        is_idle=False,
+        ends=stop,
     ),
 }
 
@@ -230,10 +331,13 @@ def test_an_outage_is_seen_everywhere(
         await outage.begins(here, monkeypatch)
         here.ask("aki, are you there?")
         assert outage.told in await outage.tells(here)
-        await here.idle()
-        line = warnings(logged, outage.log)[0]
-        assert {key: line[key] for key in ("server", "channel", "user")} == ids_of(here)
-        assert ("turn" in line) is outage.has_turn
+        if outage.is_idle:
+            await here.idle()
+        assert outage.alert in alert_names()
+        line = loud(logged, outage.log)[0]
+        ids = {} if outage.of_process else ids_of(here)
+        assert {key: line[key] for key in ids} == ids
+        assert outage.of_process or ("turn" in line) is outage.has_turn
         counted = here.bot.bot_metrics.registry.get_sample_value(outage.metric, outage.labels)
         assert counted is not None
         assert counted > 0
@@ -244,5 +348,32 @@ def test_an_outage_is_seen_everywhere(
         assert finding.advice
         await outage.ends(here, monkeypatch)
 
-    options: dict[str, Any] = {"health_port": free_port(), "status_token": TOKEN}
-    run_with_bot(scenario, *outage.answers, speed=20.0, **options)
+    async def main() -> None:
+        async with AsyncExitStack() as stack:
+            options: dict[str, Any] = {"health_port": free_port(), "status_token": TOKEN}
+            if outage.needs_redis:
+                PROXIES.append(await stack.enter_async_context(redis_proxy(OwnRedis().url)))
+                options["redis_url"] = PROXIES[-1].url
+            opened = bot_harness(*outage.answers, **options)
+            await scenario(await stack.enter_async_context(opened))
+
+    run_scaled(main(), 20.0)
+
+
+def loud(logged: io.StringIO, words: str) -> list[dict[str, Any]]:
+    """Return the warnings and errors with these words."""
+    lines = [json.loads(line) for line in logged.getvalue().splitlines()]
+    levels = ("warning", "error")
+    return [one for one in lines if one["level"] in levels and words in one["message"]]
+
+
+def test_the_table_of_the_documents_has_every_outage() -> None:
+    """One row each, with its alert and its metric."""
+    text = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
+    table = text.partition("### Outages, and where")[2].partition("### Traces")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == len(OUTAGES)
+    for outage in OUTAGES.values():
+        named = (f"`{outage.metric.removesuffix('_count')}`", "the same, `type")
+        found = [row for row in rows if f"`{outage.alert}`" in row]
+        assert any(name in row for row in found for name in named), outage.alert

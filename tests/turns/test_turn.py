@@ -388,12 +388,12 @@ def test_an_answer_without_its_text_is_one_warning_with_the_reason(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def scenario(harness: TurnHarness) -> None:
-        with caplog.at_level(logging.WARNING, logger="oshaberi.turns"):
+        with caplog.at_level(logging.WARNING, logger="oshaberi.answers"):
             await harness.answer()
 
     run_turns(scenario, *[steps] * 9, turn_channel={"faults": faults})
-    lines = [record.getMessage() for record in caplog.records if record.name.endswith(".turn")]
-    assert lines == [f"channel {CHANNEL}: an answer ended without its text: {reason}"]
+    lines = [one.getMessage() for one in caplog.records if one.name == "oshaberi.answers"]
+    assert lines == [f"an answer ended without its text: {reason}"]
 
 
 @pytest.mark.parametrize("steps", [[text("a\nb")], [Silence(100), Stop("1")]])

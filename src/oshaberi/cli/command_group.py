@@ -156,9 +156,20 @@ def _refuse(line: str, args: Sequence[str], status: int) -> int:
         import traceback
 
         traceback.print_exc()
-    else:
+    elif not _is_logged(line):
         click.echo(f"oshaberi: {' '.join(line.split())}", err=True)
     return status
+
+
+def _is_logged(line: str) -> bool:
+    """Log the line if the command's log is JSON: then whoever reads it expects nothing else."""
+    logs = sys.modules.get("oshaberi.logs")
+    if logs is None or not logs.is_json():
+        return False
+    import logging
+
+    logging.getLogger("oshaberi.cli").critical("%s", " ".join(line.split()))
+    return True
 
 
 def _before_command(args: Sequence[str]) -> list[str]:

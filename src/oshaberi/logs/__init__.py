@@ -7,7 +7,7 @@
 the last warnings for the status page. Secrets are masked by `oshaberi.secret_redaction`.
 """
 
-from oshaberi.logs.log_lines import of_stream, set_level, setup, stream_id
+from oshaberi.logs.log_lines import is_json, of_stream, set_level, setup, stream_id
 from oshaberi.logs.recent_warnings import LoggedWarning, RecentWarnings
 from oshaberi.logs.stream_logging import StreamLogger
 from oshaberi.turn_ids import TurnIds, of_turn
@@ -17,6 +17,7 @@ __all__ = [
     "RecentWarnings",
     "StreamLogger",
     "TurnIds",
+    "is_json",
     "of_stream",
     "of_turn",
     "set_level",

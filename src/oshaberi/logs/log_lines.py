@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
+from oshaberi.outage_log import is_counted
 from oshaberi.secret_redaction import SecretValues
 from oshaberi.terminal_output import TerminalPalette, harmless
 from oshaberi.turn_ids import turn_fields
@@ -31,7 +34,12 @@ _QUIETER = {
 LONGEST_MESSAGE = 10_000
 LONGEST_TRACE = 30_000
 """Characters of a line: a log must not grow by what somebody else sends."""
-_USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_USUAL = frozenset(vars(logging.makeLogRecord({}))) | {
+    "message",
+    "asctime",
+    "taskName",
+    "is_counted",
+}
 _STYLES = {"WARNING": "warn", "ERROR": "warn", "CRITICAL": "warn", "DEBUG": "dim"}
 
 stream_id: ContextVar[str] = ContextVar("stream_id", default="")
@@ -56,6 +64,7 @@ def setup(
     """Log to `stream` (default stderr) from now on, with all `secrets` masked."""
     out = stream or sys.stderr
     handler = _Handler(out)
+    handler.addFilter(lambda record: not is_counted(record))
     handler.setFormatter(
         _JsonFormatter(secrets)
         if form == "json"
@@ -68,6 +77,34 @@ def setup(
     set_level(level)
     for name, least in _QUIETER.items():
         logging.getLogger(name).setLevel(least)
+    logging.captureWarnings(True)
+    if form == "json" and stream is None:
+        _log_what_python_prints()
+
+
+def is_json() -> bool:
+    """Return whether the log of this process is JSON: then nothing else may be printed."""
+    ours = [one for one in logging.getLogger().handlers if isinstance(one, _Handler)]
+    return any(isinstance(one.formatter, _JsonFormatter) for one in ours)
+
+
+def _log_what_python_prints() -> None:
+    """Log tracebacks that Python would print: of an uncaught error, a thread, a destructor."""
+    log = logging.getLogger("python")
+    sys.excepthook = lambda kind, error, trace: log.critical(
+        "uncaught: %s", error, exc_info=(kind, error, trace)
+    )
+
+    def thread(args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None and not isinstance(args.exc_value, SystemExit):
+            log.error("a thread failed: %s", args.exc_value, exc_info=args.exc_value)
+
+    def unraisable(args: sys.UnraisableHookArgs) -> None:
+        words = args.err_msg or "ignored"
+        log.error("%s: %r", words, args.object, exc_info=args.exc_value)
+
+    threading.excepthook = thread
+    sys.unraisablehook = unraisable
 
 
 def set_level(level: str) -> None:
@@ -126,11 +163,16 @@ class _JsonFormatter(_Formatter):
             "stream": stream_id.get() or None,
             **turn_fields(),
             "message": self.safe(record.getMessage()),
-            **{key: self.safe(str(value)) for key, value in _extras(record).items()},
+            **{key: self._field(value) for key, value in _extras(record).items()},
             "error": self.trace(record) or None,
         }
         present = {key: value for key, value in line.items() if value is not None}
         return json.dumps(present, ensure_ascii=False)
+
+    def _field(self, value: object) -> Any:
+        """Return a number as a number, and anything else as text without secrets."""
+        is_number = isinstance(value, int | float) and math.isfinite(value)
+        return value if value is None or is_number else self.safe(str(value))
 
 
 def _ids() -> str:
@@ -147,5 +189,5 @@ def _extras(record: logging.LogRecord) -> Mapping[str, object]:
 
 
 def _message(record: logging.LogRecord) -> str:
-    extras = [f"{key}={value}" for key, value in _extras(record).items()]
+    extras = [f"{key}={value}" for key, value in _extras(record).items() if value is not None]
     return " ".join([record.getMessage(), *extras])

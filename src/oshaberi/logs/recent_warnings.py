@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from oshaberi.outage_log import is_counted
 from oshaberi.secret_redaction import SecretValues
 from oshaberi.turn_ids import turn_fields
 
@@ -32,6 +33,7 @@ class RecentWarnings(logging.Handler):
 
     def __init__(self, secrets: Sequence[str] = ()) -> None:
         super().__init__(logging.WARNING)
+        self.addFilter(lambda record: not is_counted(record))
         self._secrets = SecretValues(secrets)
         self._lines: deque[LoggedWarning] = deque(maxlen=MOST_KEPT)
 

@@ -36,7 +36,7 @@ class StreamLogger:
         self._around[key] = stream_id.get()
         stream_id.set(key)
         degree = config.text.humanizer_degree
-        log.info("begins: %s %s, degree %d", provider.name, provider.model, degree)
+        log.debug("begins: %s %s, degree %d", provider.name, provider.model, degree)
         if not log.isEnabledFor(logging.DEBUG):
             return provider
         self._undo[key] = _follow(context)
@@ -48,7 +48,7 @@ class StreamLogger:
             undo()
         why = f" ({result.stop_reason})" if result.stop_reason else ""
         numbers = result.metrics
-        log.info(
+        log.debug(
             "ends: %s%s, %s from %s in %.1f s",
             *(result.status, why),
             *(_counted(numbers.messages, "message"), _counted(numbers.chunks, "chunk")),

@@ -31,7 +31,10 @@ from oshaberi.storage.changes.change_feed import FRESH_SECONDS, ChangeFeed, Stor
 from oshaberi.storage.changes.postgres_changes import CHANNEL, NOTIFY
 from oshaberi.storage.database_engine import THREADS
 from oshaberi.storage.database_urls import DatabaseAddress
-from oshaberi.storage.outages.database_circuit_breaker import DatabaseCircuitBreaker
+from oshaberi.storage.outages.database_circuit_breaker import (
+    DatabaseCircuitBreaker,
+    database_outage_log,
+)
 from oshaberi.storage.outages.driver_errors import told
 from oshaberi.storage.schema.table_rows import QuotaNotice
 from oshaberi.storage.sqlite_erasure import IN_PASSING, SqliteErasure
@@ -76,10 +79,11 @@ class Transactions:
         self._readers = ThreadPoolExecutor(THREADS - 1, "oshaberi-reader")
         self._writer = asyncio.Lock()
         self.changes = ChangeFeed(None if address.kind == "sqlite" else FRESH_SECONDS)
-        self.reading = DatabaseCircuitBreaker(str(address), self._ping)
+        outage_log = database_outage_log(str(address))
+        self.reading = DatabaseCircuitBreaker(str(address), self._ping, outage_log)
         self.writing = self.reading
         if address.kind == "sqlite":
-            self.writing = DatabaseCircuitBreaker(str(address), self._ping_writer)
+            self.writing = DatabaseCircuitBreaker(str(address), self._ping_writer, outage_log)
         self.writer = GroupCommit(self._runner(), self.writing)
         self.erasure: SqliteErasure | None = None
         if address.file is not None:

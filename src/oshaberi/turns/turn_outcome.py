@@ -30,6 +30,8 @@ class TurnOutcome:
     """Why, if the model said so."""
     unsaid: str | None = None
     """Why nothing was said, as it is stored; None if something was."""
+    missing_text: str | None = None
+    """Why text of the answer is missing; None if it is complete or was stopped on purpose."""
     failure: object = None
     """The failure, if the turn failed."""
     results: tuple[StreamResult, ...] = field(default=(), repr=False)

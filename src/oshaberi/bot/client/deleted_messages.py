@@ -21,5 +21,5 @@ async def forget_deleted(context: BotContext, channel_id: int, message_ids: Sequ
     for forget in (context.db.memory.forget_messages, context.db.summaries.forget_messages):
         try:
             await forget(channel_id, message_ids)
-        except StorageAwayError:
-            log.info("deleted messages are forgotten when the database is back")
+        except StorageAwayError as error:
+            log.info("deleted messages are forgotten when the database is back: %s", error)

@@ -35,12 +35,16 @@ from oshaberi.discord_io.received_histories import ReceivedHistories
 from oshaberi.discord_io.requests.bucket_sweep import BucketSweep
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, alone_anyway
 from oshaberi.errors import OshaberiError
+from oshaberi.outage_log import OutageLog
 from oshaberi.turns.admission.answer_reasons import ADMITTED
 from oshaberi.turns.admission.channel_queue import Arrival
 from oshaberi.turns.admission.unbegun_questions import CLAIMED
 from oshaberi.turns.bounded_cache import BoundedCache
 
 log = logging.getLogger(__name__)
+
+CONNECTING = ("discord.shard", "discord.gateway")
+"""discord.py's loggers. Each try to connect again is an error with a traceback there."""
 
 KEPT_IDS = 4000
 SYSTEM = "system"
@@ -83,6 +87,14 @@ class OshaberiClient(MovableShardsClient):
         )
         BucketSweep(self.http)
         self.gateway_state = GatewayState(self)
+        self._outage_log = OutageLog(
+            "gateway",
+            "the connection to Discord's gateway",
+            log,
+            _is_try_to_connect,
+            level=logging.WARNING,
+            words=("{what} is lost ({reason})", "{what} is still lost", "{what} is back"),
+        )
         self.histories = ReceivedHistories(self._is_live, self.shard_of)
         self.unanswered = UnansweredLog()
         self.context = context
@@ -114,7 +126,12 @@ class OshaberiClient(MovableShardsClient):
             await self._sync()
 
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        """Pass each event to the histories before the next event can arrive."""
+        """Pass each event to the histories before the next event can arrive.
+
+        A lost connection is told before discord.py tells of its next try.
+        """
+        if event == "shard_disconnect" and not self.is_closed():
+            self._outage_log.begins(f"shard {args[0]}", "it is tried again", by=args[0])
         self.histories.hear(event, *args)
         super().dispatch(event, *args, **kwargs)
 
@@ -130,6 +147,7 @@ class OshaberiClient(MovableShardsClient):
         return self.knows_servers_of(self.shard_of(server_id))
 
     async def close(self) -> None:
+        self._outage_log.close()
         await self._search.close()
         if hasattr(self, "client_state"):
             await self.client_state.close()
@@ -234,16 +252,15 @@ class OshaberiClient(MovableShardsClient):
 
     async def on_shard_connect(self, shard_id: int) -> None:
         self.gateway_state.connected(shard_id)
+        self._outage_log.ends(by=shard_id)
         self.catch_up(shard_id)
 
     async def on_shard_resumed(self, shard_id: int) -> None:
         self.gateway_state.connected(shard_id)
+        self._outage_log.ends(by=shard_id)
 
     async def on_shard_disconnect(self, shard_id: int) -> None:
         self.gateway_state.lost(shard_id)
-
-    async def on_resumed(self) -> None:
-        log.info("the connection to Discord is back")
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
         log.info("joined server %s (%s)", guild.id, guild.name)
@@ -289,3 +306,8 @@ class OshaberiClient(MovableShardsClient):
             await self.tree.sync()
         except (*NOT_FOUND, discord.DiscordException) as error:
             log.error("the commands could not be registered: %s", error)
+
+
+def _is_try_to_connect(record: logging.LogRecord) -> bool:
+    tries = record.name == "discord.client" and "reconnect" in str(record.msg)
+    return tries or record.name in CONNECTING

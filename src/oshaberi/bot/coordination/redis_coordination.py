@@ -26,9 +26,12 @@ from oshaberi.bot.coordination.redis_request_budget import RedisAllowance, Share
 from oshaberi.bot.coordination.redis_shard_leases import RedisShardLeases
 from oshaberi.discord_io import BanGuard, RequestBudget
 from oshaberi.errors import AddressUnavailableError, ConfigError
+from oshaberi.outage_log import OutageLog, errors_in
 from oshaberi.stream.stops.redis_stops import FAULTS, RedisStops, ended
 
 log = logging.getLogger(__name__)
+
+REDIS_LOGGERS = (__name__, "oshaberi.stream.stops.redis_stops")
 
 CLAIM_SECONDS = 3600
 LOCK_SECONDS = 12
@@ -66,6 +69,14 @@ class RedisCoordination:
         self._believes_from = 0.0
         """From when on the keys in Redis are proof again that other processes run or have ended."""
         self.problem: str | None = None
+        self._outage_log = OutageLog(
+            "redis",
+            "Redis",
+            log,
+            _is_redis_failure,
+            level=logging.WARNING,
+            is_noticed_by_records=True,
+        )
         self._hangs = False
         """Whether calls are skipped because Redis did not answer in time."""
 
@@ -166,6 +177,7 @@ class RedisCoordination:
             yield self
         finally:
             await ended(beating)
+            self._outage_log.close()
             try:
                 await self._redis.delete(_alive(self._name))
                 if await self._redis.get(_lease(self._instance)) == self._name:
@@ -184,6 +196,7 @@ class RedisCoordination:
             else:
                 self._hangs = False
                 self.problem = None
+                self._outage_log.over()
 
     def _note_fault(self, error: Exception) -> None:
         """Note a fault. After a timeout, the next calls do not wait for Redis."""
@@ -252,6 +265,17 @@ async def _released(lock: Lock, what: str) -> None:
         await lock.release()
     except FAULTS as error:
         log.warning("the lock of %s was not given back: %s", what, error)
+
+
+def _is_redis_failure(record: logging.LogRecord) -> bool:
+    """Return whether a record tells of a Redis that cannot be reached."""
+    gone = (RedisConnectionError, RedisTimeoutError)
+    return any(
+        isinstance(one, gone)
+        or isinstance(one.__cause__, gone)
+        or (record.name in REDIS_LOGGERS and isinstance(one, OSError))
+        for one in errors_in(record)
+    )
 
 
 def _alive(name: bytes) -> str:

@@ -6,6 +6,7 @@ A model fails if its last answer was an error. It hangs if an answer has stood s
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -13,9 +14,12 @@ from dataclasses import dataclass
 
 from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.outage_log import OutageLog
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
+
+log = logging.getLogger(__name__)
 
 KEPT_SECONDS = 600.0
 """How long a failure counts. An older one says nothing about the present."""
@@ -23,6 +27,13 @@ MOST_MODELS = 200
 HANGING_SECONDS = 30.0
 """After so long without a piece an answer stands still. It is given up much later
 (`inactivity_timeout_ms`): some models think for a minute without a sign."""
+LOOK_SECONDS = 5.0
+"""How often a stream that hangs is looked at again."""
+HANG_WORDS = (
+    f"{{what}}: nothing came for {HANGING_SECONDS:g} s",
+    "{what} still sends nothing",
+    "{what}: nothing hangs any more",
+)
 NOT_THE_MODELS_FAULT: frozenset[ErrorType] = frozenset({"content_blocked", "context_length"})
 
 
@@ -49,15 +60,23 @@ class ModelHealth:
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s
         self._running: dict[str, tuple[Provider, StreamContext, float]] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._hang_logs: dict[str, OutageLog] = {}
+        """The lines about models that hang, by model."""
         self._failed: OrderedDict[tuple[str, str], tuple[ErrorType, float]] = OrderedDict()
 
     def opened(self, provider: Provider, _config: StreamConfig, context: StreamContext) -> Provider:
         began_s = asyncio.get_running_loop().time()
         self._running[context.response.key] = (provider, context, began_s)
+        self._look(context.response.key)
         return provider
 
     def ended(self, context: StreamContext, result: StreamResult) -> None:
-        self._running.pop(context.response.key, None)
+        key = context.response.key
+        self._running.pop(key, None)
+        if timer := self._timers.pop(key, None):
+            timer.cancel()
+        self._end_hang(key)
         model = (result.thought_log.provider or "", result.thought_log.model or "")
         kind = _fault(result)
         if kind is not None:
@@ -67,6 +86,30 @@ class ModelHealth:
                 self._failed.popitem(last=False)
         elif result.status in ("completed", "function_call"):
             self._failed.pop(model, None)
+
+    def _look(self, key: str) -> None:
+        """Log a stream that hangs, and look again when it could. The line has its turn's ids."""
+        provider, context, _ = self._running[key]
+        silent_s = context.silent_s()
+        if silent_s >= HANGING_SECONDS:
+            name = f"{provider.name}/{provider.model}"
+            if name not in self._hang_logs:
+                self._hang_logs[name] = OutageLog(
+                    *("model", name, log), level=logging.WARNING, words=HANG_WORDS
+                )
+                if len(self._hang_logs) > MOST_MODELS:
+                    self._hang_logs.pop(next(iter(self._hang_logs))).close()
+            self._hang_logs[name].begins("", by=key)
+        else:
+            self._end_hang(key)
+        left_s = HANGING_SECONDS - silent_s
+        after_s = left_s if left_s > 0 else LOOK_SECONDS
+        loop = asyncio.get_running_loop()
+        self._timers[key] = loop.call_later(after_s, self._look, key)
+
+    def _end_hang(self, key: str) -> None:
+        for hang_log in self._hang_logs.values():
+            hang_log.ends(by=key)
 
     def running(self) -> tuple[RunningStream, ...]:
         """Return the streams under way."""

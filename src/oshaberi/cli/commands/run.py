@@ -90,7 +90,7 @@ def _on_discord(
 ) -> Coroutine[Any, Any, None]:
     from oshaberi.bot.wiring.bot_wiring import run
 
-    click.echo("Connecting to Discord. Press Ctrl-C to end.")
+    _say("Connecting to Discord. Press Ctrl-C to end.")
     return run(
         settings, os.environ, observers=observers, on_ready=_announce_on_discord, signals=signals
     )
@@ -105,7 +105,7 @@ def _on_stage(
 ) -> Coroutine[Any, Any, None]:
     _warn_of_other_names()
     if sys.stdout.isatty():
-        click.echo("Starting …")
+        _say("Starting …")
     from oshaberi.local_run.startup import perform
 
     wanted = _has_desktop() if browser is None else browser
@@ -124,6 +124,8 @@ def _settings(config: Path | None, port: int | None) -> LoadedSettings:
         from oshaberi.config import load
         from oshaberi.logs import setup
 
+        if os.environ.get("OSHABERI_LOG_FORMAT", "").strip().lower() == "json":
+            setup(form="json")  # what is wrong with the settings is a line of JSON too
         settings = load(config, os.environ)
     except ModuleNotFoundError as error:
         needs = 'pip install "oshaberi[bot,openai]"'
@@ -185,12 +187,22 @@ def _observers(record: Path | None, settings: LoadedSettings) -> Sequence[Stream
 
 
 def _announce_on_discord() -> None:
-    click.echo("The bot is on Discord and answers messages.")
+    _say("The bot is on Discord and answers messages.")
     _spare_what_is_loaded()
 
 
 def _announce_on_stage(address: str, browser_folder: Path | None) -> None:
     """Print the stage's address. With a `browser_folder`, open it in a browser."""
+    if _logs_json():
+        log.info("Oshaberi runs on the local stage: %s", address)
+    else:
+        _print_address(address)
+    if browser_folder is not None:
+        _open_browser(address, browser_folder)
+    _spare_what_is_loaded()
+
+
+def _print_address(address: str) -> None:
     palette = TerminalPalette.of(sys.stdout)
     click.echo(f"\n  {palette.paint('Oshaberi', 'bold')} runs on the local stage:\n")
     click.echo(f"  {palette.paint(address, 'bold')}\n")
@@ -199,9 +211,20 @@ def _announce_on_stage(address: str, browser_folder: Path | None) -> None:
             "  Open this address in your browser and say hello. Press Ctrl-C to end.", "dim"
         )
     )
-    if browser_folder is not None:
-        _open_browser(address, browser_folder)
-    _spare_what_is_loaded()
+
+
+def _say(line: str) -> None:
+    """Print a line for whoever started the bot. A log in JSON has nothing else beside it."""
+    if _logs_json():
+        log.info("%s", line)
+    else:
+        click.echo(line)
+
+
+def _logs_json() -> bool:
+    from oshaberi.logs import is_json
+
+    return is_json()
 
 
 def _open_browser(address: str, folder: Path) -> None:
@@ -211,7 +234,7 @@ def _open_browser(address: str, folder: Path) -> None:
     try:
         webbrowser.open(opening_page(folder.absolute(), address).as_uri())
     except OSError as error:
-        click.echo(f"The browser was not opened: {error.strerror}", err=True)
+        log.warning("the browser was not opened: %s", error.strerror)
 
 
 def _spare_what_is_loaded() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from oshaberi.storage import SecretVault
 
 PATIENCE_S = 10.0
+LOCK_S = 2.0
 KEY_VARIABLE = "OSHABERI_SECRET_KEY"
 
 
@@ -42,6 +44,22 @@ def _read_only(file: Path | None) -> str | None:
     return unwritable(file.parent)
 
 
+def _locked(file: Path | None) -> str | None:
+    """Return that another program keeps a SQLite database locked, or None.
+
+    A running bot holds the lock for milliseconds.
+    """
+    if file is None or not file.exists():
+        return None
+    try:
+        with closing(sqlite3.connect(file, timeout=LOCK_S, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        return f"{file} cannot be changed: {error}"
+    return None
+
+
 async def database(settings: LoadedSettings) -> Finding:
     name, place = "database", settings.shown("database_url")
     try:
@@ -59,6 +77,9 @@ async def database(settings: LoadedSettings) -> Finding:
     problem = _read_only(database_file(settings))
     if problem is not None:
         return bad(name, problem, "make it writable, or correct database_url")
+    locked = await asyncio.to_thread(_locked, database_file(settings))
+    if locked is not None:
+        return bad(name, locked, "end the program that keeps it locked")
     if current is None:
         return note(name, f"{place} is empty", "the bot creates its tables when it starts")
     if current > head:

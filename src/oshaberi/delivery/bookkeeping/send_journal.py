@@ -212,8 +212,8 @@ class JournalledSink:
             if not self._told:
                 self._told = True
                 level = logging.WARNING if isinstance(error, JournalAwayError) else logging.ERROR
-                reason = str(error) or type(error).__name__
-                log.log(level, "messages leave before the journal has them: %s", reason)
+                told = error if str(error) else type(error).__name__
+                log.log(level, "messages leave before the journal has them: %s", told)
 
 
 def split_nonce(nonce: str) -> tuple[str, int]:

@@ -14,6 +14,8 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Literal, TypeVar, get_args
 
+from oshaberi.delivery.bookkeeping.send_journal import JournalAwayError
+from oshaberi.outage_log import OutageLog, errors_in
 from oshaberi.storage.storage_errors import StorageAwayError, StorageError
 from oshaberi.virtual_time import outside_work
 
@@ -27,7 +29,8 @@ silent."""
 RETRY_SECONDS = 1.0
 LEFT_SECONDS = 3.0
 """How long to wait for the end of abandoned calls."""
-LOG_SECONDS = 60.0
+LISTENING = ("oshaberi.storage.postgres_lease", "oshaberi.storage.changes.postgres_changes")
+"""Loggers of connections that fail by themselves while PostgreSQL is away."""
 
 CallKind = Literal["call", "commit"]
 FaultKind = Literal["silent", "away", "error"]
@@ -50,11 +53,25 @@ class DatabaseMeter:
         self.on_fault: Callable[[FaultKind], None] = lambda _kind: None
 
 
+def database_outage_log(name: str) -> OutageLog:
+    """Return the log of a database's outages. The breakers of a database share it."""
+    return OutageLog("database", f"the database {name}", log, _is_database_failure)
+
+
+def _is_database_failure(record: logging.LogRecord) -> bool:
+    errors = tuple(errors_in(record))
+    away = (StorageAwayError, JournalAwayError)
+    return any(isinstance(one, away) or isinstance(one.__cause__, away) for one in errors) or (
+        bool(errors) and record.name in LISTENING
+    )
+
+
 class DatabaseCircuitBreaker:
     """The circuit breaker. `probe` raises, or takes long, while the database is down."""
 
-    def __init__(self, name: str, probe: Probe) -> None:
+    def __init__(self, name: str, probe: Probe, outage_log: OutageLog | None = None) -> None:
         self._name = name
+        self._outage_log = outage_log or database_outage_log(name)
         self._probe = probe
         self._heard = 0
         self._reason: str | None = None
@@ -62,7 +79,6 @@ class DatabaseCircuitBreaker:
         self._is_back.set()
         self._calls: set[asyncio.Task[Any]] = set()
         self._looking: asyncio.Task[None] | None = None
-        self._told_s: float | None = None
         self.on_lost: Callable[[], None] = lambda: None
         """Called at the beginning of an outage."""
         self.meter = DatabaseMeter()
@@ -131,7 +147,11 @@ class DatabaseCircuitBreaker:
             return
         self._reason = reason
         self._is_back.clear()
-        self._tell(reason)
+        self._outage_log.begins(
+            reason,
+            "answers go on with what is known, and what is to be stored is kept until it is back",
+            by=self,
+        )
         self._looking = asyncio.create_task(self._look_until_back(), name="circuit breaker")
         self.on_lost()
 
@@ -143,6 +163,7 @@ class DatabaseCircuitBreaker:
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.wait({self._looking})
+        self._outage_log.close()
         for task in self._calls:
             task.cancel()
         if self._calls:
@@ -159,21 +180,9 @@ class DatabaseCircuitBreaker:
             task.cancel()
 
     def _found(self) -> None:
-        log.info("the database %s answers again", self._name)
+        self._outage_log.ends(by=self)
         self._reason = None
         self._is_back.set()
-
-    def _tell(self, reason: str) -> None:
-        """Log the outage, but not every second if the database keeps going down and up."""
-        now_s = asyncio.get_running_loop().time()
-        if self._told_s is None or now_s - self._told_s > LOG_SECONDS:
-            self._told_s = now_s
-            log.error(
-                "the database %s is away (%s): answers go on with what is known, and what is to "
-                "be stored is kept until it is back",
-                self._name,
-                reason,
-            )
 
     def _started(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)

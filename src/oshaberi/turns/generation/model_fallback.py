@@ -15,7 +15,6 @@ from operator import itemgetter
 from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.providers.request.context_items import ContextItem, ToolRound
-from oshaberi.secret_redaction import redact
 from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.turns.generation.generation_setup import GenerationSetup
@@ -33,11 +32,8 @@ log = logging.getLogger(__name__)
 
 Failure = tuple[ModelCandidate, ProviderError]
 
-MOST_LOGGED = 500
 _MODELS_FAULT = frozenset(("model_error", "content_blocked", "context_length", "timeout"))
 """Errors that another key would not avoid."""
-_LASTING = frozenset(("auth", "balance_exhausted", "affordability", "model_error", "api_error"))
-"""Errors that last until somebody fixes their cause."""
 
 
 class ModelTries:
@@ -118,10 +114,12 @@ class ModelFallback:
             error = failure_of(result)
             if error is None:
                 self._prefer(candidate)
-                if rested and _has_answered(result):
-                    await self._end_rest(candidate)
+                if _has_answered(result):
+                    self._services.model_outages.answered(candidate.model)
+                    if rested:
+                        await self._end_rest(candidate)
                 return result, []
-            _tell_failure(candidate, error)
+            self._services.model_outages.failed(candidate, error)
             failures.append((candidate, error))
             await self._note(candidate, error, tries)
         return result, failures
@@ -171,21 +169,8 @@ NO_MODEL = ProviderError(
 
 def _has_answered(result: StreamResult) -> bool:
     """Return whether the model said something with its key, whatever became of the stream."""
-    return bool(result.metrics.chunks) and not isinstance(result.data, ProviderError)
-
-
-def _tell_failure(candidate: ModelCandidate, error: ProviderError) -> None:
-    """Log the provider's message; as a warning if waiting alone does not help."""
-    key = candidate.key
-    log.log(
-        logging.WARNING if error.type in _LASTING else logging.INFO,
-        "%s/%s: %s: %s%s",
-        candidate.model.provider,
-        candidate.model.model,
-        error.type,
-        " ".join(redact(error.message, MOST_LOGGED).split()) or "(no message)",
-        f" (key {key.id})" if key is not None and key.id else "",
-    )
+    failed = result.status == "timeout" or isinstance(result.data, ProviderError)
+    return bool(result.metrics.chunks) and not failed
 
 
 def _now_s() -> float:

@@ -1,6 +1,6 @@
 """What happens after an answer.
 
 `post_turn_effects` shows thoughts and stores the turn, with its `interrupted_questions`;
-`thought_log` posts the thoughts to another channel; `incomplete_answer_log` logs in one line why
-text is missing.
+`thought_log` posts the thoughts to another channel; `answer_log` is the one line of the log about
+an answer.
 """

@@ -134,8 +134,8 @@ class RequestQuota:
             return
         try:
             await store.count_usage([request])
-        except StorageAwayError:
-            log.warning("a request is counted when the database is back")
+        except StorageAwayError as error:
+            log.warning("a request is counted when the database is back: %s", error)
         except StorageError as error:
             log.error("a request could not be counted: %s", error)
 

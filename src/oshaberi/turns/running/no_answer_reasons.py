@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from oshaberi.stream.stops.stop_registry import StopRequest
 from oshaberi.turns.admission.answer_reasons import Unsaid
-from oshaberi.turns.post_turn.incomplete_answer_log import lost_text
+from oshaberi.turns.post_turn.answer_log import lost_text
 from oshaberi.turns.quotas.request_quota import QuotaReachedError
 from oshaberi.turns.turn_outcome import TurnOutcome
 

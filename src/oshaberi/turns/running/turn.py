@@ -32,7 +32,7 @@ from oshaberi.turns.generation.model_chain import chain_of
 from oshaberi.turns.generation.model_fallback import ModelFallback
 from oshaberi.turns.generation.reply_mode import may_reply, response_to
 from oshaberi.turns.generation.tool_loop import ToolLoop
-from oshaberi.turns.post_turn.incomplete_answer_log import missing_text_reason
+from oshaberi.turns.post_turn.answer_log import missing_text_reason
 from oshaberi.turns.post_turn.post_turn_effects import PostTurnEffects
 from oshaberi.turns.quotas.quota_notices import is_to_be_told, quota_notice
 from oshaberi.turns.quotas.request_quota import QuotaRefusal, RequestQuota, quota_place
@@ -108,10 +108,11 @@ class Turn:
             self._quota.settle_soon()
             raise
         outcome = outcome_of(last, self._results, self._response)
-        if reason := missing_text_reason(outcome, last):
-            place = self._turn_channel.channel_id
-            log.warning("channel %s: an answer ended without its text: %s", place, reason)
-        outcome = replace(outcome, unsaid=unsaid_told([outcome]))
+        outcome = replace(
+            outcome,
+            unsaid=unsaid_told([outcome]),
+            missing_text=missing_text_reason(outcome, last),
+        )
         if outcome.is_unsaid:
             self._quota.settle_soon()
             await self._journal.finish()

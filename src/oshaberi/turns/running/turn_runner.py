@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from oshaberi.turn_spans import traced_turn
 from oshaberi.turns.admission.answer_reasons import reason_word
 from oshaberi.turns.admission.channel_queue import QueuedJob
 from oshaberi.turns.background_tasks import BackgroundTasks
+from oshaberi.turns.post_turn.answer_log import tell_answer
 from oshaberi.turns.running.no_answer_reasons import stop_reason, unsaid_told
 from oshaberi.turns.running.self_triggers import AnsweredPersona, called_jobs
 from oshaberi.turns.running.turn import Turn
@@ -120,10 +122,15 @@ class TurnRunner:
                 reason_of=self._reason_of,
             )
             turn = Turn(self._services, job.turn_channel, asked, job.settings, channel)
+            known_to_fail = self._services.model_outages.failing()
+            began_s = _now_s() if job.asked_s is None or played else job.asked_s
             with of_turn(turn.ids):
                 outcome = await self._traced(turn, job)
+                times = turn.times(job.asked_s)
                 if not played:
-                    self._services.on_answered(turn.times(job.asked_s))
+                    self._services.on_answered(times)
+                why = reason_word(job.why)
+                tell_answer(outcome, times, _now_s() - began_s, why, known_to_fail)
                 played.append(AnsweredPersona(persona, outcome))
                 self._background.start(turn.log_thoughts(outcome))
             if outcome.interrupted:
@@ -143,3 +150,7 @@ class TurnRunner:
             if not outcome.succeeded and not outcome.interrupted:
                 span.fail(outcome.status)
             return outcome
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

@@ -2,5 +2,6 @@
 
 - `turn_slots`: how many turns run at once, and which is next.
 - `model_candidates`: the models that may answer; `adapter_pool`: the adapters that ask them;
-  `key_cooldowns`: which of their keys pause after a failure.
+  `key_cooldowns`: which of their keys pause after a failure; `model_outages`: which of them fail,
+  for the log.
 """

@@ -30,6 +30,7 @@ from oshaberi.turns.bounded_cache import BoundedCache
 from oshaberi.turns.services.adapter_pool import AdapterPool
 from oshaberi.turns.services.key_cooldowns import KeyCooldowns
 from oshaberi.turns.services.model_candidates import OperatorModel, StoredChains
+from oshaberi.turns.services.model_outages import ModelOutages
 from oshaberi.turns.services.turn_slots import TurnSlots
 from oshaberi.turns.stored_cache import StoredCache
 from oshaberi.turns.turn_store import TurnStore
@@ -115,6 +116,8 @@ class TurnServices:
     slots: TurnSlots = field(default_factory=TurnSlots)
     """Limits how many turns run at once."""
     cooldowns: KeyCooldowns = field(default_factory=KeyCooldowns)
+    model_outages: ModelOutages = field(default_factory=ModelOutages)
+    """The models that fail now, for the log."""
     chains: StoredCache[KeyScope, StoredChains] = field(
         default_factory=lambda: StoredCache(MOST_SERVERS, "models", "keys")
     )
