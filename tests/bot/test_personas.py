@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from oshaberi import Known, Message, Persona, Sprite, TextConfig, TextEngine
 from oshaberi.bot.commands.command_context import CommandRefusedError
 from oshaberi.bot.commands.personas.persona_input_checks import (
     checked_name,
@@ -187,7 +190,14 @@ def test_sprites_pictures_and_words_have_limits_too() -> None:
     for wrong in ("", "a(b)", "x" * 33):
         with pytest.raises(CommandRefusedError):
             checked_sprite(wrong)
-    for wrong in ("", "ftp://a.b/c", "https://", "https://a b/c", "https://a.b/" + "c" * 2048):
+    for wrong in (
+        "",
+        "ftp://a.b/c",
+        "http://a.b/c",
+        "https://",
+        "https://a b/c",
+        "https://a.b/" + "c" * 2048,
+    ):
         with pytest.raises(CommandRefusedError):
             checked_url(wrong)
     assert checked_words(" a, b,,a ", "Words") == ("a", "b")
@@ -203,3 +213,17 @@ def test_a_refused_name_opens_no_form() -> None:
         assert "does not allow the word 'clyde'" in told
 
     run_with_client(scenario)
+
+
+@pytest.mark.parametrize("name", ["ghost", "Alice"])
+def test_the_page_about_personas_shows_the_names_as_they_are(name: str) -> None:
+    mochi = Persona("Mochi", sprites=(Sprite("ghost", FACE, is_identity=True),))
+    config = TextConfig(humanizer_degree=1, persona=mochi, known=(Known("Alice", avatar_url=FACE),))
+    engine = TextEngine(config)
+    shown = [*engine.feed(f"Mochi ({name}): boo"), *engine.finish()]
+    (message,) = (one for one in shown if isinstance(one, Message))
+    assert message.identity is not None
+    username = message.identity.username
+    page = (Path(__file__).parents[2] / "docs" / "personas.md").read_text(encoding="utf-8")
+    assert f"`{username}`" in page
+    assert username == f"{name} (Mochi)"

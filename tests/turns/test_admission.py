@@ -10,10 +10,10 @@ import pytest
 from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.admission.admission_rules import admission
+from oshaberi.turns.admission.admission_rules import admission, why_ignored
 from oshaberi.turns.admission.answer_reasons import ADMITTED, WHY, Admitted, Refused
 from oshaberi.turns.admission.user_cooldowns import MOST_USERS, Cooldowns
-from tests.turns.turn_harness import ALICE, BOT_ID, EPOCH, REN, TOMORI
+from tests.turns.turn_harness import ALICE, BOT_ID, EPOCH, REN, TOMORI, unaddressed
 
 PERSONAS = (TOMORI, REN)
 
@@ -83,6 +83,38 @@ def test_a_thread_belongs_to_its_channel() -> None:
     mention = heard(channel_id=60, parent_id=50, mentions_us=True)
     assert why(mention, allowed_channels=(50,)) == "mention"
     assert why(mention, blocked_channels=(50,)) == "blocked_channel"
+
+
+@pytest.mark.parametrize(
+    ("words", "fields", "reason"),
+    [
+        ("hello", {}, "auto"),
+        ("@aya are you coming tonight?", {"mentions_others": True}, "others"),
+        ("@everyone tea is ready", {"mentions_others": True}, "others"),
+        ("@aya ask ren!", {"mentions_others": True}, "auto"),
+        ("@aya ask Tomori!", {"mentions_others": True}, "auto"),
+        ("@aya ask Chatty Bot!", {"mentions_others": True, "bot_name": "Chatty Bot"}, "auto"),
+        ("@aya see https://tomori.test", {"mentions_others": True}, "others"),
+        ("@aya @Tomori", {"mentions_others": True, "mentions_us": True}, "mention"),
+        ("@aya look", {"mentions_others": True, "replied": ours()}, "reply"),
+    ],
+)
+def test_where_every_message_is_answered_those_to_others_are_left_alone(
+    words: str, fields: dict[str, Any], reason: str
+) -> None:
+    incoming = heard(words, **fields)
+    config = TurnConfig(auto_channels=(50,))
+    assert admission(incoming, PERSONAS, config).reason == reason
+    if not incoming.is_addressed:
+        ignored = why_ignored(unaddressed(incoming), PERSONAS, config)
+        assert ignored == (None if reason == "auto" else reason)
+
+
+def test_a_reply_to_somebody_else_is_left_alone_there_too() -> None:
+    said = ChannelMessage(1, ALICE, "yes", EPOCH, reply_to=3)
+    other = ChannelMessage(3, Person(77, "Aya"), "x", EPOCH)
+    reply = IncomingMessage(said, channel_id=50, server_id=7, replied=other)
+    assert why(reply, auto_channels=(50,)) == "others"
 
 
 def test_a_channel_belongs_to_its_category() -> None:

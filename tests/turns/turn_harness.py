@@ -303,6 +303,7 @@ def unaddressed(incoming: IncomingMessage) -> UnaddressedMessage:
         lambda: said.author.role_ids,
         said.text,
         incoming.is_for_others,
+        incoming.bot_name,
     )
 
 

@@ -98,6 +98,8 @@ class IncomingMessage:
     category_id: int | None = None
     is_age_restricted: bool = False
     """Whether Discord marks the channel, or the thread's channel, as age-restricted."""
+    bot_name: str = ""
+    """The bot's name on this server."""
 
     @property
     def path(self) -> ChannelPath:

@@ -154,7 +154,7 @@ class TurnConfig:
         "bots that people speak through; their webhooks count as people", "@", PROXY_BOTS
     )
     auto_channels: tuple[int, ...] = ids(
-        "channels and categories in which every message is answered", "#"
+        "channels and categories in which every message is answered that is not for others", "#"
     )
     answering_persona: str = name(
         "name of the persona that answers when no other is called; empty means the default persona"

@@ -157,6 +157,7 @@ class MessageReader:
             text=message.content if words is None else words,
             is_for_others=(is_reply and not _replies_to_author(message))
             or bool(has_mentions and self.mentions_others(message)),
+            bot_name=guild.me.display_name,
         )
 
     def _replies_to_others(self, message: discord.Message) -> bool:
@@ -186,6 +187,7 @@ class MessageReader:
             mentions_others=self.mentions_others(message),
             copied_id=None if original is None else original.id,
             webhook=None if original is None else said.author,
+            bot_name="" if message.guild is None else message.guild.me.display_name,
         )
 
     def is_opted_out_copy(self, incoming: IncomingMessage) -> bool:

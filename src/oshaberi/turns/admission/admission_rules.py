@@ -13,7 +13,7 @@ from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.storage.stored_records import PersonaRecord
 from oshaberi.turns.admission.answer_reasons import ADMITTED, Admission, Admitted, Reason, Refused
 from oshaberi.turns.admission.unaddressed_message import RoleIds, UnaddressedMessage
-from oshaberi.turns.personas.trigger_words import named_in
+from oshaberi.turns.personas.trigger_words import is_anybody_named, named_in
 
 
 def admission(
@@ -29,10 +29,9 @@ def why_ignored(
     message: UnaddressedMessage, personas: Sequence[PersonaRecord], config: TurnConfig
 ) -> Refused | None:
     """Return why a message is not answered, by the same rules as `admission`; None if it is."""
-    path = message.path
-    if reason := _unlisted(message.user_id, message.role_ids, path, config):
+    if reason := _unlisted(message.user_id, message.role_ids, message.path, config):
         return reason
-    if _call(message.text, path, personas, config):
+    if _call(message.text, message, personas, config):
         return None
     return "others" if message.is_for_others else "unaddressed"
 
@@ -82,14 +81,22 @@ def _address(
         return "mention"
     if incoming.is_direct:
         return "direct"
-    called = _call(incoming.said.own_words, incoming.path, personas, config)
+    called = _call(incoming.said.own_words, incoming, personas, config)
     return called or ("others" if incoming.is_for_others else "unaddressed")
 
 
 def _call(
-    text: str, path: ChannelPath, personas: Sequence[PersonaRecord], config: TurnConfig
+    text: str,
+    message: UnaddressedMessage | IncomingMessage,
+    personas: Sequence[PersonaRecord],
+    config: TurnConfig,
 ) -> Admitted | None:
-    """Return why a message without a mention or reply is answered, or None."""
-    if _any_in(path.ids, config.auto_channels):
+    """Return why a message without a mention or reply is answered, or None.
+
+    Where every message is answered, one to other people is left alone, unless it names us too.
+    """
+    if _any_in(message.path.ids, config.auto_channels) and (
+        not message.is_for_others or is_anybody_named(text, personas, message.bot_name)
+    ):
         return "auto"
     return "trigger" if named_in(text, personas, by_name=False) else None

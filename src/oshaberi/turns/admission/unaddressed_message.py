@@ -27,3 +27,5 @@ class UnaddressedMessage:
     """What its author typed (`ChannelMessage.own_words`)."""
     is_for_others: bool
     """Whether it mentions or replies to somebody else."""
+    bot_name: str = ""
+    """The bot's name on this server."""

@@ -34,6 +34,13 @@ def named_in(
     return tuple(personas[number] for _, number in sorted(found))
 
 
+def is_anybody_named(text: str, personas: Iterable[PersonaRecord], bot_name: str) -> bool:
+    """Return whether the text has a name or trigger word of any persona, or the bot's name."""
+    heard = _audible(text).casefold()
+    ours = (word for one in personas for word in (one.name, *one.aliases, *one.triggers))
+    return any(_place(heard, word) >= 0 for word in (bot_name, *ours))
+
+
 def persona_called(name: str, personas: Iterable[PersonaRecord]) -> PersonaRecord | None:
     """Find a persona by its name, an alias, or its name as a webhook shows it."""
     wanted = name_key(name)

@@ -83,7 +83,7 @@ def checked_url(url: str) -> str:
         )
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+        usable = parts.scheme == "https" and bool(parts.hostname)
     except ValueError:
         usable = False
     if not usable or any(sign.isspace() for sign in url):
