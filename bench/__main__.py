@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass, field
 
 import click
 
-from bench import adapters, growth, memory, reader, report, stops, streams, tokens
+from bench import adapters, foreign_text, growth, memory, reader, report, stops, streams, tokens
 from bench.engines import MakeEngine, text_engine
 from bench.growth import Growth
 from bench.readmes import readmes
 from bench.shapes import SHAPES, Shape
 from bench.taps import markdown_chunks
 
-PARTS = ("tokens", "growth", "memory", "streams", "stops", "adapters", "reader")
+PARTS = ("tokens", "growth", "foreign", "memory", "streams", "stops", "adapters", "reader")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,11 @@ def bench(
         costs = tokens.run(make, readmes(), texts, effort.rounds)
         return report.token_table(costs), [report.token_json(cost) for cost in costs]
     if part == "growth":
-        grown = _shown(growth.run(make, shapes, growth.DEGREES, effort.plan), len(shapes))
+        length = len(shapes) * len(growth.DEGREES) * len(growth.WAYS)
+        grown = _shown(growth.run(make, shapes, growth.DEGREES, effort.plan), length)
+        return report.growth_table(grown), [report.growth_json(one) for one in grown]
+    if part == "foreign":
+        grown = _shown(foreign_text.run(effort.plan), foreign_text.count())
         return report.growth_table(grown), [report.growth_json(one) for one in grown]
     if part == "streams":
         crossing, loads = streams.run(effort.crowd, markdown_chunks())
@@ -129,9 +133,8 @@ def bench(
     return report.memory_table(weighed), [asdict(one) for one in weighed]
 
 
-def _shown(measuring: Iterator[Growth], shapes: int) -> list[Growth]:
+def _shown(measuring: Iterator[Growth], length: int) -> list[Growth]:
     """The long part shows how far it is."""
-    length = shapes * len(growth.DEGREES) * len(growth.WAYS)
     with click.progressbar(measuring, length=length, label="growth", file=sys.stderr) as bar:
         return list(bar)
 

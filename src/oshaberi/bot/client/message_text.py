@@ -17,8 +17,9 @@ HIDDEN_CHANNEL = "#unknown"
 """Shown for a channel that does not exist, and for one that the reader may not see, so that nobody
 learns which it is."""
 _TOKENS = re.compile(
-    r"<(?:a?:(?P<emoji>\w+):\d+|@!?(?P<user>\d+)|@&(?P<role>\d+)|#(?P<channel>\d+)"
-    r"|/(?P<command>[^:>]+):\d+)>"
+    # Ids have 20 digits at most, commands three words of 32 letters: nothing looks far ahead.
+    r"<(?:a?:(?P<emoji>\w{1,64}):\d{1,20}|@!?(?P<user>\d{1,20})|@&(?P<role>\d{1,20})"
+    r"|#(?P<channel>\d{1,20})|/(?P<command>[^:<>]{1,100}):\d{1,20})>"
 )
 
 

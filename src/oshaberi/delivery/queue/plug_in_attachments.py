@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 LONGEST_S = 30.0
 """How long a plug-in may take, in seconds. Then the block stays code, and the answer goes on."""
-_BLOCK = re.compile(r"```([\w+#.-]+)[^\n]*\n(.*?)\n?```", re.DOTALL)
+_BLOCK = re.compile(r"```([\w+#.-]++)[^\n]*+\n(.*?)\n?```", re.DOTALL)
 
 
 def rendered_block(text: str, plug_ins: DeliveryPlugIns) -> RenderedBlock | None:

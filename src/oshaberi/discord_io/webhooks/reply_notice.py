@@ -16,12 +16,13 @@ MOST_QUOTED = 80
 _TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that would turn the rest of the notice round."""
 _BLANKS = re.compile(r"\s+")
-_TOKENS = re.compile(r"<(?:a?:(\w+):\d+|[@#][!&]?\d+|t:[^>]*|/[^>]*)>")
+_TOKENS = re.compile(r"<(?:a?:(\w{1,64}):\d+|[@#][!&]?\d+|t:[^<>]{0,40}|/[^<>]{0,150})>")
 _SPOILER = re.compile(r"\|\|(.+?)\|\|", re.DOTALL)
 _SPOILER_FILE = "SPOILER_"
 _LINKS = re.compile(r"https?://\S+")
 _MARKUP = re.compile(r"([\\*_~|`>#\[\]()<])")
-_NOTICE = re.compile(r"-# ↩ \*\*.+\*\*.* https?://\S+/channels/\S+")
+_NOTICE_START = "-# ↩ **"
+_NOTICE_LINK = re.compile(r"https?://\S+?/channels/\S+")
 
 
 def reply_notice(message: discord.Message) -> str:
@@ -29,12 +30,16 @@ def reply_notice(message: discord.Message) -> str:
     who = _plain(message.author.display_name)
     what = quoted(message)
     seam = f": {what}" if what else ""
-    return f"-# ↩ **{who}**{seam} {message.jump_url}"
+    return f"{_NOTICE_START}{who}**{seam} {message.jump_url}"
 
 
 def is_reply_notice(text: str) -> bool:
     """Tell whether a text is a reply notice, which is not part of the conversation."""
-    return _NOTICE.fullmatch(text.strip()) is not None
+    words, _, link = text.strip().rpartition(" ")
+    if not words.startswith(_NOTICE_START) or "\n" in words:
+        return False
+    has_name = words.find("**", len(_NOTICE_START) + 1) > 0
+    return has_name and _NOTICE_LINK.fullmatch(link) is not None
 
 
 def quoted(message: discord.Message) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 
 from oshaberi.providers.capabilities import anthropic_models, google_models, openai_models
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
@@ -18,11 +18,13 @@ TABLE: Mapping[str, tuple[Row, ...]] = {
 }
 """Family → rows of a pattern and what differs from the safe defaults; the first match counts."""
 
+MOST_REMEMBERED = 1000
+"""Models whose capabilities were asked for last: an admin may choose any name."""
 _OF_THE_MODEL = frozenset({"images", "window", "thinks_unasked"})
 """Fields that no gateway can change."""
 
 
-@cache
+@lru_cache(maxsize=MOST_REMEMBERED)
 def capabilities_of(family: str, model: str, *, is_gateway: bool = False) -> ModelCapabilities:
     """Return the capabilities of a model by its name; an unknown model gets the safe defaults.
 

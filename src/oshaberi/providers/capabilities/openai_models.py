@@ -76,7 +76,7 @@ SHARED: tuple[Row, ...] = (
         },
     ),
     # -- xAI -------------------------------------------------------------------------------------
-    (r"grok-[\d.-]*.*non-reasoning", {"thinking": "none"}),
+    (r"grok-.*non-reasoning", {"thinking": "none"}),
     (r"grok-3-mini", {**_GROK, "levels": ("low", "high"), "images": False, "window": 131_072}),
     (r"grok-[23]", {**_GROK, "thinking": "none", "images": False, "window": 131_072}),
     (r"grok-4\.(?:[3-9](?!\d)|20-multi)", {**_GROK, "levels": ("low", "medium", "high")}),

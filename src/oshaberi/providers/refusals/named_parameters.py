@@ -13,7 +13,7 @@ from typing import Any
 _PATH = r"[A-Za-z_][\w.\[\]]*"
 _QUOTED = re.compile(rf"""['"`“‘]({_PATH})['"`”’]""")
 _AFTER_A_WORD = re.compile(
-    rf"\b(?:(?:param(?:eter)?s?|arguments?|fields?|keys?)\s*:?|(?:model|supplied)\s*:)\s+({_PATH})",
+    rf"\b(?:(?:param(?:eter)?s?|arguments?|fields?|keys?)(?:\s*:)?|(?:model|supplied)\s*:)\s+({_PATH})",
     re.IGNORECASE,
 )
 _BEFORE_A_WORD = re.compile(

@@ -12,7 +12,7 @@ _BEFORE = re.compile(
 )
 _AFTER = re.compile(r"`?\s*(?:(?:tool|function)\b|[({`]|ツール|を使|を呼)", re.IGNORECASE)
 _DESCRIBED = re.compile(
-    r"\b(?:the|your|my|use|call|run|try|invoke)\s+([\w -]{1,60}?)\s+(?:tool|function)\b",
+    r"\b(?:the|your|my|use|call|run|try|invoke)\s+([\w-][\w -]{0,59}?)\s+(?:tool|function)\b",
     re.IGNORECASE,
 )
 _LITTLE = frozenset(("a", "an", "the", "your", "my", "use", "call", "run", "try", "invoke", "this"))

@@ -11,7 +11,7 @@ from pathlib import Path
 from oshaberi.stage.world.discord_records import Json
 
 TABLE_FILE = Path(__file__).with_name("constraints.json")
-_VARIABLE = re.compile(r"\{[^}]*\}")
+_VARIABLE = re.compile(r"\{[^{}]*\}")
 
 
 def route_key(method: str, path: str) -> str:

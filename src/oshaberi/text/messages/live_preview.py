@@ -30,7 +30,7 @@ from oshaberi.text.text_config import TextConfig
 _SCRIPT: Final = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}、。！？」』）]"
 _EDGE: Final = regex.compile(rf"(?r)\s|(?<={_SCRIPT})(?=[^\s\p{{M}}\u200d、。！？」』）ー])")
 _UNDECIDED: Final = re.compile(
-    r"\[[^\]\n]{0,500}\Z|\[[^\]\n]*\]\([^)\n]{0,500}\Z|<[A-Za-z/:#!][^<>\n]{0,200}\Z"
+    r"\[[^\]\n]{0,500}\Z|\[[^\]\n]{0,500}\]\([^)\n]{0,500}\Z|<[A-Za-z/:#!][^<>\n]{0,200}\Z"
 )
 _COLON: Final = re.compile("[:：]")
 _LAST_WORD: Final = regex.compile(r"(?r)\S+\Z")

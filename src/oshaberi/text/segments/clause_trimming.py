@@ -10,7 +10,11 @@ from oshaberi.text.markers.closed_pair_scan import find_spans
 from oshaberi.text.sentences.sentence_end_search import sentence_end
 
 _CLOSING: Final = "[\"'」』”’»）)\\]*_~|]*"
-_CLAUSE_END: Final = re.compile(rf"[.!?…‼⁇⁈⁉।॥؟۔]+{_CLOSING}(?=\s|$)|[。｡！？]+{_CLOSING}|\n")
+_MARK: Final = "[.!?…‼⁇⁈⁉।॥؟۔]"
+_CLAUSE_END: Final = re.compile(
+    # A run of marks is looked at once, from its first: from the others it would end the same.
+    rf"(?<!{_MARK}){_MARK}+{_CLOSING}(?=\s|$)|[。｡！？]+{_CLOSING}|\n"
+)
 
 
 def clause_end(text: str, hold_limit: int) -> int:

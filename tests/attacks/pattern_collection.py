@@ -1,0 +1,294 @@
+"""Every regular expression of the source, wherever it is written, and texts that attack it.
+
+`call_sites` finds the calls of `re` and `regex` by reading the source. `made_patterns` runs in a
+process of its own (`python -m tests.attacks.pattern_collection`): it notes every pattern that is
+compiled while all modules are imported and while `EXERCISES` make those that depend on something.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import regex
+
+import oshaberi
+
+SOURCE = Path(oshaberi.__file__).parent
+MODULES = ("re", "regex")
+UNKNOWN = frozenset({"finditer"})
+WITHOUT_DATA = frozenset({"stage/request_schema/field_problems.py::_format"})
+"""Where patterns come from data that has none at present."""
+FUNCTIONS = (
+    "compile",
+    "search",
+    "match",
+    "fullmatch",
+    "split",
+    "sub",
+    "subn",
+    "findall",
+    "finditer",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call that gives a pattern to `re` or `regex`. `name` is `file.py::VARIABLE_OR_FUNCTION`."""
+
+    file: str
+    first_line: int
+    last_line: int
+    name: str
+    pattern: str | None
+    """None if it is put together when the program runs."""
+    flags: int
+    module: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePattern:
+    """One pattern of the source. `methods` are those that it is used with, as far as known."""
+
+    name: str
+    module: str
+    pattern: str
+    flags: int
+    methods: frozenset[str]
+
+    def compiled(self) -> Any:
+        return (re if self.module == "re" else regex).compile(self.pattern, self.flags)
+
+    @property
+    def is_anchored(self) -> bool:
+        """Whether it is only tried where a text begins, not at each of its places."""
+        return self.methods <= {"match", "fullmatch"}
+
+
+def source_patterns(made: Iterable[Made]) -> list[SourcePattern]:
+    """Put together what was read and what was made. A call without a pattern is an error."""
+    by_file: dict[str, list[Made]] = {}
+    for one in made:
+        by_file.setdefault(one[0], []).append(one)
+    uses, found = _uses(), {}
+    for site in call_sites():
+        patterns = [(site.pattern, site.flags)] if site.pattern is not None else []
+        patterns += [
+            (pattern, flags)
+            for _file, line, _module, pattern, flags in by_file.get(site.file, ())
+            if site.first_line <= line <= site.last_line
+        ]
+        if not patterns and site.name not in WITHOUT_DATA:
+            raise AssertionError(f"{site.name}: make its pattern in `_exercise`")
+        methods = uses.get(site.name, UNKNOWN) if site.function == "compile" else {site.function}
+        for pattern, flags in patterns:
+            made_pattern = SourcePattern(site.name, site.module, pattern, flags, frozenset(methods))
+            found[site.name, site.module, pattern, flags] = made_pattern
+    return list(found.values())
+
+
+# -- reading the source --------------------------------------------------------------------------
+
+
+def call_sites() -> Iterator[CallSite]:
+    for file in sorted(SOURCE.rglob("*.py")):
+        yield from _sites(file.relative_to(SOURCE).as_posix(), ast.parse(file.read_text("utf-8")))
+
+
+def _sites(file: str, tree: ast.Module) -> Iterator[CallSite]:
+    for name, node in _named_nodes(tree, ""):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        module = ast.unparse(node.func.value)
+        if module in MODULES and node.func.attr in FUNCTIONS and node.args:
+            given = {one.arg: one.value for one in node.keywords}
+            last = node.args[1] if node.func.attr == "compile" and len(node.args) > 1 else None
+            flags = given.get("flags", last)
+            yield CallSite(
+                file,
+                node.lineno,
+                node.end_lineno or node.lineno,
+                f"{file}::{name}",
+                _literal(node.args[0]),
+                0 if flags is None else _flags(flags),
+                module,
+                node.func.attr,
+            )
+
+
+def _named_nodes(node: ast.AST, name: str) -> Iterator[tuple[str, ast.AST]]:
+    """Yield all nodes with the function or the variable that they belong to."""
+    for child in ast.iter_child_nodes(node):
+        inner = name
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            inner = f"{name}.{child.name}".lstrip(".")
+        elif isinstance(child, ast.Assign | ast.AnnAssign) and not name:
+            target = child.targets[0] if isinstance(child, ast.Assign) else child.target
+            inner = ast.unparse(target)
+        yield inner, child
+        yield from _named_nodes(child, inner)
+
+
+def _literal(node: ast.expr) -> str | None:
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    return value if isinstance(value, str) else None
+
+
+def _uses() -> dict[str, set[str]]:
+    """Return the methods that are called on each variable, by its name as in `CallSite`.
+
+    A variable that is used in any other way may be called with any method.
+    """
+    uses: dict[str, set[str]] = {}
+    for file in sorted(SOURCE.rglob("*.py")):
+        place = file.relative_to(SOURCE).as_posix()
+        tree = ast.parse(file.read_text("utf-8"))
+        homes = _homes(tree)
+        called = {
+            id(node.value): node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                name = homes.get(node.id, f"{place}::{node.id}")
+                uses.setdefault(name, set()).add(called.get(id(node), "finditer"))
+    return uses
+
+
+def _homes(tree: ast.Module) -> dict[str, str]:
+    """Return where the names are declared that a file imports from others of ours."""
+    return {
+        alias.asname or alias.name: f"{node.module.replace('.', '/').removeprefix('oshaberi/')}.py"
+        f"::{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+
+
+def _flags(node: ast.expr) -> int:
+    return int(eval(ast.unparse(node), {"re": re, "regex": regex}))
+
+
+# -- making the patterns -------------------------------------------------------------------------
+
+Made = tuple[str, int, str, str, int]
+"""File, line, module, pattern, flags."""
+
+
+def made_patterns() -> list[Made]:
+    """Return the patterns that a fresh process makes."""
+    command = [sys.executable, "-W", "ignore", "-m", "tests.attacks.pattern_collection"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=SOURCE.parents[1])
+    return [tuple(one) for one in json.loads(run.stdout)]
+
+
+def _noting(module: Any, name: str, made: set[Made]) -> Callable[..., Any]:
+    real = getattr(module, name)
+
+    def noted(pattern: Any, *args: Any, **kwargs: Any) -> Any:
+        frame = sys._getframe(1)
+        file = Path(frame.f_code.co_filename)
+        if isinstance(pattern, str) and file.is_relative_to(SOURCE):
+            flags = kwargs.get("flags", args[0] if name == "compile" and args else 0)
+            place = file.relative_to(SOURCE).as_posix()
+            made.add((place, frame.f_lineno, module.__name__, pattern, int(flags)))
+        return real(pattern, *args, **kwargs)
+
+    return noted
+
+
+def _import_everything() -> None:
+    for found in pkgutil.walk_packages([str(SOURCE)], "oshaberi."):
+        if "migrations" not in found.name and not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
+
+
+def made_here() -> list[Made]:
+    """Import everything and exercise what makes patterns, in this process."""
+    made: set[Made] = set()
+    for module in (re, regex):
+        for name in FUNCTIONS:
+            setattr(module, name, _noting(module, name, made))
+    _import_everything()
+    _exercise()
+    return sorted({*made, *_in_data()})
+
+
+def _exercise() -> None:
+    """Make the patterns that depend on something: a name, a setting, a tool."""
+    from oshaberi import TextConfig, TextEngine
+    from oshaberi.providers.capabilities.capability_table import TABLE, capabilities_of
+    from oshaberi.providers.refusals.named_parameters import _anywhere
+    from oshaberi.providers.wire.speaker_holdback import SpeakerHoldback
+    from oshaberi.providers.wire.stop_string_cut import StopStringCut
+    from oshaberi.stage.cdn.drawn_avatars import blob
+    from oshaberi.stage.demo_model import scene_choice, tool_requests
+    from oshaberi.stage.demo_model.tool_arguments import _assigned
+    from oshaberi.stage.request_schema.constraint_table import _missing_patterns
+    from oshaberi.stream.reading.silence_patterns import SilencePatterns
+    from oshaberi.text.text_config import Persona
+
+    for family in TABLE:
+        capabilities_of(family, "no such model")
+    list(_anywhere("max_tokens", ["max_tokens"]))
+    SpeakerHoldback(["Mika"], 32)
+    StopStringCut(["###", "END"])
+    blob("no such thing")
+    for key in ("two words", "日本"):
+        scene_choice._pattern(key)
+    tool_requests._pattern("read_web_page")
+    _assigned({"properties": {"city": {"type": "string"}}}, "city = Kyoto")
+    _missing_patterns()
+    SilencePatterns(["NO_REPLY", "[silence]"], ["Mika"], is_offered=True, is_topic=False)
+    engine = TextEngine(TextConfig(persona=Persona("Mika", ("Mi",)), output_prefill="Well,"))
+    engine.feed("Mika: Well, hello.\n")
+    engine.finish()
+
+
+def _in_data() -> Iterator[Made]:
+    """Yield the patterns of data files, as made where they are used."""
+    from oshaberi.stage.demo_model.small_talk import _languages
+    from oshaberi.stage.request_schema.constraint_table import constraint_table
+
+    talk = [kind["if"] for language in _languages().values() for kind in language["kinds"]]
+    table = constraint_table()
+    schema = list(_patterns_within([table.routes, table.shapes]))
+    for file, patterns in (
+        ("stage/demo_model/small_talk.py", talk),
+        ("stage/request_schema/field_problems.py", schema),
+    ):
+        (line,) = (
+            site.first_line for site in call_sites() if site.file == file and not site.pattern
+        )
+        yield from ((file, line, "re", pattern, 0) for pattern in patterns)
+
+
+def _patterns_within(value: Any) -> Iterator[str]:
+    if is_dataclass(value):
+        value = [getattr(value, field.name) for field in fields(value)]
+    if isinstance(value, Mapping):
+        if isinstance(value.get("pattern"), str):
+            yield value["pattern"]
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _patterns_within(one)
+
+
+if __name__ == "__main__":
+    print(json.dumps(made_here()))  # noqa: T201
