@@ -61,8 +61,9 @@ class ProviderError:
     """What of the message may be shown in a channel; None: all of it."""
 
 
-def _possible(tokens: int) -> int:
-    return min(max(tokens, 0), MOST_TOKENS)
+def _possible(tokens: object) -> int:
+    """Return a count that can be counted with. What is no whole number counts nothing."""
+    return min(max(tokens, 0), MOST_TOKENS) if isinstance(tokens, int) else 0
 
 
 @dataclass(frozen=True, slots=True)

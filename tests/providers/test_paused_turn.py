@@ -151,8 +151,12 @@ def test_of_a_very_long_answer_only_the_end_is_kept() -> None:
 
 
 def test_a_very_long_answer_that_pauses_ends_there() -> None:
-    long = "word " * (MOST_KEPT_BYTES // 5)
-    adapter, found = _played(_answer("pause_turn", _text(long)))
+    page = {"url": "u", "encrypted_content": "x" * (MOST_KEPT_BYTES // 4)}
+    results: list[list[Event]] = [
+        [{"type": "web_search_tool_result", "tool_use_id": f"s_{n}", "content": [page]}]
+        for n in range(5)
+    ]
+    adapter, found = _played(_answer("pause_turn", _text("words"), *results))
     assert len(adapter.asked) == 1
     assert found[-1].finish_reason == "stop"
-    assert text(found) == long
+    assert text(found) == "words"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.providers.wire.error_reading import StreamError
-from oshaberi.providers.wire.sse_decoder import DONE, LONGEST_LINE, SseDecoder, read_object
+from oshaberi.providers.wire.sse_decoder import DONE, LONGEST_EVENT, SseDecoder, read_object
 
 STREAM = (
     b": comment\n\n"
@@ -142,7 +142,7 @@ def test_what_is_no_stream_is_shown(body: bytes, said: str) -> None:
 
 def test_a_line_has_an_end() -> None:
     decoder = SseDecoder()
-    piece = b"x" * (LONGEST_LINE // 4)
+    piece = b"x" * (LONGEST_EVENT // 4)
     for _ in range(4):
         assert decoder.feed(piece) == []
     with pytest.raises(StreamError, match="an endless line"):

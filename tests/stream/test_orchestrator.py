@@ -302,6 +302,30 @@ class TestEndlessThinking:
         assert played.result.status == "completed"
 
 
+class TestEndlessAnswer:
+    def test_it_ends_as_a_timeout_and_what_was_said_stays(self) -> None:
+        drip = [step for n in range(200) for step in (f"line {n}\n", Silence(60_000))]
+        played = play(*drip)
+        assert played.result.status == "timeout"
+        assert isinstance(played.result.data, ProviderError)
+        assert played.result.data.code == "time_budget"
+        assert played.result.metrics.duration_ms == 3_600_000
+        assert "\n".join(played.messages) == "\n".join(f"line {n}" for n in range(61))
+        assert "after 3600 seconds" in played.of("embed")[0]["description"]
+
+    def test_waits_for_discord_do_not_count(self) -> None:
+        lines = "".join(f"{n}\n" for n in range(200))
+        played = play(
+            lines,
+            Silence(500),
+            "end",
+            faults=[ScriptedFault("send", n, delay_ms=15_000) for n in range(1, 9)],
+            max_answer_ms=1000,
+            text={"max_flush_count": 1000},
+        )
+        assert played.result.status == "completed"
+
+
 class TestError:
     def test_queue_without_waits_then_one_embed(self) -> None:
         played = play("one\ntwo\nthree", OOPS, degree=2)

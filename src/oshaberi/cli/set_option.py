@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import Field, fields
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from oshaberi.checked_json import parse_json
 from oshaberi.config.value_parsing import read
 from oshaberi.errors import ConfigError
 from oshaberi.text.text_config import TextConfig
@@ -72,7 +72,7 @@ def _value(setting: Field[Any], value: str) -> Any:
 def _from_json(key: str, value: str) -> Any:
     """Parse personas, emoji and the like, which are written as in a scene."""
     try:
-        return json.loads(value)
+        return parse_json(value)
     except ValueError:
         if key == "output_prefill":
             return value

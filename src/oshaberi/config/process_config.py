@@ -13,6 +13,13 @@ from urllib.parse import urlsplit
 from oshaberi.config.toml_tables import McpServerEntry, ModelEntry, PersonaEntry
 from oshaberi.conversation.turn_config import ids, strings
 from oshaberi.errors import ConfigError
+from oshaberi.providers.request.answer_budgets import (
+    MOST_ARGUMENT_BYTES,
+    MOST_BODY_BYTES,
+    MOST_TEXT_BYTES,
+    MOST_THOUGHT_BYTES,
+    AnswerBudgets,
+)
 from oshaberi.text.text_config import check_fields, choice, number, switch
 
 MOST_SHARDS = 16_384
@@ -101,6 +108,24 @@ class ProcessConfig:
         1,
         3600,
         "a question that has waited this many seconds gets a notice to try again later",
+    )
+    max_answer_text_bytes: int = number(
+        MOST_TEXT_BYTES, 10_000, 100_000_000, "an answer ends after this many bytes of text"
+    )
+    max_answer_thought_bytes: int = number(
+        MOST_THOUGHT_BYTES, 10_000, 100_000_000, "an answer ends after this many bytes of thoughts"
+    )
+    max_answer_argument_bytes: int = number(
+        MOST_ARGUMENT_BYTES,
+        10_000,
+        100_000_000,
+        "an answer ends after this many bytes of arguments for tools",
+    )
+    max_answer_body_bytes: int = number(
+        MOST_BODY_BYTES,
+        100_000,
+        1_000_000_000,
+        "an answer ends after this many bytes of any kind; a token takes about 300",
     )
     shards: str = choice(
         "fixed",
@@ -206,6 +231,15 @@ class ProcessConfig:
         if self.status_token is not None and len(self.status_token) < SHORTEST_STATUS_TOKEN:
             raise ConfigError(f"status_token: has fewer than {SHORTEST_STATUS_TOKEN} characters")
         self._check_shards()
+
+    @property
+    def answer_budgets(self) -> AnswerBudgets:
+        return AnswerBudgets(
+            self.max_answer_text_bytes,
+            self.max_answer_thought_bytes,
+            self.max_answer_argument_bytes,
+            self.max_answer_body_bytes,
+        )
 
     def _check_shards(self) -> None:
         if self.shards == "auto" and self.redis_url is None:

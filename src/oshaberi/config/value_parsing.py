@@ -6,11 +6,12 @@ allowed.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
+
+from oshaberi.checked_json import parse_json
 
 SWITCH = {"true": True, "yes": True, "on": True, "1": True}
 SWITCH |= {"false": False, "no": False, "off": False, "0": False}
@@ -34,8 +35,8 @@ def read(about: Mapping[str, Any], text: str) -> Any:
     elif "strings" in about:
         return _items(text, text.split(","), str)
     elif "table" in about:
-        with suppress(ValueError, RecursionError):
-            return json.loads(text)
+        with suppress(ValueError):
+            return parse_json(text)
     return text
 
 
@@ -50,7 +51,7 @@ def _whole(text: str) -> int | str:
 def _items(text: str, parts: list[str], convert: Any) -> Any:
     """Parse a JSON list, or comma-separated items. Items with commas or line breaks need JSON."""
     if text.startswith("["):
-        with suppress(ValueError, RecursionError):
-            return json.loads(text)
+        with suppress(ValueError):
+            return parse_json(text)
         return text
     return [convert(part.strip()) for part in parts if part.strip()]

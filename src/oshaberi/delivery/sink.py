@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from oshaberi.checked_json import bounded_seconds, whole_count
 from oshaberi.errors import OshaberiError
 
 Via = Literal["bot", "webhook"]
@@ -87,15 +88,15 @@ class RequestRoom:
     @classmethod
     def of_headers(cls, headers: Mapping[str, str], now: float) -> RequestRoom | None:
         """Read the bucket from the headers of an answer; None if they do not tell."""
+        seconds = bounded_seconds(headers.get("X-RateLimit-Reset-After"))
         try:
-            return cls(
-                int(headers["X-RateLimit-Limit"]),
-                int(headers["X-RateLimit-Remaining"]),
-                now + float(headers["X-RateLimit-Reset-After"]),
-                noted_at=now,
-            )
+            limit = whole_count(int(headers["X-RateLimit-Limit"]))
+            remaining = whole_count(int(headers["X-RateLimit-Remaining"]))
         except (KeyError, ValueError):
             return None
+        if limit is None or remaining is None or seconds is None:
+            return None
+        return cls(limit, remaining, now + seconds, noted_at=now)
 
     def is_empty(self, now: float) -> bool:
         """Return whether Discord would refuse the next request."""

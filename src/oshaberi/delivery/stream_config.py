@@ -73,6 +73,13 @@ class StreamConfig:
     max_thinking_ms: int = number(
         300_000, 1000, DAY_MS, "give up if the model thinks this many ms without a visible word"
     )
+    max_answer_ms: int = number(
+        3_600_000,
+        1000,
+        DAY_MS,
+        "give up if the model has not ended its answer after this many ms; waits for Discord do "
+        "not count",
+    )
     stream_chunk_dedup_min_chars: int = number(
         8, 1, 4096, "shortest repeated text that counts as a re-emission, in characters"
     )

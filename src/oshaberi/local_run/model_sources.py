@@ -6,7 +6,6 @@ All of them have an OpenAI-compatible API and list their models at `/models`.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,8 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from oshaberi.checked_json import parse_json
+from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 from oshaberi.providers.provider_presets import PRESETS
 from oshaberi.stage.stage_errors import RefusedFieldError
 
@@ -22,7 +23,7 @@ LOCAL = ("ollama", "llamacpp", "lmstudio")
 HOSTED = ("openrouter", "openai")
 LOOK_SECONDS = 1.0
 LIST_SECONDS = 15.0
-MOST_BYTES = 8 * 1024 * 1024
+MOST_BYTES = 4 * 1024 * 1024
 MOST_MODELS = 1000
 OLLAMA_PORT = 11434
 
@@ -100,18 +101,20 @@ async def found_servers(sources: tuple[ModelSource, ...]) -> list[FoundServer]:
 async def listed_models(base_url: str, key: str | None, limit_s: float = LIST_SECONDS) -> list[str]:
     """Return the models that a server lists. Raises with what failed, and the field it concerns."""
     address = f"{base_url.rstrip('/')}/models"
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    headers = {**PLAIN, **({"Authorization": f"Bearer {key}"} if key else {})}
     timeout = aiohttp.ClientTimeout(total=limit_s)
     try:
         async with (
-            aiohttp.ClientSession(timeout=timeout) as session,
+            aiohttp.ClientSession(timeout=timeout, auto_decompress=False) as session,
             session.get(address, headers=headers, allow_redirects=False) as answer,
         ):
-            status, body = answer.status, await answer.content.read(MOST_BYTES)
+            status, body = answer.status, await answer_body(answer, MOST_BYTES)
     except TimeoutError:
         raise RefusedFieldError(
             "base_url", f"{address} did not answer within {limit_s:g} seconds"
         ) from None
+    except (BodyTooLargeError, PackedBodyError) as error:
+        raise RefusedFieldError("base_url", f"{address}: {error}") from None
     except (aiohttp.ClientError, OSError, ValueError) as error:
         why = f"{address} cannot be reached: {_told(error)}"
         raise RefusedFieldError("base_url", why) from None
@@ -136,8 +139,8 @@ def _check_status(status: int, address: str) -> None:
 
 def _names(body: bytes, address: str) -> list[str]:
     try:
-        found: Any = json.loads(body)
+        found: Any = parse_json(body)
         names = [str(model["id"]) for model in found["data"]]
-    except (ValueError, RecursionError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         raise RefusedFieldError("base_url", f"{address} does not list models") from None
     return names[:MOST_MODELS]

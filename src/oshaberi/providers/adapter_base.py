@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from oshaberi.chunks import Chunk, ProviderError, Usage
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.request.answer_budgets import DEFAULT_BUDGETS, BudgetMeter, byte_size
 from oshaberi.providers.request.endpoint import Endpoint, place_of
 from oshaberi.providers.request.model_request import Request, RequestSize
 from oshaberi.providers.request.request_preparation import left_out
@@ -109,7 +110,9 @@ class Adapter(ABC):
         name, model, read = self.name, self.model, self.read
         size = RequestSize()
         request = replace(request, size=size)
-        assembler = ChunkAssembler(name, request, self.local_stops(request))
+        budgets = DEFAULT_BUDGETS if self.endpoint is None else self.endpoint.budgets
+        meter = BudgetMeter(budgets)
+        assembler = ChunkAssembler(name, request, self.local_stops(request), meter)
         try:
             async with aclosing(self.events(request)) as events:
                 async for event in events:
@@ -122,16 +125,22 @@ class Adapter(ABC):
                         and len(steps) == 1
                         and step.__class__ is Chunk
                         and step[0] == "text"
+                        and not step[4]  # thoughts have a budget of their own
                     ):
                         # Fast path for nearly every token: the assembler would not change it.
-                        yield _made(RawChunk, (event, name, model, monotonic(), step))
-                        continue
+                        text = step[1]
+                        used = len(text) if text.isascii() else byte_size(text)
+                        if used <= meter.text_left:
+                            meter.text_left -= used
+                            yield _made(RawChunk, (event, name, model, monotonic(), step))
+                            continue
                     # A piece of a call makes no chunk yet, but it is life: the timer sees it.
                     for chunk in assembler.take(steps) or _NOTHING_YET:
                         if chunk is not None and chunk.usage is not None:
                             self._learn_size(size, chunk.usage)
                         yield _made(RawChunk, (event, name, model, monotonic(), chunk))
                     if assembler.is_over:
+                        assembler.check_budget()
                         return
             last = assembler.finish()
             for chunk in last:

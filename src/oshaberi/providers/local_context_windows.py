@@ -8,13 +8,15 @@ been restarted.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oshaberi.providers.model_listing import read_limited
+from oshaberi.checked_json import parse_json, whole_count
+from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, whole_body
+from oshaberi.providers.model_listing import MOST_BYTES
+from oshaberi.providers.model_options import MOST_TOKENS, SMALLEST_WINDOW
 
 PATIENCE_S = 2.0
 KNOWN_FOR_S = 600.0
@@ -23,7 +25,7 @@ UNSURE_FOR_S = 5.0
 """How long the reported window of a model that is not loaded yet is used: the next request loads
 it."""
 
-_NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
+_NUM_CTX = re.compile(r"^num_ctx[ \t]+(\d{1,12})\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class LocalWindow:
         shown = await self._fetched("/api/show", {"model": self._model})
         found = _NUM_CTX.search(str(shown.get("parameters", "")))
         if found:
-            return ToldWindow(int(found[1]), is_sure=True)
+            return _told({"num_ctx": int(found[1])}, "num_ctx")
         about = _table(shown.get("model_info"))
         longest = next((key for key in about if key.endswith(".context_length")), "")
         return ToldWindow(_told(about, longest).tokens)
@@ -105,12 +107,14 @@ class LocalWindow:
         method = "GET" if asked is None else "POST"
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         try:
-            async with httpx2.AsyncClient(timeout=PATIENCE_S) as client:
+            async with httpx2.AsyncClient(timeout=PATIENCE_S, headers=PLAIN) as client:
                 wanted = client.stream(method, self._root + path, json=asked, headers=headers)
                 async with wanted as answer:
-                    content = await read_limited(answer)
-            told = json.loads(content or b"{}") if answer.status_code == 200 else {}
+                    content = await whole_body(answer.aiter_raw(), answer.headers, MOST_BYTES)
+            told = parse_json(content or b"{}") if answer.status_code == 200 else {}
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError):
+            return {}
+        except (BodyTooLargeError, PackedBodyError):
             return {}
         return _table(told)
 
@@ -121,7 +125,7 @@ def _table(value: Any) -> dict[str, Any]:
 
 def _told(entry: Mapping[str, Any], key: str, otherwise: str = "") -> ToldWindow:
     for name, is_sure in ((key, True), (otherwise, False)):
-        tokens = entry.get(name)
-        if type(tokens) is int and tokens > 0:
+        tokens = whole_count(entry.get(name), MOST_TOKENS)
+        if tokens is not None and tokens >= SMALLEST_WINDOW:
             return ToldWindow(tokens, is_sure)
     return ToldWindow()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from oshaberi.checked_json import parse_json
+from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, whole_body
+
 PATIENCE_S = 10.0
-MOST_BYTES = 8 * 1024 * 1024
+MOST_BYTES = 4 * 1024 * 1024
 """The longest list that is read: OpenRouter's has less than 1 MB."""
+MOST_MODELS = 10_000
+LONGEST_NAME = 200
 
 _PATHS = {
     "openai": "/models",
@@ -48,13 +52,15 @@ async def list_models(
     url = base_url.rstrip("/") + _PATHS[family]
     sent = {**_key_header(family, key), **(headers or {})}
     try:
-        async with httpx2.AsyncClient(timeout=patience_s) as client:
+        async with httpx2.AsyncClient(timeout=patience_s, headers=PLAIN) as client:
             query = _PAGE.get(family)
             async with client.stream("GET", url, headers=sent, params=query) as answer:
-                content = await read_limited(answer)
-            if content is None:
-                return OfferedModels(0, reason=f"its list is longer than {MOST_BYTES:,} bytes")
+                content = await whole_body(answer.aiter_raw(), answer.headers, MOST_BYTES)
             return _read(answer.status_code, content)
+    except BodyTooLargeError:
+        return OfferedModels(0, reason=f"its list is longer than {MOST_BYTES:,} bytes")
+    except PackedBodyError as error:
+        return OfferedModels(0, reason=str(error))
     except httpx2.TimeoutException:
         return OfferedModels(0, reason=f"no answer within {patience_s:.0f} s")
     except httpx2.ConnectError as error:
@@ -63,17 +69,6 @@ async def list_models(
         return OfferedModels(0, reason=f"no connection to {place}")
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         return OfferedModels(0, reason=type(error).__name__)
-
-
-async def read_limited(answer: Any) -> bytes | None:
-    """Read the body. Return None if it is too long: an unknown server may never stop sending."""
-    pieces, size = list[bytes](), 0
-    async for piece in answer.aiter_bytes():
-        size += len(piece)
-        if size > MOST_BYTES:
-            return None
-        pieces.append(piece)
-    return b"".join(pieces)
 
 
 def _key_header(family: str, key: str | None) -> dict[str, str]:
@@ -90,7 +85,7 @@ def _key_header(family: str, key: str | None) -> dict[str, str]:
 
 def _read(status: int, content: bytes) -> OfferedModels:
     try:
-        body = json.loads(content)
+        body = parse_json(content)
     except ValueError:
         body = None
     refused = status in (401, 403) or (status == 400 and b"API_KEY_INVALID" in content)
@@ -102,7 +97,8 @@ def _read(status: int, content: bytes) -> OfferedModels:
 
 
 def _names(body: Mapping[str, Any]) -> tuple[str, ...]:
-    listed = body.get("data") or body.get("models") or []
+    given = body.get("data") or body.get("models")
+    listed = given[:MOST_MODELS] if isinstance(given, list) else []
     found = [one.get("id") or one.get("name") for one in listed if isinstance(one, dict)]
     names = [name.removeprefix("models/") for name in found if isinstance(name, str)]
-    return tuple(name for name in names if name.isprintable())
+    return tuple(name for name in names if name.isprintable() and len(name) <= LONGEST_NAME)

@@ -6,12 +6,12 @@ neither. Parameters that Oshaberi does not know go to the model's API unchanged.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from oshaberi.checked_json import parse_json
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.providers.request.model_request import THINKING_ALLOWED, Thinking, is_thinking
 from oshaberi.text.text_config import TextConfig, not_allowed
@@ -182,8 +182,8 @@ def parsed_option(name: str, typed: str) -> Any:
     if name == "prefill":
         return checked_option(name, typed)
     try:
-        value = json.loads(typed.lower())
-    except (ValueError, RecursionError):
+        value = parse_json(typed.lower())
+    except ValueError:
         value = _words_read(name, typed.strip())
     return checked_option(name, value)
 

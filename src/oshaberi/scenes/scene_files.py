@@ -6,8 +6,8 @@ import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
+from oshaberi.checked_json import RefusedJsonError, parse_json_once
 from oshaberi.errors import SceneError
 from oshaberi.scenes.scene import Scene
 from oshaberi.scenes.scene_parsing import parse_scene
@@ -50,21 +50,11 @@ def _text(path: str, source: str) -> str:
 
 def _document(text: str, source: str) -> object:
     try:
-        return json.loads(text, object_pairs_hook=_once)
+        return parse_json_once(text, is_own_file=True)
+    except RefusedJsonError as refusal:
+        raise SceneError(f"{source}: {refusal.reason}") from None
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise SceneError(f"{source}: is not JSON: {error.msg} ({place})") from None
-    except RecursionError:
-        raise SceneError(f"{source}: is nested too deeply") from None
     except ValueError as error:
         raise SceneError(f"{source}: {error}") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Raise if a key occurs twice in an object."""
-    fields: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in fields:
-            raise ValueError(f"{key}: is given twice")
-        fields[key] = value
-    return fields

@@ -154,9 +154,10 @@ class _Stream:
 
     def _hurry(self, trigger: StreamTrigger) -> None:
         """Send the queue without simulated waits (spec 04 O4a)."""
+        late = self._parts.timer.error(self._parts.provider.name)
         self._end_reading()
         if trigger is StreamTrigger.TIMEOUT:
-            self._ending = self._ending or ReadingEnd(trigger)
+            self._ending = self._ending or ReadingEnd(trigger, error=late)
             self._parts.output.finish()
         self._parts.waits.hurry()
         self._deliverer.close(response_ends=trigger is not StreamTrigger.CALL)

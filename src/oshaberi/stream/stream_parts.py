@@ -40,7 +40,10 @@ class StreamParts:
         self.waits = InterruptibleWaits()
         self.ledger = Ledger()
         self.timer = InactivityTimer(
-            config.inactivity_timeout_ms, lambda: self.output.last_chunk_at, on_silence
+            config.inactivity_timeout_ms,
+            config.max_answer_ms,
+            lambda: self.output.last_chunk_at,
+            on_silence,
         )
         context.silent_s = self.timer.silent_s
         self.engine = _engine(config, context)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import aiohttp
 
 from oshaberi.conversation.conversation_messages import AttachedFile
+from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 
 LARGEST_BYTES = 256 * 1024
 SECONDS = 10
-PLAIN = {"Accept-Encoding": "identity"}
 
 
 async def read_text(file: AttachedFile) -> str | None:
@@ -17,11 +17,10 @@ async def read_text(file: AttachedFile) -> str | None:
         return None
     limit = aiohttp.ClientTimeout(total=SECONDS)
     try:
-        # Decompressing would let a small answer grow.
         session = aiohttp.ClientSession(timeout=limit, headers=PLAIN, auto_decompress=False)
         async with session, session.get(file.url) as answer:
-            content = await _whole(answer)
-    except (aiohttp.ClientError, OSError, TimeoutError):
+            content = await answer_body(answer, LARGEST_BYTES) if answer.status == 200 else None
+    except (aiohttp.ClientError, OSError, TimeoutError, BodyTooLargeError, PackedBodyError):
         return None
     if content is None or b"\0" in content:
         return None
@@ -29,18 +28,3 @@ async def read_text(file: AttachedFile) -> str | None:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
-
-
-async def _whole(answer: aiohttp.ClientResponse) -> bytes | None:
-    """Read the body to its end: a single read would return only the part that has arrived.
-
-    Returns None if the body is too large or compressed, or the status is not 200.
-    """
-    if answer.status != 200 or answer.headers.get("Content-Encoding", "identity") != "identity":
-        return None
-    content = bytearray()
-    async for piece in answer.content.iter_any():
-        content += piece
-        if len(content) > LARGEST_BYTES:
-            return None
-    return bytes(content)

@@ -33,7 +33,8 @@ async def open_services(
 ) -> AsyncIterator[tuple[TurnServices, CurrentSettings]]:
     """Open tools, adapters and tracing for the block."""
     db, shared, learned = stores.db, stores.shared, LearnedLimits()
-    pool = AdapterPool(partial(connect, learned=learned), learned=learned)
+    making = partial(connect, learned=learned, budgets=settings.answer_budgets)
+    pool = AdapterPool(making, learned=learned)
     async with (
         open_tools(settings, settings.secrets(environ)) as tools,
         aclosing(pool) as adapters,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import json
 import os
 import signal
 import sys
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from oshaberi.checked_json import parse_json
 
 if TYPE_CHECKING:
     from oshaberi.stage import Stage, World
@@ -123,7 +124,7 @@ def _world(file: Path | None, permissions: str | None, token: str | None) -> Wor
 
 def _description(file: Path) -> dict[str, object]:
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
+        value = parse_json(file.read_text(encoding="utf-8"), is_own_file=True)
     except (OSError, ValueError) as error:
         raise click.UsageError(f"--world: {file} cannot be read: {error}") from None
     if not isinstance(value, dict):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from oshaberi.checked_json import parse_json
+from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
+
 PATIENCE_S = 10.0
+MOST_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +35,24 @@ async def ask(url: str, headers: Mapping[str, str]) -> HttpAnswer:
     patience = aiohttp.ClientTimeout(total=PATIENCE_S)
     try:
         async with (
-            aiohttp.ClientSession(timeout=patience, headers=headers) as session,
+            aiohttp.ClientSession(
+                timeout=patience, headers={**PLAIN, **headers}, auto_decompress=False
+            ) as session,
             session.get(url, allow_redirects=False) as response,
         ):
-            return HttpAnswer(
-                response.status, _json(await response.read()), f"HTTP {response.status}"
-            )
+            body = _json(await answer_body(response, MOST_BYTES))
+            return HttpAnswer(response.status, body, f"HTTP {response.status}")
     except TimeoutError:
         return HttpAnswer(0, {}, f"no answer within {PATIENCE_S:.0f} s")
+    except (BodyTooLargeError, PackedBodyError) as error:
+        return HttpAnswer(0, {}, str(error))
     except (aiohttp.ClientError, OSError, ValueError) as error:
         return HttpAnswer(0, {}, _words(error))
 
 
 def _json(content: bytes) -> Any:
     try:
-        return json.loads(content)
+        return parse_json(content)
     except ValueError:
         return {}
 

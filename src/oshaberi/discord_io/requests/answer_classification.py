@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 import discord
 
+from oshaberi.checked_json import bounded_seconds, parse_json
 from oshaberi.delivery.posting.error_code_recovery import TOKEN_REVOKED
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, SinkError
 
@@ -55,7 +56,7 @@ def refusal_of(status: int, body: bytes, headers: Mapping[str, str]) -> SinkErro
 def translated(error: Exception) -> Exception:
     """Turn an exception of discord.py or aiohttp into a sink error. Others stay unchanged."""
     if isinstance(error, discord.RateLimited):
-        return DiscordRefusalError(RATE_LIMITED, str(error), round(error.retry_after * 1000))
+        return DiscordRefusalError(RATE_LIMITED, str(error), _milliseconds(error.retry_after))
     if isinstance(error, HeldBackError):
         return DiscordRefusalError(RATE_LIMITED, str(error), HELD_BACK_MS)
     if isinstance(error, discord.HTTPException):
@@ -70,14 +71,14 @@ def translated(error: Exception) -> Exception:
 def parsed(body: bytes) -> Any:
     """Parse the JSON of a success. Raises AmbiguousError for anything else: a proxy sent it."""
     try:
-        return json.loads(body) if body else None
+        return parse_json(body) if body else None
     except ValueError as error:
         raise AmbiguousError("a success that is no JSON") from error
 
 
 def json_object(body: bytes) -> dict[str, Any] | None:
     try:
-        value = json.loads(body)
+        value = parse_json(body)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
@@ -96,5 +97,10 @@ def _too_early(answer: dict[str, Any], headers: Mapping[str, str]) -> DiscordRef
     return DiscordRefusalError(
         code if code in TOLD_BY_CODE else RATE_LIMITED,
         str(answer.get("message", "rate limited")),
-        None if seconds is None else round(float(seconds) * 1000),
+        _milliseconds(seconds),
     )
+
+
+def _milliseconds(seconds: object) -> int | None:
+    bounded = bounded_seconds(seconds)
+    return None if bounded is None else round(bounded * 1000)

@@ -15,18 +15,22 @@ from typing import Any, Literal
 import aiohttp
 from discord.http import MultipartParameters, Route
 
-from oshaberi.delivery.sink import RequestKind, WireState
+from oshaberi.checked_json import bounded_seconds
+from oshaberi.delivery.sink import AmbiguousError, RequestKind, WireState
 from oshaberi.discord_io.requests.answer_classification import parsed, refusal_of, translated
 from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
 from oshaberi.discord_io.requests.lease_fence import LeaseFence
 from oshaberi.discord_io.requests.request_meter import RequestMeter
+from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 
 Json = dict[str, Any]
 Method = Literal["POST", "PATCH", "DELETE"]
 _KINDS: Mapping[Method, RequestKind] = {"POST": "webhook_send", "PATCH": "webhook_edit"}
 _TIMED: Mapping[Method, str] = {**_KINDS, "DELETE": "webhook_delete"}
 
+MOST_BYTES = 1024 * 1024
+"""The longest answer that is read: a message with all its embeds has less than 100 kB."""
 TOTAL_SECONDS = 60.0
 """Shorter than the sender's timeout: if a request is never answered, there is time for another."""
 
@@ -130,7 +134,9 @@ class WebhookHttp:
         try:
             async with self._open().request(method, url, params=query, **_payload(form)) as answer:
                 status = answer.status
-                body = await answer.read()
+                body = await answer_body(answer, MOST_BYTES)
+        except (BodyTooLargeError, PackedBodyError) as error:
+            raise AmbiguousError(str(error)) from error
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise translated(error) from error
         finally:
@@ -150,7 +156,8 @@ class WebhookHttp:
                 connector=aiohttp.TCPConnector(limit=0),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=TOTAL_SECONDS),
-                headers=self._headers,
+                headers={**PLAIN, **self._headers},
+                auto_decompress=False,
                 trace_configs=[self._fence.guard(aiohttp.TraceConfig())],
             )
         return self._session
@@ -166,7 +173,8 @@ class WebhookHttp:
 
     def _note_room(self, bucket: tuple[Method, int], headers: Mapping[str, str]) -> None:
         if headers.get("X-RateLimit-Remaining") == "0":
-            self._free_at[bucket] = _now() + float(headers.get("X-RateLimit-Reset-After", "0"))
+            seconds = bounded_seconds(headers.get("X-RateLimit-Reset-After"))
+            self._free_at[bucket] = _now() + (seconds or 0.0)
 
 
 def _address(thread_id: int | None) -> dict[str, str]:

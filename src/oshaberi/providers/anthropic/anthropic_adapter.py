@@ -74,13 +74,13 @@ class AnthropicAdapter(EndpointAdapter):
                     async with self._creating(wanted) as response:
                         has_begun = True
                         negotiation.accepted()
-                        async for piece in pieces_of(response):
+                        async for piece in pieces_of(response, self.endpoint.budgets.body):
                             kept.add(piece)
                             for data in decoder.feed(piece):
                                 yield read_event(data)
                         for data in decoder.finish():
                             yield read_event(data)
-                    if not turn.is_paused_by(kept):
+                    if not await turn.is_paused_by(kept):
                         return
                     if not turn.can_go_on:
                         yield STOPPED

@@ -16,6 +16,7 @@ from oshaberi.providers.wire.wire_event_steps import (
     SignedBlock,
     Step,
     TokenCount,
+    token_count,
 )
 
 Event = Mapping[str, Any]
@@ -28,6 +29,8 @@ _REASONS = {
     "tool_use": "tool_calls",
     "refusal": "content_filter",
 }
+
+_READ_IN = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 def read(event: Event) -> Sequence[Step]:
@@ -138,13 +141,10 @@ def _thought(text: str) -> Chunk:
     return Chunk("text", thoughts=(ThoughtPart(text, "summary"),))
 
 
-def _tokens(usage: Event | None) -> Sequence[TokenCount]:
+def _tokens(usage: Any) -> Sequence[TokenCount]:
     """Return the token count. Tokens read from or written to the cache count as input."""
-    if not usage:
+    if not usage or not isinstance(usage, Mapping):
         return ()
-    read_in = usage.get("input_tokens")
-    if read_in is not None:
-        by_cache = ("cache_read_input_tokens", "cache_creation_input_tokens")
-        read_in += sum(usage.get(name) or 0 for name in by_cache)
-    cached = usage.get("cache_read_input_tokens")
-    return (TokenCount(read_in, usage.get("output_tokens"), cached),)
+    read_in = () if usage.get("input_tokens") is None else (usage.get(name) for name in _READ_IN)
+    cached = (usage.get("cache_read_input_tokens"),)
+    return (token_count(read_in, (usage.get("output_tokens"),), cached),)

@@ -7,10 +7,12 @@ before a pause: the body that ended with the pause is parsed once more.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+from oshaberi.checked_json import parse_json, whole_count
+from oshaberi.foreign_bodies import cut
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 from oshaberi.providers.wire.wire_event_steps import PAUSED
 
@@ -67,7 +69,7 @@ class PausedTurn:
         """Tell whether the answer so far is known and has not paused too often."""
         return not self._is_lost and self.pauses <= MOST_PAUSES
 
-    def is_paused_by(self, kept: KeptBody) -> bool:
+    async def is_paused_by(self, kept: KeptBody) -> bool:
         """Tell whether this body ended with a pause."""
         body = kept.read()
         if PAUSED.encode() not in body:
@@ -75,15 +77,14 @@ class PausedTurn:
         if not kept.is_whole:
             self._is_lost = True
             return True
-        events = _events(body)
+        events = [event async for event in _events(body)]
         if not any(map(_is_pause, events)):
             return False
         self.pauses += 1
         counted: dict[str, int] = {}
         for event in events:
             self._note(event)
-            usage = _message(event).get("usage") or {}
-            counted |= {name: usage[name] for name in _COUNTED if usage.get(name) is not None}
+            counted |= _counts(_message(event).get("usage"))
         for name, tokens in counted.items():
             self._counted[name] = self._counted.get(name, 0) + tokens
         return True
@@ -118,10 +119,8 @@ class PausedTurn:
                 self._blocks[-1].grow(event["delta"])
 
     def _with_all_tokens(self, holder: Event) -> Fields:
-        usage = dict(holder.get("usage") or {})
-        for name in _COUNTED:
-            if usage.get(name) is not None:
-                usage[name] += self._counted.get(name, 0)
+        counted = _counts(holder.get("usage"))
+        usage = {name: counted[name] + self._counted.get(name, 0) for name in counted}
         return {**holder, "usage": usage}
 
 
@@ -131,6 +130,7 @@ class _AnswerBlock:
     def __init__(self, begun: Event) -> None:
         self._fields = dict(begun)
         self._grown: dict[str, list[str]] = {}
+        self._cited: list[Any] = []
 
     def grow(self, delta: Event) -> None:
         match delta["type"]:
@@ -143,8 +143,7 @@ class _AnswerBlock:
             case "input_json_delta":
                 self._grow("input", delta["partial_json"])
             case "citations_delta":
-                cited = self._fields.get("citations") or []
-                self._fields["citations"] = [*cited, delta["citation"]]
+                self._cited.append(delta["citation"])
 
     def _grow(self, name: str, piece: str) -> None:
         self._grown.setdefault(name, []).append(piece)
@@ -152,19 +151,33 @@ class _AnswerBlock:
     def whole(self) -> Fields | None:
         """Return the block, or None if it is empty: the API refuses an empty text."""
         made = dict(self._fields)
+        if self._cited:
+            made["citations"] = [*(made.get("citations") or ()), *self._cited]
         for name, pieces in self._grown.items():
             grown = "".join(pieces)
             if grown and name == "input":
-                made[name] = json.loads(grown)
+                made[name] = parse_json(grown)
             elif grown:
                 made[name] = (made.get(name) or "") + grown
         is_empty = made.get("type") == "text" and not (made.get("text") or "").strip()
         return None if is_empty else made
 
 
-def _events(body: bytes) -> list[Event]:
+async def _events(body: bytes) -> AsyncIterator[Event]:
+    """Yield the events of a body. The loop gets its turn in between, as when they came."""
     decoder = SseDecoder()
-    return [read_object(data) for data in (*decoder.feed(body), *decoder.finish())]
+    for piece in cut(body):
+        for data in decoder.feed(piece):
+            yield read_object(data)
+        await asyncio.sleep(0)
+    for data in decoder.finish():
+        yield read_object(data)
+
+
+def _counts(usage: Any) -> dict[str, int]:
+    given = usage if isinstance(usage, Mapping) else {}
+    counts = {name: whole_count(given.get(name)) for name in _COUNTED}
+    return {name: tokens for name, tokens in counts.items() if tokens is not None}
 
 
 def _message(event: Event) -> Event:

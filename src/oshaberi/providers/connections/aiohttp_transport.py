@@ -16,14 +16,16 @@ from yarl import URL
 from oshaberi.providers.connections.model_connections import ModelSession
 from oshaberi.providers.connections.sdk_clients import BODY
 from oshaberi.providers.connections.streamed_body import StreamedBody
+from oshaberi.providers.request.answer_budgets import MOST_BODY_BYTES
 
 
 class AiohttpTransport(httpx2.AsyncBaseTransport):
     """One adapter's transport, on the connections that all adapters share."""
 
-    def __init__(self, tls: ssl.SSLContext) -> None:
+    def __init__(self, tls: ssl.SSLContext, most_bytes: int = MOST_BODY_BYTES) -> None:
         self._session = ModelSession()
         self._tls = tls
+        self._most_bytes = most_bytes
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         limits = request.extensions.get("timeout", {})
@@ -37,15 +39,16 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
                 timeout=_timeout(limits),
                 ssl=self._tls,
                 allow_redirects=False,
-                auto_decompress=False,
             )
         except TimeoutError as late:
             raise httpx2.TimeoutException(str(late), request=request) from late
         except (aiohttp.ClientError, OSError) as failed:
             raise httpx2.NetworkError(str(failed), request=request) from failed
-        body = _AiohttpBody(response, limits.get("read"))
+        body = _AiohttpBody(response, limits.get("read"), self._most_bytes)
+        # The body is unpacked already.
+        headers = [one for one in response.raw_headers if one[0].lower() != b"content-encoding"]
         return httpx2.Response(
-            response.status, headers=response.raw_headers, stream=body, extensions={BODY: body}
+            response.status, headers=headers, stream=body, extensions={BODY: body}
         )
 
     async def aclose(self) -> None:
@@ -55,9 +58,11 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
 class _AiohttpBody(httpx2.AsyncByteStream):
     """A body as httpx2 reads it. If it is closed early, it closes the connection at once."""
 
-    def __init__(self, response: aiohttp.ClientResponse, silence_s: float | None) -> None:
+    def __init__(
+        self, response: aiohttp.ClientResponse, silence_s: float | None, most_bytes: int
+    ) -> None:
         self._response = response
-        self._body = StreamedBody(response.content, silence_s)
+        self._body = StreamedBody(response.content, silence_s, most_bytes, response.headers)
         if response.connection is not None and response.connection.protocol is not None:
             response.connection.protocol.read_timeout = None  # the body keeps the time
 

@@ -15,6 +15,8 @@ from weakref import WeakKeyDictionary
 import aiohttp
 from aiohttp import ClientHandlerType, ClientMiddlewareType, ClientRequest, ClientResponse
 
+from oshaberi.foreign_bodies import PLAIN
+
 KEPT_S = 30.0
 """How long an idle connection is kept: long enough for the tools between two requests of a turn."""
 LONGEST_HEADER = 65_536
@@ -52,6 +54,8 @@ class ModelSession:
                 connector_owner=False,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=self._trust_env,
+                headers=PLAIN,
+                auto_decompress=False,
                 middlewares=(*self._middlewares, repeated_if_stale),
                 trace_configs=[_watch_of_kept_connections()],
                 max_line_size=LONGEST_HEADER,

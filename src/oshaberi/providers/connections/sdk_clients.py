@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.request import getproxies
 
+from oshaberi.foreign_bodies import PLAIN, body_beginning, pieces_within
+from oshaberi.providers.request.answer_budgets import MOST_BODY_BYTES
 from oshaberi.providers.request.endpoint import Endpoint
 
 BODY = "oshaberi_body"
@@ -23,26 +25,44 @@ def http_client(sdk: Any, endpoint: Endpoint) -> Any:
     It uses aiohttp, unless that is not installed or the environment names a proxy.
     """
     timeout = sdk.Timeout(endpoint.silence_seconds, connect=endpoint.connect_seconds)
-    way = {"verify": _certificates()} if _needs_httpx() else {"transport": _transport()}
-    return sdk.DefaultAsyncHttpxClient(**way, timeout=timeout, follow_redirects=False)
+    way: dict[str, Any] = {"verify": _certificates()}
+    if not _needs_httpx():
+        way = {"transport": _transport(endpoint.budgets.body)}
+    return sdk.DefaultAsyncHttpxClient(
+        **way,
+        timeout=timeout,
+        follow_redirects=False,
+        headers=PLAIN,
+        event_hooks={"response": [_shorten_refusal]},
+    )
 
 
-def pieces_of(response: Any) -> AsyncIterator[bytes]:
+def pieces_of(response: Any, most_bytes: int = MOST_BODY_BYTES) -> AsyncIterator[bytes]:
     """Return the body of an SDK's streamed response, in pieces as they arrive."""
     body = response.http_response.extensions.get(BODY)
-    if body is None or "content-encoding" in response.headers:
-        pieces: AsyncIterator[bytes] = response.iter_bytes()
-        return pieces
+    if body is None:
+        raw = response.http_response.aiter_raw()
+        return pieces_within(raw, response.headers, most_bytes)
     return aiter(body)
+
+
+async def _shorten_refusal(response: Any) -> None:
+    """Keep the beginning of a refusal, because the SDK reads all of it."""
+    if response.is_success:
+        return
+    content = await body_beginning(response.stream, response.headers)
+    await response.stream.aclose()
+    response.headers.pop("content-encoding", None)
+    response.stream = import_module("httpx2").ByteStream(content)
 
 
 def _needs_httpx() -> bool:
     return bool(_PROXIED & getproxies().keys()) or find_spec("aiohttp") is None
 
 
-def _transport() -> Any:
+def _transport(most_bytes: int) -> Any:
     transport = import_module("oshaberi.providers.connections.aiohttp_transport")
-    return transport.AiohttpTransport(_certificates())
+    return transport.AiohttpTransport(_certificates(), most_bytes)
 
 
 @cache

@@ -15,12 +15,13 @@ from typing import Any
 
 from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
+from oshaberi.foreign_bodies import body_beginning
 from oshaberi.providers.adapter_base import EndpointAdapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.connections.streamed_body import StreamedBody
-from oshaberi.providers.error_classification import ProviderFailure, our_failure, provider_error
+from oshaberi.providers.error_classification import our_failure, provider_error
 from oshaberi.providers.google.google_request_body import FAMILY, arguments
-from oshaberi.providers.google.google_wire_events import GeminiEvent, error_failure, follow, read
+from oshaberi.providers.google.google_wire_events import GeminiEvent, follow, read, refusal_failure
 from oshaberi.providers.google.partial_calls import PartialCalls
 from oshaberi.providers.refusals.request_negotiation import (
     RequestNegotiation,
@@ -53,7 +54,6 @@ class GoogleAdapter(EndpointAdapter):
         load_sdk("aiohttp", "google")
         connections = import_module("oshaberi.providers.connections.model_connections")
         self._genai = load_sdk("google.genai", "google")
-        self._errors = load_sdk("google.genai.errors", "google")
         self._session = connections.ModelSession(_take)
         self._client: Any = None
         self._tls: ssl.SSLContext | None = None
@@ -71,13 +71,16 @@ class GoogleAdapter(EndpointAdapter):
         while True:
             asked = await arguments(request, self.endpoint, negotiation.capabilities)
             event = GeminiEvent({})
-            decoder, calls = SseDecoder(), PartialCalls()
+            decoder = SseDecoder()
+            calls = PartialCalls(self.endpoint.budgets.arguments)
             has_begun = False
             try:
                 async with self._answer(asked) as response:
                     has_begun = True
                     negotiation.accepted()
-                    with closing(StreamedBody(response.content, silence_s)) as body:
+                    most_bytes, headers = self.endpoint.budgets.body, response.headers
+                    reading = StreamedBody(response.content, silence_s, most_bytes, headers)
+                    with closing(reading) as body:
                         async for piece in body:
                             for data in decoder.feed(piece):
                                 event = follow(event, calls.whole(read_object(data)))
@@ -97,7 +100,7 @@ class GoogleAdapter(EndpointAdapter):
         asked: dict[str, Any],
         request: Request,
     ) -> bool:
-        failure = self._failure(error)
+        failure = read_failure(error)
         if failure.status is None:
             return False
         images = has_images(request.items) and negotiation.capabilities.images
@@ -145,7 +148,7 @@ class GoogleAdapter(EndpointAdapter):
 
     def classify(self, error: Exception) -> ProviderError:
         known = self.endpoint.is_known_server
-        return provider_error(self._failure(error), self.name, self._redact, is_known=known)
+        return provider_error(read_failure(error), self.name, self._redact, is_known=known)
 
     async def aclose(self) -> None:
         client, self._client = self._client, None
@@ -154,18 +157,16 @@ class GoogleAdapter(EndpointAdapter):
             client.close()
         await self._session.aclose()
 
-    def _failure(self, error: Exception) -> ProviderFailure:
-        if isinstance(error, self._errors.APIError):
-            return error_failure(error.code, error.status, error.message, error.details)
-        return read_failure(error)
-
 
 async def _take(request: Any, handler: Any) -> Any:
-    """Let the SDK handle refusals, and take streams away from it."""
+    """Take streams and refusals away from the SDK, which would read all of them."""
     response = await handler(request)
     if response.status == 200:
         raise _AnsweredError(response)
-    if response.status in REDIRECTS:
+    try:
+        if response.status in REDIRECTS:
+            raise StreamError(redirected(response.status))
+        content = await body_beginning(response.content.iter_any(), response.headers)
+    finally:
         response.close()
-        raise StreamError(redirected(response.status))
-    return response
+    raise StreamError(refusal_failure(response.status, content))

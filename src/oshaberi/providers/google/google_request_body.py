@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from oshaberi.checked_json import parse_json
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.google.google_thinking_fields import thinking_config
 from oshaberi.providers.request.attachments_as_text import as_text
@@ -161,7 +161,7 @@ def _answered(item: ToolRound) -> list[Content]:
 def _answer(content: str) -> dict[str, Any]:
     """Return a JSON object as it is; anything else under `output`, as Gemini expects."""
     try:
-        read = json.loads(content)
+        read = parse_json(content)
     except ValueError:
         return {"output": content}
     return read if isinstance(read, dict) else {"output": read}

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from oshaberi.checked_json import bounded_seconds, parse_json, whole_count
 from oshaberi.chunks import Chunk, ErrorType, ThoughtPart, text_chunk
 from oshaberi.errors import Sentence
 from oshaberi.providers.error_classification import ProviderFailure
@@ -18,6 +19,7 @@ from oshaberi.providers.wire.wire_event_steps import (
     SignedBlock,
     Step,
     TokenCount,
+    token_count,
 )
 
 Part = Mapping[str, Any]
@@ -39,6 +41,8 @@ _BROKEN = frozenset({"UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_R
 _WRITTEN = re.compile(r"default_api[.:](?P<name>\w+)\s*(?P<rest>[({].*)", re.DOTALL)
 _KINDS: dict[str, ErrorType] = {"RESOURCE_EXHAUSTED": "rate_limit", "NOT_FOUND": "model_error"}
 """Codes that are clearer than their messages: every limit mentions a quota and billing."""
+_LONGEST = 2000
+_HIGHEST_STATUS = 99_999
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
@@ -75,10 +79,25 @@ def read(event: GeminiEvent) -> Sequence[Step]:
     return steps
 
 
+def refusal_failure(status: int, content: bytes) -> ProviderFailure:
+    """Return the failure of a refused request. The error may be alone in a list."""
+    try:
+        said = parse_json(content)
+    except ValueError:
+        said = None
+    document = next(iter(said), None) if isinstance(said, list) else said
+    inner = document.get("error", document) if isinstance(document, Mapping) else None
+    if not isinstance(inner, Mapping):
+        text = content.decode("utf-8", "replace").strip()
+        return error_failure(status, None, text, None)
+    code = whole_count(inner.get("code"), _HIGHEST_STATUS) or status
+    return error_failure(code, inner.get("status"), inner.get("message"), document)
+
+
 def error_failure(code: Any, status: Any, message: Any, details: Any) -> ProviderFailure:
     """Return the failure of a refusal, or of an error in an open stream: they look the same."""
-    number = code if isinstance(code, int) else None
-    said = str(message or "").strip()
+    number = whole_count(code, _HIGHEST_STATUS)
+    said = str(message or "").strip()[:_LONGEST]
     if not said or said.startswith("<"):
         return refused_by_page(number)
     name = str(status or "")
@@ -147,11 +166,12 @@ def _finished(
 
 def _tokens(document: Mapping[str, Any]) -> Iterator[TokenCount]:
     usage = document.get("usageMetadata")
-    if usage:
-        thoughts = usage.get("thoughtsTokenCount") or 0
-        answer = usage.get("candidatesTokenCount") or 0
-        cached = usage.get("cachedContentTokenCount")
-        yield TokenCount(usage.get("promptTokenCount"), answer + thoughts, cached)
+    if isinstance(usage, Mapping):
+        yield token_count(
+            (usage.get("promptTokenCount"),),
+            (usage.get("candidatesTokenCount") or 0, usage.get("thoughtsTokenCount")),
+            (usage.get("cachedContentTokenCount"),),
+        )
 
 
 # -- no answer -----------------------------------------------------------------------------------
@@ -186,5 +206,5 @@ def _retry_after(details: Any) -> float | None:
         delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
         found = _DELAY.fullmatch(str(delay))
         if found:
-            return float(found[1])
+            return bounded_seconds(found[1])
     return None

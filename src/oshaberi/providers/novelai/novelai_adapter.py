@@ -6,13 +6,14 @@ that ran out of tokens says in `continuation_prefill` where the next request can
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
+from oshaberi.checked_json import parse_json
 from oshaberi.chunks import Chunk, ProviderError
+from oshaberi.foreign_bodies import body_beginning, pieces_within
 from oshaberi.providers.adapter_base import EndpointAdapter
 from oshaberi.providers.error_classification import ProviderFailure, provider_error
 from oshaberi.providers.request.attachments_as_text import as_text
@@ -67,7 +68,8 @@ class NovelAIAdapter(EndpointAdapter):
         async with self._post(wanted) as response:
             await _check(response)
             decoder = SseDecoder()
-            async for piece in response.content.iter_any():
+            pieces = response.content.iter_any()
+            async for piece in pieces_within(pieces, response.headers, self.endpoint.budgets.body):
                 for data in decoder.feed(piece):
                     yield {"token": answer.take(_event(data))}
                     if answer.reason is not None:
@@ -194,7 +196,7 @@ class _NovelAIStream:
 
 def _event(data: str) -> Event:
     """Parse an event. An empty one is a keep-alive."""
-    event = json.loads(data) if data.strip() else {}
+    event = parse_json(data) if data.strip() else {}
     if not isinstance(event, dict):
         raise TypeError("an event is not an object")
     return event
@@ -203,9 +205,10 @@ def _event(data: str) -> Event:
 async def _check(response: Any) -> None:
     if 200 <= response.status < 300:
         return
-    text = await response.text(errors="replace")
+    content = await body_beginning(response.content.iter_any(), response.headers)
+    text = content.decode("utf-8", "replace")
     try:
-        said = json.loads(text)
+        said = parse_json(text)
     except ValueError:
         said = text
     raise StreamError(_failure(said, response.status))

@@ -94,7 +94,7 @@ class OpenAIChatAdapter(EndpointAdapter):
             decoder, read_event = SseDecoder(), self._event_reader()
             try:
                 async with self._creating(wanted) as response:
-                    async for piece in pieces_of(response):
+                    async for piece in pieces_of(response, self.endpoint.budgets.body):
                         for data in decoder.feed(piece):
                             event = read_event(data)
                             if not meaningful and self._is_meaningful(event):

@@ -16,6 +16,7 @@ from oshaberi.providers.wire.wire_event_steps import (
     SignedBlock,
     Step,
     TokenCount,
+    token_count,
 )
 
 Event = Mapping[str, Any]
@@ -139,8 +140,12 @@ def _thought(text: str, kind: ThoughtKind) -> Chunk:
 
 def _tokens(event: Event) -> Iterator[TokenCount]:
     usage = event.get("usage") or (event.get("x_groq") or {}).get("usage")
-    if usage:
-        details = usage.get("prompt_tokens_details") or {}
-        # DeepSeek counts them in a field of its own.
-        cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
-        yield TokenCount(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
+    if isinstance(usage, Mapping):
+        details = usage.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
+        yield token_count(
+            (usage.get("prompt_tokens"),),
+            (usage.get("completion_tokens"),),
+            # DeepSeek counts them in a field of its own.
+            (cached or usage.get("prompt_cache_hit_tokens"),),
+        )

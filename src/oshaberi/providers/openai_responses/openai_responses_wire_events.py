@@ -20,7 +20,7 @@ from oshaberi.providers.wire.wire_event_steps import (
     FinishStep,
     SignedBlock,
     Step,
-    TokenCount,
+    token_count,
 )
 
 Event = Mapping[str, Any]
@@ -174,9 +174,10 @@ def _ended(response: Event) -> Iterator[Step]:
     else:
         yield FinishStep("stop", "tool_calls")
     usage = response.get("usage")
-    if usage:
-        cached = (usage.get("input_tokens_details") or {}).get("cached_tokens")
-        yield TokenCount(usage.get("input_tokens"), usage.get("output_tokens"), cached)
+    if isinstance(usage, Mapping):
+        details = usage.get("input_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
+        yield token_count((usage.get("input_tokens"),), (usage.get("output_tokens"),), (cached,))
 
 
 def _failure(event: Event) -> ProviderFailure:

@@ -14,6 +14,8 @@ from oshaberi.providers.refusals import thinking_lessons
 from oshaberi.providers.refusals.refusal import Found, Refusal, Teach
 from oshaberi.providers.refusals.thinking_lessons import NEW_CLAUDE, REASONS
 
+_LONGEST_NUMBER = 18
+
 
 def lessons(refusal: Refusal) -> Iterator[Lesson]:
     """Yield the lessons in order, without those that change nothing."""
@@ -58,7 +60,7 @@ def _call_ids(refusal: Refusal, _found: Found) -> Lesson:
 
 
 def _output_limit(_refusal: Refusal, found: Found) -> Lesson | None:
-    most = int(next(filter(None, found.groups())))
+    most = _number(next(filter(None, found.groups())))
     return Lesson(f"its answers have at most {most} tokens", {"output_limit": most})
 
 
@@ -93,10 +95,15 @@ def _stop(refusal: Refusal, _found: Found) -> Lesson | None:
     if not refusal.names("stop", "stop_sequences"):
         return None
     most = re.search(r"(?:at most|maximum(?: length| of)?|up to)\D{0,20}(\d+)", refusal.message)
-    number = int(most[1]) if most else 0
+    number = _number(most[1]) if most else 0
     if number:
         return Lesson(f"it takes {number} stop strings", {"stop_strings": number})
     return Lesson("it takes no stop strings", {"stop_strings": 0})
+
+
+def _number(digits: str) -> int:
+    """Return a number of an error message; a very long one is only very large."""
+    return int(digits[:_LONGEST_NUMBER])
 
 
 def _change(text: str, **changes: Any) -> Teach:

@@ -47,7 +47,9 @@ class RequestNegotiation:
         if len(self._lessons) == RETRIES:
             return False
         refusal = Refusal(failure.message, failure.body, sent, self.capabilities, has_images)
-        lesson = next(lessons(refusal), None) or self._fewer(failure, problem, refusal)
+        learned, place = self._endpoint.learned, place_of(self._endpoint)
+        possible = (one for one in lessons(refusal) if learned.is_possible(place, one))
+        lesson = next(possible, None) or self._fewer(failure, problem, refusal)
         if lesson is None:
             return False
         self._lessons.append(lesson)

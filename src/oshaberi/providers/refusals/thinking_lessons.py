@@ -80,7 +80,7 @@ def always(refusal: Refusal, _found: Found) -> Lesson:
 
 
 def budget_range(refusal: Refusal, found: Found) -> Lesson:
-    smallest, largest = int(found["least"]), int(found["most"])
+    smallest, largest = int(found["least"][:18]), int(found["most"][:18])
     changes: dict[str, Any] = {"smallest_budget": smallest, "largest_budget": largest}
     if re.search(r"budget 0\b", refusal.message):
         changes["off"] = None

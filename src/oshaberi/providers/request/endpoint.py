@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oshaberi.providers.capabilities.learned_limits import LearnedLimits, ModelPlace
+from oshaberi.providers.request.answer_budgets import DEFAULT_BUDGETS, AnswerBudgets
 from oshaberi.providers.request.context_items import ImagePart, TextPart
 
 FetchImage = Callable[[str], Awaitable[ImagePart | TextPart]]
@@ -45,6 +46,7 @@ class Endpoint:
     """Whether it is a provider's own public server, whose error messages may be shown."""
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     """Fields of `ModelCapabilities` that the settings override."""
+    budgets: AnswerBudgets = DEFAULT_BUDGETS
     learned: LearnedLimits = field(default_factory=LearnedLimits, repr=False, compare=False)
     """What the endpoint refused before; shared by all adapters of a process."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from oshaberi.chunks import Chunk, ProviderError, ThoughtKind, ThoughtPart, Usage
 from oshaberi.errors import Sentence
+from oshaberi.providers.request.answer_budgets import BudgetExceededError, BudgetMeter
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.wire.cited_pages import links
 from oshaberi.providers.wire.reasoning_tail import ReasoningTail
@@ -24,6 +25,7 @@ from oshaberi.providers.wire.wire_event_steps import (
 
 CUT_OFF = "length"
 """The finish reason of an answer that reached its limit before it was complete."""
+MOST_CITED = 50
 _BLOCKED = frozenset({"content_filter", "safety"})
 """Finish reasons that mean that something was withheld: an error, not an empty answer (spec 03)."""
 
@@ -36,9 +38,17 @@ class ChunkAssembler:
     chunk.
     """
 
-    def __init__(self, provider: str, request: Request, stops: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        provider: str,
+        request: Request,
+        stops: Sequence[str] = (),
+        meter: BudgetMeter | None = None,
+    ) -> None:
         """Start a stream. `stops` are the stop strings that the API does not take itself."""
         self.is_over = False
+        self._meter = meter or BudgetMeter()
+        self._exceeded: BudgetExceededError | None = None
         self._provider = provider
         self._outlet = TextOutlet(request, stops)
         self._reasoning_tail: ReasoningTail | None = None
@@ -54,11 +64,19 @@ class ChunkAssembler:
     def take(self, steps: Sequence[Step]) -> Sequence[Chunk]:
         """Take steps. Return the chunks that are ready."""
         made: list[Chunk] = []
-        for step in steps:
-            made += self._take(step)
-            if self.is_over:
-                break
+        try:
+            for step in steps:
+                made += self._take(step)
+                if self.is_over:
+                    break
+        except BudgetExceededError as error:
+            self._end_by(error)
         return made
+
+    def check_budget(self) -> None:
+        """Raise BudgetExceededError if that is why the stream is over."""
+        if self._exceeded is not None:
+            raise self._exceeded
 
     def finish(self) -> Sequence[Chunk]:
         """End the stream. Return held-back text, then the calls or the end."""
@@ -83,13 +101,17 @@ class ChunkAssembler:
                 self.is_over = True
                 return self.fail(error)
             case CallPiece():
+                self._meter.add_arguments(step.name, step.arguments)
                 self._calls.add(step)
+                self._meter.check_calls(len(self._calls))
             case SignedBlock():
+                self._meter.add_signature(*step.fixed.values(), *step.grows.values())
                 self._signed_blocks.add(step)
             case TokenCount():
                 self._count(step)
             case CitedPage(url=url):
-                self._cited.setdefault(url, step)
+                if len(self._cited) < MOST_CITED:
+                    self._cited.setdefault(url, step)
             case FinishStep():
                 self._finish = step if step.reason or self._finish is None else self._finish
             case Chunk():
@@ -99,11 +121,20 @@ class ChunkAssembler:
     def _text(self, chunk: Chunk) -> Iterable[Chunk]:
         made: list[Chunk] = []
         if chunk.thoughts:
+            for part in chunk.thoughts:
+                self._meter.add_thought(part.text)
             self._thought = chunk.thoughts[-1].kind
             made.append(Chunk("text", thoughts=chunk.thoughts))
         if chunk.content:
-            made += self._visible(chunk.content)
+            text = self._meter.fitting(chunk.content)
+            made += self._visible(text)
+            if text != chunk.content:
+                self._end_by(self._meter.text_exceeded())
         return made
+
+    def _end_by(self, exceeded: BudgetExceededError) -> None:
+        self.is_over = True
+        self._exceeded = self._exceeded or exceeded
 
     def _visible(self, text: str) -> Iterable[Chunk]:
         if not self._has_text:
@@ -178,7 +209,7 @@ class ChunkAssembler:
         return (ThoughtPart("", self._thought or "raw", packed),) if packed else ()
 
     def _usage(self) -> Usage | None:
-        if self._tokens is None:
+        if self._tokens is None or self._tokens == TokenCount():
             return None
         return Usage(*(count or 0 for count in self._tokens))
 

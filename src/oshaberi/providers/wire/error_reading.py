@@ -8,13 +8,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from oshaberi.checked_json import bounded_seconds, whole_count
 from oshaberi.errors import Sentence
+from oshaberi.foreign_bodies import BodyTooLargeError, PackedBodyError
 from oshaberi.providers.error_classification import ProviderFailure, our_failure
+from oshaberi.providers.request.answer_budgets import (
+    BudgetExceededError,
+    BudgetName,
+    budget_words,
+)
 
 _TIMEOUTS = frozenset({"APITimeoutError", "TimeoutException", "TimeoutError"})
 _NETWORK = frozenset({"APIConnectionError", "TransportError", "OSError", "ClientError"})
 _NO_SUCH_PLACE = frozenset({404, 405})
 _LONGEST = 2000
+_STATUS_DIGITS, _HIGHEST_STATUS = 6, 99_999
 _TLS_OBJECT = re.compile(r" ssl:<[^<>]*>")
 """What aiohttp writes about every connection, encrypted or not."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -38,6 +46,13 @@ def read_failure(error: Exception) -> ProviderFailure:
             "the provider sent something that is not JSON ({problem})", problem=error.msg
         )
         return our_failure(words, is_transient=True)
+    if isinstance(error, BudgetExceededError):
+        return _over_budget(error.name, error.most_bytes)
+    if isinstance(error, BodyTooLargeError):
+        return _over_budget("body_budget", error.most_bytes)
+    if isinstance(error, PackedBodyError):
+        own_words = Sentence("the answer is compressed in a way that cannot be read")
+        return ProviderFailure(message=str(error), kind="api_error", own_words=own_words)
     ancestors = {ancestor.__name__ for ancestor in type(error).__mro__}
     if ancestors & _TIMEOUTS:
         return our_failure(Sentence("the provider did not answer in time"), kind="timeout")
@@ -55,13 +70,17 @@ def read_failure(error: Exception) -> ProviderFailure:
     return _http(error, status)
 
 
+def _over_budget(name: BudgetName, most_bytes: int) -> ProviderFailure:
+    return our_failure(budget_words(name, most_bytes), codes=(name,), kind="api_error")
+
+
 def body_failure(body: Any, status: int | None = None) -> ProviderFailure:
     """Read an error object of an API: `{"error": {...}}`, its content, a text or anything."""
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     if not isinstance(inner, Mapping):
         return ProviderFailure(status, message=_short(inner), body=body)
     codes = tuple(str(inner[key]) for key in ("code", "type") if inner.get(key))
-    number = next((int(code) for code in codes if code.isdigit()), None)
+    number = next((_status(code) for code in codes if code.isdigit()), None)
     names = tuple(code for code in codes if not code.isdigit())
     said = inner.get("message") or inner.get("detail")
     message = f"{_short(said or inner)}{_upstream(inner)}"
@@ -113,10 +132,12 @@ def _network(error: Exception) -> str:
 
 
 def _seconds(headers: Mapping[str, str]) -> float | None:
-    try:
-        return float(headers.get("retry-after", ""))
-    except ValueError:
-        return None
+    return bounded_seconds(headers.get("retry-after", ""))
+
+
+def _status(code: str) -> int | None:
+    """Return a code of digits as a status, unless it cannot be one."""
+    return whole_count(int(code), _HIGHEST_STATUS) if len(code) <= _STATUS_DIGITS else None
 
 
 def _short(value: Any) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from oshaberi.checked_json import parse_json
 from oshaberi.providers.wire.wire_event_steps import SignedBlock
 
 
@@ -44,7 +45,7 @@ def unpacked(signature: str | None) -> list[dict[str, Any]]:
     if not signature:
         return []
     try:
-        blocks = json.loads(signature)
+        blocks = parse_json(signature)
     except ValueError:
         return []
     if not isinstance(blocks, list):

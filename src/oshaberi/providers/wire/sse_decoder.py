@@ -12,14 +12,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from oshaberi.checked_json import SHORT_JSON, parse_json, scan_json
 from oshaberi.errors import Sentence
 from oshaberi.providers.error_classification import ProviderFailure, our_failure
 from oshaberi.providers.wire.error_reading import StreamError, body_failure
 
-_decoder: Any = json.JSONDecoder()
-_scan_once = _decoder.scan_once
-
-LONGEST_LINE = 16 * 1024 * 1024
+LONGEST_EVENT = 4 * 1024 * 1024
+"""How many bytes may come before an event is complete, blank lines and comments included."""
 _SHOWN = 300
 NOT_A_STREAM = Sentence("the answer is not a stream")
 NOT_A_STREAM_BUT_A_PAGE = Sentence("the answer is not a stream; is the base URL right?")
@@ -42,7 +41,8 @@ class SseDecoder:
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
-        self._size = 0
+        self._unfinished = 0
+        """How many bytes came since the last event."""
         self._data: list[bytes] = []
         self._name = b""
         self._stray: list[bytes] = []
@@ -61,22 +61,25 @@ class SseDecoder:
             # Nearly every piece: one event that looks like the one before.
             return (piece[len(beginning) - 1 : -2].decode("utf-8", "replace"),)
         events = self._fed(piece)
+        self._count(0 if events else len(piece))
         is_between = self._is_stream and not (self._parts or self._data or self._name)
         self._beginning = _beginning(piece) if is_between else _NEVER
         return events
 
     def _fed(self, piece: bytes) -> list[str]:
+        if not (self._parts or self._data or self._name):
+            piece = piece.lstrip(b"\r\n")
         if b"\n" not in piece:
-            self._keep(piece)
+            if piece:
+                self._parts.append(piece)
             return []
         if self._parts:
             piece = b"".join((*self._parts, piece))
             self._parts.clear()
-            self._size = 0
         lines = piece.split(b"\n")
         rest = lines.pop()
         if rest:
-            self._keep(rest)
+            self._parts.append(rest)
         events: list[str] = []
         for line in lines:
             self._line(line, events)
@@ -116,15 +119,15 @@ class SseDecoder:
     def _keep_stray(self, line: bytes) -> None:
         """Keep a line outside events: a whole JSON document, else what an error will show."""
         is_json = (self._stray[0] if self._stray else line).lstrip()[:1] in (b"{", b"[")
-        if self._stray_size < (LONGEST_LINE if is_json else _KEPT):
+        if self._stray_size < (LONGEST_EVENT if is_json else _KEPT):
             self._stray.append(line)
             self._stray_size += len(line)
 
-    def _keep(self, piece: bytes) -> None:
-        self._parts.append(piece)
-        self._size += len(piece)
-        if self._size > LONGEST_LINE:
-            raise StreamError(our_failure(Sentence("the provider sent an endless line")))
+    def _count(self, more_bytes: int) -> None:
+        self._unfinished = self._unfinished + more_bytes if more_bytes else 0
+        if self._unfinished > LONGEST_EVENT:
+            words = Sentence("the provider sent an endless line")
+            raise StreamError(our_failure(words, kind="api_error"))
 
 
 def _beginning(piece: bytes) -> bytes:
@@ -135,14 +138,18 @@ def _beginning(piece: bytes) -> bytes:
 
 def read_object(data: str) -> dict[str, Any]:
     """Parse the data of an event. The fast path is for data without surrounding white space."""
-    try:
-        event, end = _scan_once(data, 0)
-    except (ValueError, StopIteration):
-        end = -1
-    if end != len(data):
-        if data.strip() == "[DONE]":
-            return DONE
-        event = json.loads(data)
+    size = len(data)
+    if size > SHORT_JSON:
+        event = parse_json(data)
+    else:
+        try:
+            event, end = scan_json(data, 0)
+        except (ValueError, StopIteration):
+            end = -1
+        if end != size:
+            if data.strip() == "[DONE]":
+                return DONE
+            event = parse_json(data)
     if isinstance(event, dict):
         return event
     raise TypeError("an event is not an object")
@@ -151,9 +158,9 @@ def read_object(data: str) -> dict[str, Any]:
 def _as_error(data: str) -> str:
     """Return the data of an error in the form that every family reads."""
     try:
-        said = json.loads(data)
+        said = parse_json(data)
     except ValueError:
-        said = data.strip()
+        said = data.strip()[:_KEPT]
     if isinstance(said, dict) and ("error" in said or "response" in said):
         return data
     return json.dumps({"error": said})
@@ -167,8 +174,8 @@ def _whole_answer(body: bytes) -> list[str]:
     """
     text = body.decode("utf-8", "replace").strip()
     try:
-        said = json.loads(text)
-    except (ValueError, RecursionError):
+        said = parse_json(text)
+    except ValueError:
         own_words = NOT_A_STREAM_BUT_A_PAGE if text.startswith("<") else NOT_A_STREAM
         message = f"{own_words} ({text[:_SHOWN]})"
         failure = ProviderFailure(message=message, body=text, kind="api_error", own_words=own_words)

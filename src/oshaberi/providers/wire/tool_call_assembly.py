@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from oshaberi.checked_json import parse_json
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.wire.wire_event_steps import CallPiece
 
@@ -122,6 +123,9 @@ class ToolCallAssembly:
         self._open: dict[int | str, _PartialCall] = {}
         self._by_id: dict[str, _PartialCall] = {}
 
+    def __len__(self) -> int:
+        return len(self._begun)
+
     def add(self, piece: CallPiece) -> None:
         call = self._begun_by(piece)
         if call is None:
@@ -189,8 +193,8 @@ def _arguments(text: str) -> tuple[dict[str, Any], str | None]:
     if not text.strip():
         return {}, None
     try:
-        read = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        read = parse_json(text)
+    except ValueError as error:
         return {}, f"the arguments are not valid JSON ({_reason(error)}); call the tool again"
     if read is None:
         return {}, None

@@ -5,9 +5,10 @@ Text and thoughts are already `Chunk("text", ...)`; the other steps have to be a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from oshaberi.checked_json import whole_count
 from oshaberi.chunks import Chunk
 
 
@@ -47,6 +48,20 @@ class TokenCount(NamedTuple):
     output_tokens: int | None = None
     cached_tokens: int | None = None
     """How many of the input came from the API's cache."""
+
+
+def token_count(
+    read_in: Iterable[object] = (),
+    written: Iterable[object] = (),
+    cached: Iterable[object] = (),
+) -> TokenCount:
+    """Return an API's counts, each the sum of what was given. What is no count is ignored."""
+    return TokenCount(_total(read_in), _total(written), _total(cached))
+
+
+def _total(counts: Iterable[object]) -> int | None:
+    known = [tokens for one in counts if (tokens := whole_count(one)) is not None]
+    return whole_count(sum(known)) if known else None
 
 
 class CitedPage(NamedTuple):

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from oshaberi.checked_json import parse_json
+
 ChangeKind = Literal["settings", "personas", "models", "keys"]
 KINDS: tuple[ChangeKind, ...] = ("settings", "personas", "models", "keys")
 FRESH_SECONDS = 2.0
@@ -74,8 +76,8 @@ class ChangeFeed:
     def hear_told(self, said: str | bytes) -> None:
         """Note a text that `told` made in another process. Ignores invalid ones and our own."""
         try:
-            kind, owner, name = json.loads(said)
-        except (ValueError, TypeError, RecursionError):
+            kind, owner, name = parse_json(said)
+        except (ValueError, TypeError):
             return
         if kind in KINDS and isinstance(owner, int | str) and name != self._name:
             self.hear(StoredChange(kind, owner))

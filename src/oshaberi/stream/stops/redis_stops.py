@@ -19,6 +19,7 @@ from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 from redis.exceptions import RedisError
 
+from oshaberi.checked_json import parse_json
 from oshaberi.stream.stops.stop_registry import RequestReason, StopAnswer, StopRegistry
 
 log = logging.getLogger(__name__)
@@ -159,8 +160,8 @@ async def ended(task: asyncio.Task[None]) -> None:
 
 def _read(said: bytes | str) -> dict[str, Any] | None:
     try:
-        asked = json.loads(said)
-    except (ValueError, RecursionError):
+        asked = parse_json(said)
+    except ValueError:
         return None
     whole = isinstance(asked, dict) and {"channel", "by"} <= asked.keys()
     return asked if whole else None

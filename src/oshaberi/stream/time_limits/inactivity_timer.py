@@ -1,6 +1,7 @@
-"""The inactivity timer: runs only while a chunk is awaited (spec 04 O4).
+"""The timer of a stream: ends it after a silence, or when the answer takes too long in all.
 
-A chunk costs it nothing: the loop's timer is set again only when it fires too early.
+It runs only while a chunk is awaited (spec 04 O4). A chunk costs it nothing: the loop's timer is
+set again only when it fires too early.
 """
 
 from __future__ import annotations
@@ -8,18 +9,31 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from oshaberi.chunks import ProviderError
 from oshaberi.delivery.pacing.loop_clock import loop_clock
+from oshaberi.errors import Sentence
 
 
 class InactivityTimer:
-    """Calls `on_expiry` after so long without a touch or a chunk. `overdue` confirms it."""
+    """Calls `on_expiry` after so long without a touch or a chunk, and when `most_ms` are over.
+
+    `overdue` confirms it, `error` says if it was the latter.
+    """
 
     def __init__(
-        self, timeout_ms: int, last_chunk_at: Callable[[], float], on_expiry: Callable[[], None]
+        self,
+        timeout_ms: int,
+        most_ms: int,
+        last_chunk_at: Callable[[], float],
+        on_expiry: Callable[[], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._now = loop_clock()
         self._seconds = timeout_ms / 1000
+        self._most_s = most_ms / 1000
+        self._left_s = self._most_s
+        """How long it may still run. Every pause takes off what has passed."""
+        self._running_since = self._now()
         self._last_chunk_at = last_chunk_at
         self._on_expiry = on_expiry
         self._touched_at = self._piece_at = self._now()
@@ -27,6 +41,8 @@ class InactivityTimer:
         self._handle: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
+        if not self._running:
+            self._running_since = self._now()
         self._running = True
         self.touch()
         if self._handle is None:
@@ -47,6 +63,8 @@ class InactivityTimer:
         return max(0.0, self._now() - max(self._piece_at, self._last_chunk_at()))
 
     def stop(self) -> None:
+        if self._running:
+            self._left_s -= self._now() - self._running_since
         self._running = False
         if self._handle is not None:
             self._handle.cancel()
@@ -63,9 +81,23 @@ class InactivityTimer:
             self._arm()
         return False
 
+    def error(self, provider: str) -> ProviderError | None:
+        """Return the error if the whole answer took too long; None if it was a silence."""
+        if self._now() < self._end:
+            return None
+        words = Sentence(
+            "The answer was not complete after {seconds:g} seconds.", seconds=self._most_s
+        )
+        return ProviderError("timeout", words, "time_budget", provider=provider)
+
     @property
     def _deadline(self) -> float:
-        return max(self._touched_at, self._last_chunk_at()) + self._seconds
+        silent = max(self._touched_at, self._last_chunk_at()) + self._seconds
+        return min(silent, self._end)
+
+    @property
+    def _end(self) -> float:
+        return self._running_since + self._left_s
 
     def _arm(self) -> None:
         self._handle = self._loop.call_at(self._deadline, self._fire)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, pieces_within
 from oshaberi.tools.mcp.mcp_server_settings import McpServer
 from oshaberi.tools.mcp.server_stderr import ServerStderr, listening
 
@@ -19,7 +20,9 @@ CONNECT_S = 30.0
 READ_S = 660.0
 """How long a server may be silent: longer than any tool may take, since `ToolBox` has its own
 timeout."""
-LARGEST_EVENT = 16 * 1024 * 1024
+LARGEST_EVENT = 4 * 1024 * 1024
+"""The longest answer or event. The model gets much less of it."""
+LONGEST_STREAM = 10**12
 
 
 @asynccontextmanager
@@ -90,10 +93,37 @@ async def _over_http(server: McpServer, stack: AsyncExitStack) -> Any:
 
     http = await stack.enter_async_context(
         httpx2.AsyncClient(
-            headers=dict(server.headers), timeout=httpx2.Timeout(CONNECT_S, read=READ_S)
+            headers={**PLAIN, **server.headers},
+            timeout=httpx2.Timeout(CONNECT_S, read=READ_S),
+            event_hooks={"response": [_bound]},
         )
     )
     return streamable_http_client(server.url, http_client=http, max_sse_event_size=LARGEST_EVENT)
+
+
+async def _bound(response: Any) -> None:
+    """Bound the body of an answer. A stream may go on for ever; its events are bounded."""
+    import httpx2
+
+    class BoundedStream(httpx2.AsyncByteStream):
+        def __init__(self, stream: Any, headers: Mapping[str, str], most_bytes: int) -> None:
+            self._stream = stream
+            self._pieces = pieces_within(stream, headers, most_bytes)
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            try:
+                async for piece in self._pieces:
+                    yield piece
+            except (BodyTooLargeError, PackedBodyError) as error:
+                raise httpx2.StreamError(str(error)) from error
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    is_stream = "text/event-stream" in response.headers.get("Content-Type", "")
+    most_bytes = LONGEST_STREAM if is_stream else LARGEST_EVENT
+    headers = {"Content-Encoding": response.headers.pop("Content-Encoding", "")}
+    response.stream = BoundedStream(response.stream, headers, most_bytes)
 
 
 async def _over_stdio(

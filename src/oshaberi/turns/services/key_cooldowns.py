@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from oshaberi.checked_json import bounded_seconds
 from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.storage.stored_records import KeyRecord
 
@@ -38,7 +39,7 @@ def said_seconds(error: ProviderError) -> float | None:
     """Return the seconds after which the provider allows a retry, or None."""
     raw = error.raw if isinstance(error.raw, Mapping) else {}
     said = raw.get("retry_after_s", raw.get("retry_after"))
-    return float(said) if isinstance(said, int | float) and said > 0 else None
+    return bounded_seconds(said, LONGEST_SECONDS) or None
 
 
 @dataclass(frozen=True, slots=True)
