@@ -23,7 +23,7 @@ from oshaberi.text.text_measure import fits, has_visible, utf16_len, utf16_offse
 _NEWLINES: Final = re.compile(r"\n\s*(?<=\n)")
 _PUNCTUATION: Final = re.compile(r"[.,!?;:。！？、，]+|[.,!?;:。！？、，…]{1,2}")
 _ELLIPSIS: Final = ("...", "。。")
-_SIGNS: Final = ".,!?;:。！？、，… \t\n"
+_SIGNS: Final = ".,!?;:。！？、，…"
 
 
 class ChunkLine(NamedTuple):
@@ -189,11 +189,10 @@ class SegmentChunker(CopiedState):
         if room > 1 and is_text:
             high = utf16_offset(text, first.start, room)
             at = message_end(text, first.start, high, kept)
-            if _is_fragment(text[at : first.end].strip() + second.text):
-                # The cut is inside an ellipsis: a letter goes along with all of it.
-                bare = first.text.rstrip(_SIGNS)
-                high = first.start + max(1, len(bare) - 1)
-                at = message_end(text, first.start, high, kept)
+            run = first.start + len(first.text.rstrip(_SIGNS))
+            signs = text[run : first.end] + gap + second.text
+            if first.start < run < at and signs.startswith(_ELLIPSIS):
+                at = run  # an ellipsis is never cut
             rest = _trimmed(text, at, first.end)
             tail = rest.text + gap + second.text
             is_whole = kept.around(at) < 0 and whole_edge(text, first.start, at) == at
