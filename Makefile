@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup run test test-slow test-compiled check lint bench bench-bot crowd fuzz faults soak crash fleet turns requirements release clean
+.PHONY: help setup run test test-slow test-compiled check lint bench bench-bot distance crowd fuzz faults soak crash fleet turns requirements release clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ bench: setup ## measure speed and memory
 
 bench-bot: setup ## the whole bot under load, beside a bare discord.py bot
 	$(BIN)/python -m bench.whole_bot $(ARGS)
+
+distance: setup ## what it costs if PostgreSQL is far away: two minutes
+	$(BIN)/python -m bench.whole_bot.distance $(ARGS)
 
 crowd: setup ## 500 channels at once, with Discord's rate limits on: three minutes
 	$(BIN)/python -m bench.whole_bot.limited_crowd $(ARGS)

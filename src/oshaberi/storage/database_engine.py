@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.util import await_only
 from sqlalchemy.util.concurrency import in_greenlet
 
 from oshaberi.storage.database_urls import DatabaseAddress
@@ -39,6 +41,8 @@ POOL_SECONDS = 120
 """How long to wait for a free connection. It is long, because many turns that read at once wait for
 each other, and that is no outage: the circuit breaker decides whether the database is away."""
 RECYCLE_SECONDS = 1800
+PING_AFTER_SECONDS = 30.0
+_USED_S = "oshaberi_used_s"
 OWNER_ONLY = 0o600
 
 
@@ -202,7 +206,6 @@ def _postgres(address: DatabaseAddress, foreign_keys: bool) -> AsyncEngine:
         engine = create_async_engine(
             address.url,
             hide_parameters=True,
-            pool_pre_ping=True,
             pool_size=POOL_SIZE,
             max_overflow=0,
             pool_timeout=POOL_SECONDS,
@@ -220,7 +223,33 @@ def _postgres(address: DatabaseAddress, foreign_keys: bool) -> AsyncEngine:
             'pip install "oshaberi[postgres]"'
         ) from None
     _end_abandoned_connections(engine, _terminate_connection)
+    _check_connections(engine.sync_engine)
     return engine
+
+
+def _check_connections(engine: Engine) -> None:
+    """Replace lost connections when they are taken from the pool.
+
+    The driver knows of a connection that was closed. Only one that was unused for long, and may
+    have been lost without a sign, is asked: SQLAlchemy's own check would make every call wait for
+    three answers of a database that may be far away.
+    """
+
+    @event.listens_for(engine, "checkin")
+    def note_time(_connection: Any, record: Any) -> None:
+        record.info[_USED_S] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def check(connection: Any, record: Any, _proxy: Any) -> None:
+        if connection.driver_connection.is_closed():
+            raise DisconnectionError
+        now_s = time.monotonic()
+        if now_s - record.info.get(_USED_S, now_s) > PING_AFTER_SECONDS:
+            try:
+                await_only(connection.driver_connection.execute("SELECT 1"))
+            except Exception as error:
+                # Whatever the driver raises, this connection is over.
+                raise DisconnectionError from error
 
 
 _WITHOUT_PREPARED: dict[str, Any] = {

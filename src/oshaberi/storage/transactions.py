@@ -75,6 +75,11 @@ class Transactions:
         self.now = now
         self.address = address
         self.engine = engine
+        self._reading_engine = engine
+        if address.kind == "postgresql" and not address.is_pooled:
+            # Each statement sees what is committed, with or without BEGIN and ROLLBACK around it.
+            # PgBouncer needs them: between two statements it may take another connection.
+            self._reading_engine = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._thread_engine = thread_engine
         self._readers = ThreadPoolExecutor(THREADS - 1, "oshaberi-reader")
         self._writer = asyncio.Lock()
@@ -112,7 +117,7 @@ class Transactions:
             async with self._writer, self._session("BEGIN") as session:
                 yield session
         else:
-            async with self._session("BEGIN") as session:
+            async with self._session("BEGIN", self._reading_engine) as session:
                 yield session
 
     async def read_at_once(self, work: Callable[[Connection], T]) -> T:
@@ -122,7 +127,7 @@ class Transactions:
                 loop = asyncio.get_running_loop()
                 return await loop.run_in_executor(self._readers, self._read_in_thread, work)
             one_at_a_time = self._writer if self.address.in_memory else nullcontext()
-            async with one_at_a_time, self.engine.connect() as connection:
+            async with one_at_a_time, self._reading_engine.connect() as connection:
                 return await connection.run_sync(work)
 
     def _read_in_thread(self, work: Callable[[Connection], T]) -> T:
@@ -175,14 +180,16 @@ class Transactions:
             await session.execute(lock, {"what": what})
 
     @asynccontextmanager
-    async def _session(self, begin: str) -> AsyncIterator[AsyncSession]:
+    async def _session(
+        self, begin: str, engine: AsyncEngine | None = None
+    ) -> AsyncIterator[AsyncSession]:
         """Open a session. Its connection is returned at the end of the block, and not in `commit`.
 
         The end of a block cannot be cancelled, but a `commit` can: the pool would log a traceback.
         """
         with outside_work(), told(self.address):
             async with (
-                self.engine.connect() as connection,
+                (engine or self.engine).connect() as connection,
                 AsyncSession(connection, expire_on_commit=False) as session,
             ):
                 if self.address.kind == "sqlite":

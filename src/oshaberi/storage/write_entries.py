@@ -10,6 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, Executable
 
 Heard = Callable[[], None]
+MOST_IN_ONE_STATEMENT = 8
+"""Each combination of steps is prepared once on a connection: there should be few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,8 @@ class WriteStep:
 
     statement: Executable
     values: Mapping[str, Any]
+    row: tuple[object, ...] | None = None
+    """The one row that it inserts, changes or deletes; None if it is not known or not one."""
 
 
 @dataclass(slots=True, eq=False)
@@ -82,6 +86,23 @@ def execute_entries(connection: Connection, entries: Sequence[WriteEntry], heard
     for run in statement_runs(entries):
         connection.execute(run.statement, run.values if len(run.values) > 1 else run.values[0])
         heard()
+
+
+def single_statement_steps(entries: Sequence[WriteEntry]) -> list[WriteStep] | None:
+    """Return the steps if one statement can write them all, in an order by kind; else None.
+
+    The parts of a statement do not see what the others change, so each must have a row of its own.
+    If the connection is lost, nobody knows whether it was written: it must be repeatable.
+    """
+    steps = [step for entry in entries for step in entry.steps]
+    if len(steps) > MOST_IN_ONE_STATEMENT or any(entry.tallies for entry in entries):
+        return None
+    if not all(entry.repeatable for entry in entries):
+        return None
+    rows = [step.row for step in steps]
+    if None in rows or len(set(rows)) < len(rows):
+        return None
+    return sorted(steps, key=lambda step: id(step.statement))
 
 
 def _place(runs: list[StatementRun], step: WriteStep, lane: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from oshaberi.conversation.conversation_messages import IncomingMessage, Person
 from oshaberi.conversation.turn_channel import TurnChannel
@@ -232,12 +233,25 @@ class ChannelTurns:
             return CLAIMED
         job = self._admission.job(heard, turn_channel, decided.told, arrival)
         self._admission.note_admitted(job)
-        await self.questions.keep(job)
-        # Nobody could withdraw it before it is in the queue.
-        entered = WITHDRAWN if self._is_deleted(incoming) else self._runner.enter(job)
+        entered = await self._entered(job, incoming)
         if entered in ("full", WITHDRAWN):
             await self.questions.settle(incoming.channel_id, (incoming.said.id,))
         return entered
+
+    async def _entered(self, job: QueuedJob, incoming: IncomingMessage) -> str:
+        """Store the question and put it into the queue of its channel.
+
+        If its turn begins at once, it collects the context meanwhile, and asks no model before the
+        question is stored.
+        """
+        # Nobody can withdraw it before it is in the queue.
+        if self._runner.is_busy(incoming.channel_id) or self._is_deleted(incoming):
+            await self.questions.keep(job)
+            return WITHDRAWN if self._is_deleted(incoming) else self._runner.enter(job)
+        stored = self._background.start(self.questions.keep(job))
+        entered = self._runner.enter(replace(job, stored=stored))
+        await asyncio.wait({stored})
+        return WITHDRAWN if self._is_deleted(incoming) else entered
 
     def _is_deleted(self, incoming: IncomingMessage) -> bool:
         return self.services.deleted_messages.get(incoming.said.id) is not None

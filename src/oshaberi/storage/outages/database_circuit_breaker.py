@@ -130,7 +130,8 @@ class DatabaseCircuitBreaker:
             silent += 1
             if heard != self._heard:
                 silent, heard, since_s = 0, self._heard, time.monotonic()
-        self.meter.on_fault("silent")
+        if not self.is_away:  # of several that wait at the same time, one notices it
+            self.meter.on_fault("silent")
         self.lost(f"no answer within {ANSWER_SECONDS:g} s")
         return False
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Executable, and_, bindparam, delete, func, select
+from sqlalchemy import ColumnElement, Executable, and_, bindparam, delete, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from oshaberi.storage.outages.repository_decorators import reads, writes
@@ -20,6 +20,7 @@ from oshaberi.storage.schema.table_rows import UsageCount as Row
 from oshaberi.storage.transactions import Transactions, count, in_passing
 from oshaberi.storage.usage_accounts import (
     BudgetOwner,
+    Subject,
     UsageAccount,
     UsageLimit,
     UsageTotals,
@@ -59,12 +60,13 @@ class DailyUsageRepository:
     @reads
     async def used_up(self, day: date, limits: Sequence[UsageLimit]) -> UsedUp | None:
         """Return the first limit that is already reached. Counts nothing."""
+        rows = select(Row).where(or_(*(_within(limit.account, day, day) for limit in limits)))
         async with self._store.read() as session:
-            for limit in limits:
-                used = await _totals(session, _within(limit.account, day, day))
-                counted = limit.used_up(used)
-                if counted is not None:
-                    return UsedUp(limit, counted)
+            used = {_account(row): _record(row) for row in await session.scalars(rows)}
+        for limit in limits:
+            counted = limit.used_up(used.get(limit.account, UsageTotals()))
+            if counted is not None:
+                return UsedUp(limit, counted)
         return None
 
     async def add(self, day: date, accounts: Iterable[UsageAccount], used: UsageTotals) -> None:
@@ -187,6 +189,11 @@ async def _totals(session: AsyncSession, rows: ColumnElement[bool]) -> UsageTota
     columns = (Row.requests, Row.input_tokens, Row.output_tokens, Row.cost_micros)
     sums = select(*(func.coalesce(func.sum(column), 0) for column in columns)).where(rows)
     return UsageTotals(*map(int, (await session.execute(sums)).one()))
+
+
+def _account(row: Row) -> UsageAccount:
+    owner, subject = cast(BudgetOwner, row.budget_owner), cast(Subject, row.subject)
+    return UsageAccount(owner, row.server_id, subject, row.subject_id)
 
 
 def _record(row: Row) -> UsageTotals:

@@ -68,7 +68,7 @@ class JournalRepository:
             "message_id": None,
         }
         with _kept_for_later():
-            await self._write(key, WriteStep(self._intend, values))
+            await self._write(key, WriteStep(self._intend, values, _row_of(key, post.nonce)))
 
     def queue_sent(self, key: str, nonce: str, message_id: int | None) -> None:
         self._queue(key, _marking(key, nonce, "sent", message_id))
@@ -130,7 +130,7 @@ class JournalRepository:
             "persona": stream.persona,
             "began": stream.began or self._store.now(),
         }
-        return WriteStep(self._begin, values)
+        return WriteStep(self._begin, values, _row_of(stream.key))
 
     def _queue(self, key: str, step: WriteStep) -> None:
         self._store.writer.queue(step, lane=key, repeatable=True)
@@ -149,7 +149,11 @@ def _kept_for_later() -> Iterator[None]:
 
 def _marking(key: str, nonce: str, state: PostState, message_id: int | None) -> WriteStep:
     values = {"its_key": key, "its_nonce": nonce, "state": state, "message_id": message_id}
-    return WriteStep(_MARK, values)
+    return WriteStep(_MARK, values, _row_of(key, nonce))
+
+
+def _row_of(key: str, nonce: str = "") -> tuple[object, ...]:
+    return "journal", key, nonce
 
 
 def _intending(store: Transactions) -> Executable:

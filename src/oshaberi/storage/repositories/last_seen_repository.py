@@ -29,4 +29,5 @@ class LastSeenRepository:
     async def note(self, channel_id: int, message_id: int) -> None:
         """Store the newest message. An older one than the stored one changes nothing."""
         values = {"channel_id": channel_id, "message_id": message_id}
-        await self._store.writer.write(WriteStep(self._note, values), repeatable=True)
+        step = WriteStep(self._note, values, ("seen", channel_id))
+        await self._store.writer.write(step, repeatable=True)

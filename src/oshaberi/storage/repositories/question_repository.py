@@ -55,7 +55,8 @@ class QuestionRepository:
             "at": question.at or self._store.now(),
         }
         lane = turns_lane(question.channel_id)
-        return WriteEntry((WriteStep(self._keep, values),), lane=lane, repeatable=True)
+        step = WriteStep(self._keep, values, _row_of(question.channel_id, question.message_id))
+        return WriteEntry((step,), lane=lane, repeatable=True)
 
     async def settle(self, channel_id: int, message_ids: Collection[int]) -> None:
         """Delete questions that were answered or refused with a notice."""
@@ -64,8 +65,10 @@ class QuestionRepository:
 
     def settling(self, channel_id: int, message_ids: Collection[int]) -> WriteEntry:
         steps = [
-            WriteStep(_SETTLE, {"its_channel": channel_id, "its_message": message_id})
-            for message_id in message_ids
+            WriteStep(_SETTLE, values, _row_of(channel_id, values["its_message"]))
+            for values in (
+                {"its_channel": channel_id, "its_message": message_id} for message_id in message_ids
+            )
         ]
         return WriteEntry(tuple(steps), lane=turns_lane(channel_id), repeatable=True)
 
@@ -101,6 +104,10 @@ class QuestionRepository:
         )
         async with self._store.write() as session:
             return len(tuple(await session.scalars(theirs.returning(QuestionRow.message_id))))
+
+
+def _row_of(channel_id: int, message_id: int) -> tuple[object, ...]:
+    return "question", channel_id, message_id
 
 
 def _keeping(store: Transactions) -> Executable:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
+from typing import Any, Protocol
 
-from sqlalchemy import Engine, text
+from sqlalchemy import Dialect, Engine, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from oshaberi.storage.database_urls import DatabaseAddress
 from oshaberi.storage.outages.driver_errors import told
 from oshaberi.storage.storage_errors import StorageAwayError
-from oshaberi.storage.write_entries import Heard, WriteEntry, execute_entries
+from oshaberi.storage.write_entries import (
+    Heard,
+    WriteEntry,
+    WriteStep,
+    execute_entries,
+    single_statement_steps,
+)
 
 _XID = text("SELECT txid_current()")
 _STATUS = text("SELECT txid_status(:xid)")
+_PARAMETER = re.compile(r"\$(\d+)")
 
 
 class CommitUnknownError(StorageAwayError):
@@ -95,13 +103,40 @@ class LoopBatches:
 
 
 class PostgresBatches:
-    """For PostgreSQL. If the connection is lost during a COMMIT, the server knows the outcome."""
+    """For PostgreSQL. If the connection is lost during a COMMIT, the server knows the outcome.
+
+    What a message waits for is one statement: a database far away answers once, and not to BEGIN,
+    each step and COMMIT.
+    """
 
     def __init__(self, engine: AsyncEngine, address: DatabaseAddress) -> None:
         self._engine = engine
+        self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._address = address
+        self._joined: dict[tuple[int, ...], JoinedStatement] = {}
 
     async def run(self, entries: Sequence[WriteEntry], heard: Heard) -> None:
+        steps = None if self._address.is_pooled else single_statement_steps(entries)
+        if steps is None:
+            await self._transaction(entries, heard)
+        elif steps:
+            await self._statement(steps)
+            heard()
+
+    async def _statement(self, steps: Sequence[WriteStep]) -> None:
+        kind = tuple(id(step.statement) for step in steps)
+        if kind not in self._joined:
+            self._joined[kind] = JoinedStatement(steps, self._engine.dialect)
+        joined = self._joined[kind]
+        with told(self._address):
+            async with self._autocommit.connect() as connection:
+                try:
+                    await connection.exec_driver_sql(joined.text, joined.parameters(steps))
+                except OSError:
+                    await _given_up(connection)
+                    raise
+
+    async def _transaction(self, entries: Sequence[WriteEntry], heard: Heard) -> None:
         xid: int | None = None
         committing = False
         try:
@@ -130,6 +165,39 @@ class PostgresBatches:
         return bool(status == "committed")
 
     def close(self) -> None: ...
+
+
+class JoinedStatement:
+    """Steps as one statement: each but the last is a part of its WITH clause."""
+
+    def __init__(self, steps: Sequence[WriteStep], dialect: Dialect) -> None:
+        self._parts: list[Any] = []
+        texts: list[str] = []
+        count = 0
+        for step in steps:
+            part: Any = step.statement.compile(  # type: ignore[attr-defined]
+                dialect=dialect, column_keys=list(step.values)
+            )
+            self._parts.append(part)
+            texts.append(_renumbered(part.string, count))
+            count += len(part.positiontup)
+        *first, last = texts
+        parts = ", ".join(f"part_{number} AS ({text})" for number, text in enumerate(first))
+        self.text = f"WITH {parts} {last}" if parts else last
+
+    def parameters(self, steps: Sequence[WriteStep]) -> tuple[Any, ...]:
+        """Return the values of all steps, in the form that the driver takes."""
+        found: list[Any] = []
+        for step, part in zip(steps, self._parts, strict=True):
+            values = part.construct_params(step.values)
+            for name in part.positiontup:
+                process = part._bind_processors.get(name)  # noqa: SLF001
+                found.append(values[name] if process is None else process(values[name]))
+        return tuple(found)
+
+
+def _renumbered(statement: str, by: int) -> str:
+    return _PARAMETER.sub(lambda found: f"${int(found[1]) + by}", statement)
 
 
 async def _given_up(connection: AsyncConnection) -> None:

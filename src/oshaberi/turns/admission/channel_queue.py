@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -52,6 +53,8 @@ class QueuedJob:
     """When its first message was written, by the loop's clock; None if it is not a message."""
     burst: Burst | None = None
     """The burst of its author, open until they have finished writing."""
+    stored: asyncio.Task[None] | None = field(default=None, compare=False)
+    """Stores the question."""
 
     @property
     def message_ids(self) -> tuple[int, ...]:
@@ -84,6 +87,7 @@ class QueuedJob:
             before=self.before,
             told=self.told,
             continues=self.continues,
+            stored=self.stored,
         )
 
 

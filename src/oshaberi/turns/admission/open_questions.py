@@ -26,7 +26,7 @@ class OpenQuestions:
         self._services = services
 
     async def keep(self, job: QueuedJob) -> None:
-        """Store a question before its turn begins."""
+        """Store a question before a model is asked."""
         await self._keep(job, is_begun=False)
 
     async def join(self, job: QueuedJob) -> None:

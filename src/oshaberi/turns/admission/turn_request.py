@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -43,6 +44,9 @@ class TurnRequest:
 
     reason_of: Callable[[int], str | None] = field(default=lambda _message_id: None, compare=False)
     """Returns why a message was admitted, as it is stored."""
+
+    stored: asyncio.Task[None] | None = field(default=None, compare=False)
+    """Stores the question. No model is asked before it is done."""
 
     @property
     def newest(self) -> IncomingMessage:

@@ -13,7 +13,7 @@ from oshaberi.delivery.pacing.typing_indicator import QUIET_SECONDS
 from oshaberi.delivery.sink import Sink
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
-from oshaberi.stream.stops.stop_registry import ActiveChannel
+from oshaberi.stream.stops.stop_registry import ActiveChannel, StopRequest
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.tools.tool_context import ToolContext
@@ -211,8 +211,18 @@ class Turn:
             self._services, self._turn_channel, self._turn_request, self._settings.turn
         )
         around = await until_stopped(self._channel, work)
+        await self._stored()
         self._journal.note_seen(one.id for one in around.channel_info.history)
         return around
+
+    async def _stored(self) -> None:
+        """Wait until the question is stored. One that was deleted meanwhile is not answered."""
+        if self._turn_request.stored is None:
+            return
+        await asyncio.wait({self._turn_request.stored})
+        deleted = self._services.deleted_messages
+        if all(deleted.get(one.said.id) for one in self._turn_request.asked):
+            raise InterruptedTurnError(StopRequest(str(self._turn_request.user_id)))
 
     async def _generated(
         self,
