@@ -113,7 +113,7 @@ class DistanceReport:
             f"message after {self.near.first_ms:.0f} and {self.far.first_ms:.0f} ms "
             f"({self.first_later_ms:+.0f}), last after {self.near.done_ms:.0f} and "
             f"{self.far.done_ms:.0f} ms ({self.done_later_ms:+.0f}); packets to the database "
-            f"before the first message {self.far.sent_before_first}, in all {self.far.sent}"
+            f"before the first message {self.far.sent_before_first:g}, in all {self.far.sent:g}"
         )
 
 
