@@ -14,15 +14,16 @@ import sys
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from oshaberi.storage import Database, SecretVault, upgrade
+from oshaberi.storage import Database, SecretVault, sqlite_erasure, upgrade
 from oshaberi.storage.personal_data.expiry_repository import RetentionPeriods
 from oshaberi.storage.personal_data.table_ownership import DataSubject
 from oshaberi.storage.sqlite_backups import backup_path, backups_of, write_backup
-from oshaberi.storage.sqlite_erasure import is_clean
+from oshaberi.storage.sqlite_erasure import SqliteErasure, is_clean
 from oshaberi.storage.stored_records import (
     ConversationSummary,
     Exchange,
@@ -34,6 +35,7 @@ from oshaberi.storage.stored_records import (
     TurnRecord,
     TurnTraces,
 )
+from oshaberi.virtual_time import run_virtual
 
 from .migrated_database import place_database
 from .scenario_database import KEY, NOON, Clock, with_database
@@ -242,7 +244,7 @@ def test_a_reader_in_the_way_is_told_and_waited_for(
 
 _KILLED = """
 import asyncio, os, signal, sys
-from oshaberi.storage import Database, SecretVault, upgrade
+from oshaberi.storage import Database, SecretVault, sqlite_erasure, upgrade
 from oshaberi.storage.sqlite_erasure import SqliteErasure
 from tests.storage.scenario_database import KEY, Clock
 from tests.storage.test_erased_text import _everything_of_ann, _other_secrets, filled
@@ -320,6 +322,30 @@ def test_backups_are_deleted_when_they_are_too_old(file: Path) -> None:
         assert (new.exists(), old.exists(), stranger.exists()) == (True, False, True)
 
     with_database(f"sqlite:///{file}", scenario)
+
+
+def test_who_deletes_again_and_again_does_not_keep_the_file_busy(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began: list[float] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        erasure = SqliteErasure(file, asyncio.Lock(), lambda: None)
+
+        def took_two_seconds(_self: SqliteErasure, _is_rewritten: bool) -> sqlite_erasure.Attempt:
+            began.append(loop.time())
+            return sqlite_erasure.Attempt(None, is_rewritten=True, seconds=2.0)
+
+        monkeypatch.setattr(SqliteErasure, "_attempt", took_two_seconds)
+        for _ in range(3):
+            for _ in range(10):
+                erasure.want()
+            assert await erasure.finished(100.0)
+
+    run_virtual(main())
+    assert len(began) == 3, "what is wanted meanwhile is erased together"
+    assert [later - sooner >= 40.0 for sooner, later in pairwise(began)] == [True, True]
 
 
 def test_answers_do_not_rewrite_the_file(file: Path) -> None:

@@ -45,7 +45,7 @@ from the `-wal` file after a minute, and from the file after the hourly run."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Attempt:
+class Attempt:
     """`reason` says why something is left; None if it is done."""
 
     reason: str | None
@@ -159,7 +159,7 @@ class SqliteErasure:
             await asyncio.sleep(FIRST_PAUSE_SECONDS)
         return self._wanted
 
-    def _attempt(self, is_rewritten: bool) -> _Attempt:
+    def _attempt(self, is_rewritten: bool) -> Attempt:
         began_s = time.monotonic()
         reason = None
         try:
@@ -176,7 +176,7 @@ class SqliteErasure:
                     reason = "another program is reading the database"
         except sqlite3.Error as error:
             reason = str(error)
-        return _Attempt(reason, is_rewritten, time.monotonic() - began_s)
+        return Attempt(reason, is_rewritten, time.monotonic() - began_s)
 
 
 def _opened(file: Path) -> sqlite3.Connection:
