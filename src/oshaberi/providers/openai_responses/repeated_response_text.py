@@ -86,7 +86,7 @@ class Repetitions:
         kind = str(event["item"].get("type"))
         self._kinds.add(kind)
         names = _names(kind, event)
-        is_said = not (self._in_pieces | self._whole).isdisjoint(names)
+        is_said = any(name in self._in_pieces or name in self._whole for name in names)
         return {**event, SAID: True} if is_said else event
 
     def _news(self, item: Event) -> Event:
