@@ -5,7 +5,7 @@ Text and thoughts are already `Chunk("text", ...)`; the other steps have to be a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from oshaberi.checked_json import whole_count
@@ -55,13 +55,18 @@ def token_count(
     written: Iterable[object] = (),
     cached: Iterable[object] = (),
 ) -> TokenCount:
-    """Return an API's counts, each the sum of what was given. What is no count is ignored."""
-    return TokenCount(_total(read_in), _total(written), _total(cached))
+    """Return an API's counts, each the sum of what was given.
+
+    If one of them cannot be a count, none is believed: the request is estimated instead.
+    """
+    given = [[one for one in counts if one is not None] for counts in (read_in, written, cached)]
+    if any(whole_count(one) is None for counts in given for one in counts):
+        return TokenCount()
+    return TokenCount(*map(_total, given))
 
 
-def _total(counts: Iterable[object]) -> int | None:
-    known = [tokens for one in counts if (tokens := whole_count(one)) is not None]
-    return whole_count(sum(known)) if known else None
+def _total(counts: Sequence[object]) -> int | None:
+    return whole_count(sum(whole_count(one) or 0 for one in counts)) if counts else None
 
 
 class CitedPage(NamedTuple):
