@@ -51,5 +51,9 @@ def _kept(text: str, config: TextConfig, events: list[Event]) -> list[str]:
 
 
 def _dropped(text: str, config: TextConfig, events: list[Event]) -> list[str]:
-    broken = [*limit(config, events), *words_counted(text, events), *spans(text, config, events)]
+    broken = [
+        *limit(config, events),
+        *words_counted(text, config, events),
+        *spans(text, config, events),
+    ]
     return [f"{law} at a discard" for law in broken]

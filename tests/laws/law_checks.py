@@ -33,10 +33,14 @@ SECRET = "zqsecret"
 """The grammar writes this word inside closed thoughts only."""
 _RUN = re.compile("`+")
 _WORD = re.compile(r"(?<![^\s])[A-Za-z]{4,19}(?![^\s])")
+_UNBROKEN = re.compile(r"\S+")
 _TAGS = re.compile(
     r"</?(?:[\w.-]{1,32}:)?(?:think|thinking|reasoning|details)(?:[^\S\n][^<>\n]*)?>", re.IGNORECASE
 )
 _SUMMARY = re.compile(r"<summary>.*?(</summary>|$)", re.IGNORECASE | re.DOTALL)
+_FENCES_MOST = 48
+"""What the fences of a message may take: two of them, their line ends, and a language tag."""
+_CODE_SEAM = re.compile(r"\n```\n```[^\n`]*\n")
 _FOREIGN = re.compile("[\0\r\ud800-\udfff]")
 _UNSEEN = regex.compile(UNSEEN)
 _JOINERS = "\u200d\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
@@ -92,10 +96,10 @@ def conservation(text: str, config: TextConfig, events: list[Event]) -> list[str
     """L3, L4 and L5, by one walk along V; words counted where V is open to reading."""
     seen = visible(text)
     if seen is None:
-        return [*words_counted(text, events), *fences(events)]
+        return [*words_counted(text, config, events), *fences(events)]
     found = blocks(seen.text)
     if fences_are_open_to_reading(found):
-        return [*words_counted(text, events), *fences(events)]
+        return [*words_counted(text, config, events), *fences(events)]
     broken = [*fences(events), *captures(seen, events)]
     if broken:
         return broken
@@ -186,18 +190,37 @@ def clusters(text: str, config: TextConfig, events: list[Event]) -> list[str]:
     return broken
 
 
-def words_counted(text: str, events: list[Event]) -> list[str]:
-    """L3, weakly: every short plain word of the text is somewhere in the events."""
-    plain = _TAGS.sub(" ", _SUMMARY.sub(" ", normalise(text)))
-    wanted = Counter(word.casefold() for word in _WORD.findall(plain))
+def words_counted(text: str, config: TextConfig, events: list[Event]) -> list[str]:
+    """L3, weakly: every short plain word of the text is somewhere in the events.
+
+    A tag parts words, unless it stands in code: then a line without a blank may be too long for a
+    message, and be cut inside the word.
+    """
+    plain = normalise(text)
+    words = _TAGS.sub(_blanked, _SUMMARY.sub(_blanked, plain))
+    room = config.max_single_message_length - _FENCES_MOST
+    too_long = [run for run in _UNBROKEN.finditer(plain) if utf16(run[0]) > room]
+    wanted: Counter[str] = Counter()
+    cuttable: set[str] = set()
+    for found in _WORD.finditer(words):
+        word = found[0].casefold()
+        wanted[word] += 1
+        if any(run.start() <= found.start() < run.end() for run in too_long):
+            cuttable.add(word)
     texts = [e.text for e in events if isinstance(e, Message | Thought | Details | Withheld)]
     texts += [e.source for e in events if isinstance(e, Table)]
     everything = "\n".join(texts).casefold()
+    sewn = _CODE_SEAM.sub("", everything)
+    went_out = {word: (sewn if word in cuttable else everything).count(word) for word in wanted}
     return [
-        f"L3 the word {word!r} is there {count}×, went out {everything.count(word)}×"
+        f"L3 the word {word!r} is there {count}×, went out {went_out[word]}×"
         for word, count in wanted.items()
-        if everything.count(word) < count
+        if went_out[word] < count
     ]
+
+
+def _blanked(found: re.Match[str]) -> str:
+    return " " * len(found[0])
 
 
 def captures(seen: Visible, events: list[Event]) -> list[str]:

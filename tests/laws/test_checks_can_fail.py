@@ -297,6 +297,24 @@ def test_marks_cut_from_code_are_caught_unless_it_may_be_code_and_too_long_for_t
         assert bool(found) == broken, (inside, marks, found)
 
 
+def test_a_word_behind_a_tag_may_be_cut_only_in_a_line_of_code_that_no_message_holds() -> None:
+    tiny = config(2, tiny=True)
+    for signs, said, is_broken in (
+        ("の" * 80, "secre|t", False),
+        ("の" * 80, "secre|", True),
+        ("の" * 8, "secre|t", True),
+        ("の" * 79 + " ", "secre|t", True),
+    ):
+        text = f"</details>```{signs}<think>secret n"
+        head, tail = said.split("|")
+        events: list[Event] = [
+            Message(f"```\n{signs}<think>{head}\n```", "final", span=(0, len(text))),
+            Message(f"```\n{tail} n```", "final", span=(0, len(text))),
+        ]
+        found = law_checks.conservation(text, tiny, events)
+        assert bool(found) == is_broken, (said, found)
+
+
 class ForgetfulEngine(TextEngine):
     """Loses what waits when it is stopped or dropped."""
 

@@ -99,7 +99,7 @@ def _end(part: PackedPart) -> int:
 
 def may_be_alone(text: str) -> bool:
     """Tell quickly whether `text` begins as punctuation does, or a line with nothing visible."""
-    return text[0] in PUNCTUATION or ("\n" in text and not text[0].isprintable())
+    return text[0] in PUNCTUATION or ("\n" in text and not has_visible(text[0]))
 
 
 def is_alone(text: str) -> bool:
