@@ -24,7 +24,7 @@ from oshaberi.cli.doctor_checks.discord_permissions import (
 )
 from oshaberi.cli.doctor_checks.machine_checks import machine
 from oshaberi.config import load
-from oshaberi.stage import Stage
+from oshaberi.stage import Fault, Stage
 from oshaberi.stage.world.discord_records import Webhook
 from oshaberi.storage import Database, SecretVault
 from oshaberi.storage.stored_records import KeyRecord
@@ -205,6 +205,31 @@ def test_discord_that_does_not_answer(folder: str) -> None:
     found = asyncio.run(main())
     assert found["token"].state == "bad"
     assert "could not be checked" in found["token"].text
+
+
+@pytest.mark.parametrize(
+    ("rest", "gateway", "told"),
+    [
+        (False, False, "REST and gateway answer"),
+        (True, False, "REST: HTTP 503; gateway: answers"),
+        (False, True, "REST: answers; gateway: HTTP 503"),
+        (True, True, "REST: HTTP 503; gateway: HTTP 503"),
+    ],
+)
+def test_which_side_of_discord_is_away(folder: str, rest: bool, gateway: bool, told: str) -> None:
+    async def main() -> dict[str, Finding]:
+        async with Stage(None) as stage:
+            stage.gateway.refuses = gateway
+            if rest:
+                stage.fault(Fault(kind="status", status=503, route="*", times=None))
+            return await findings(
+                OSHABERI_DATA_DIR=folder,
+                OSHABERI_STAGE_URL=stage.url,
+                OSHABERI_DISCORD_TOKEN=stage.token,
+            )
+
+    found = asyncio.run(main())["discord"]
+    assert (found.state, found.text) == ("bad" if rest or gateway else "good", told)
 
 
 # -- models --------------------------------------------------------------------------------------

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from oshaberi.delivery.sink import AmbiguousError, Embed, Post, WebhookFace, WireState
+from oshaberi.delivery.sink import (
+    AmbiguousError,
+    Embed,
+    Post,
+    UnsentError,
+    WebhookFace,
+    WireState,
+)
 from oshaberi.discord_io import (
     MentionPolicy,
     bot_name,
@@ -165,4 +172,13 @@ def test_codes_of_answers() -> None:
     body = json.dumps({"code": 50027, "message": "Invalid Webhook Token"}).encode()
     assert getattr(refusal_of(401, body, {}), "code", None) == 50027
     assert getattr(refusal_of(429, b"<html>", {"Retry-After": "2"}), "retry_after_ms", 0) == 2000
+    for odd in ("soon", "nan", "inf", "-1"):
+        assert getattr(refusal_of(429, b"", {"Retry-After": odd}), "retry_after_ms", 0) is None
+
+
+def test_a_ban_of_the_address_is_not_a_limit_of_the_channel() -> None:
+    """A channel that would be limited for an hour counts as gone; this does not."""
+    assert isinstance(refusal_of(429, b"<html>", {"Retry-After": "3600"}), UnsentError)
+    body = json.dumps({"retry_after": 3600}).encode()
+    assert getattr(refusal_of(429, body, {}), "retry_after_ms", 0) == 3_600_000
     assert isinstance(refusal_of(400, b"<html>", {}), AmbiguousError)

@@ -87,6 +87,23 @@ class NotConnected(Cause):
         await here.wait_for(lambda: metric(here, "shards_connected") == 1)
 
 
+class DiscordAway(Cause):
+    """Its REST API answers nothing but errors; the gateway stays."""
+
+    fires = frozenset({"OshaberiDiscordAway"})
+
+    async def play(self, here: BotHarness, seen: Timeline) -> None:
+        here.stage.fault(Fault(kind="status", status=503, route="*", times=None))
+        here.ask("are you there?")
+        await here.wait_for(lambda: metric(here, "discord_away") == 1)
+        await seen.scrape(3)
+
+    async def mend(self, here: BotHarness) -> None:
+        here.stage.faults.clear()
+        await here.says("Here.")
+        assert metric(here, "discord_away") == 0
+
+
 class DatabaseAway(Cause):
     """Another program holds the lock of the SQLite file."""
 
@@ -255,6 +272,7 @@ class LoopLags(Cause):
 CAUSES: tuple[type[Cause], ...] = (
     Down,
     NotConnected,
+    DiscordAway,
     DatabaseAway,
     RedisAway,
     KeyRefused,

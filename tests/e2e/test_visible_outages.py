@@ -28,7 +28,7 @@ from oshaberi.stage.world.discord_records import Webhook
 from oshaberi.turns.status_reactions import MUTE
 from tests.crash.redis_proxy import RedisProxy, redis_proxy
 from tests.e2e.alert_rules import alert_names
-from tests.e2e.bot_harness import Answer, BotHarness, bot_harness
+from tests.e2e.bot_harness import Answer, BotHarness, bot_harness, run_with_bot
 from tests.e2e.operator_log import TOKEN, ids_of, status_of
 from tests.free_ports import free_port
 from tests.storage.database_servers import OwnRedis
@@ -372,8 +372,33 @@ def test_the_table_of_the_documents_has_every_outage() -> None:
     text = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
     table = text.partition("### Outages, and where")[2].partition("### Traces")[0]
     rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
-    assert len(rows) == len(OUTAGES)
+    assert len(rows) == len(OUTAGES) + 1  # that of Discord has a test of its own, below
     for outage in OUTAGES.values():
         named = (f"`{outage.metric.removesuffix('_count')}`", "the same, `type")
         found = [row for row in rows if f"`{outage.alert}`" in row]
         assert any(name in row for row in found for name in named), outage.alert
+
+
+def test_an_outage_of_discord_is_seen_everywhere(logged: io.StringIO) -> None:
+    """Who asked sees nothing of it but that the answer comes later."""
+
+    async def scenario(here: BotHarness) -> None:
+        here.stage.fault(Fault(kind="status", status=503, route="*", times=None))
+        here.ask("are you there?")
+        value = here.bot.bot_metrics.registry.get_sample_value
+        await here.wait_for(lambda: value("oshaberi_discord_away") == 1)
+        [line] = loud(logged, "Discord is away: HTTP 503; answers and questions are kept")
+        assert "turn" not in line
+        report = await status_of(here)
+        assert report["health"]["parts"]["discord"].startswith("REST: no answers for ")
+        assert report["health"]["parts"]["gateway"] == "ok"
+        assert report["health"]["ready"].startswith("Discord's REST API: no answers for ")
+        finding = (await doctor(here))["discord"]
+        assert (finding.state, finding.text) == ("bad", "REST: HTTP 503; gateway: answers")
+        here.stage.faults.clear()
+        await here.says("Here.")
+        assert value("oshaberi_discord_away") == 0
+        assert (await status_of(here))["health"]["parts"]["discord"] == "ok"
+
+    options: dict[str, Any] = {"health_port": free_port(), "status_token": TOKEN}
+    run_with_bot(scenario, "Here.", speed=20.0, **options)

@@ -134,10 +134,15 @@ class Place:
     ) -> Ended:
         """Signal it from outside, when something has come to be."""
         process = self.start()
-        if at_ready is not None:
-            await self._until(lambda: "answers messages" in self._log.read_text())
-            at_ready()
-        await self._until(holds)
+        try:
+            if at_ready is not None:
+                await self._until(lambda: "answers messages" in self._log.read_text())
+                at_ready()
+            await self._until(holds)
+        except TimeoutError:
+            process.kill()
+            process.wait()
+            pytest.fail(f"it did not come so far: {self._log.read_text()[-2000:]}")
         for name in names:
             process.send_signal(signal.Signals[name])
         now = {"at": time.monotonic(), "held_up": held_up_s(process.pid), "is_caught": True}

@@ -53,7 +53,11 @@ async def operator_endpoint(
     if not settings.health_port:
         yield
         return
-    parts: dict[str, Check] = {"database": context.db.problem, "models": signs.model_health.problem}
+    parts: dict[str, Check] = {
+        "discord": partial(_rest_problem, client),
+        "database": context.db.problem,
+        "models": signs.model_health.problem,
+    }
     if settings.redis_url is not None:
         parts["redis"] = lambda: shared.problem
     checks = HealthChecks(client.gateway_state.problem, signs.unready, parts, signs.runs_on)
@@ -74,3 +78,9 @@ async def operator_endpoint(
         is_on = settings.status_token is not None
         log.info("health and metrics: %s%s", url, "; the status page: /" if is_on else "")
         yield
+
+
+def _rest_problem(client: OshaberiClient) -> str | None:
+    """Return whether Discord takes requests. That it sends events is the part `gateway`."""
+    problem = None if client.outage is None else client.outage.problem()
+    return None if problem is None else f"REST: {problem}"

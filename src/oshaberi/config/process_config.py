@@ -100,6 +100,13 @@ class ProcessConfig:
     max_question_age_s: int = number(
         600, 0, 86_400, "after a restart, questions older than this many seconds are not answered"
     )
+    discord_outage_patience_s: int = number(
+        3600,
+        0,
+        86_400,
+        "while Discord does not answer, answers and questions are kept for this many seconds; "
+        "then the person is told",
+    )
     max_simultaneous_turns: int = number(
         200, 1, 10_000, "maximum number of answers that are written at once; further questions wait"
     )

@@ -120,6 +120,18 @@ class AmbiguousError(SinkError):
     """It is unknown whether the message was created: 5xx, a lost connection, a timeout."""
 
 
+class UnsentError(AmbiguousError):
+    """The request failed before it reached Discord, so nothing was created: no connection."""
+
+
+class SinkAwayError(SinkError):
+    """Nothing can be sent anywhere for now, and nothing was. Worth waiting for `patience_s`."""
+
+    def __init__(self, message: str, patience_s: float) -> None:
+        super().__init__(message)
+        self.patience_s = patience_s
+
+
 class ArrivalUnknownError(SinkError):
     """The channel's history cannot be read, so it is unknown what arrived."""
 

@@ -24,6 +24,8 @@ from oshaberi.discord_io.table_button import TableSourceLookup, TableText
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, ManagedWebhooks, alone_anyway
 from oshaberi.discord_io.webhooks.webhook_http import WebhookHttp
 
+MOST_WAITING_REACTIONS = 1000
+
 
 class ClientState:
     """Makes the sinks of one client and owns what they share (`SharedSinkState`).
@@ -43,6 +45,8 @@ class ClientState:
         self.budget = trace.budget if isinstance(trace, RequestTrace) else RequestBudget()
         fence = trace.fence if isinstance(trace, RequestTrace) else LeaseFence()
         meter = trace.meter if isinstance(trace, RequestTrace) else RequestMeter()
+        outage = self._outage = trace.outage if isinstance(trace, RequestTrace) else None
+        self._waiting_reactions = 0
         rooms = KnownRooms()
         line = RequestSender(client, self.guard)
         self.sources = TableSourceLookup()
@@ -51,7 +55,9 @@ class ClientState:
             client=client,
             line=line,
             webhooks=ManagedWebhooks(client, line, meter, alone),
-            webhook_http=WebhookHttp(client.http.user_agent, self.guard, rooms, meter, fence),
+            webhook_http=WebhookHttp(
+                client.http.user_agent, self.guard, rooms, meter, fence, outage
+            ),
             arrivals=Arrivals(),
             claims=Claims(),
             circuit=CircuitBreaker(),
@@ -81,6 +87,21 @@ class ClientState:
         """Delete our messages, whether the bot or a webhook sent them."""
         with self.histories.changing(channel.id):
             await MessageRemoval(self._shared, channel).remove(message_ids)
+
+    async def may_react(self) -> bool:
+        """Tell whether a reaction may be set, as soon as Discord answers.
+
+        A reaction may be all that somebody hears about a question, so it waits for Discord too.
+        """
+        if self._outage is not None and self._outage.is_away:
+            if self._waiting_reactions >= MOST_WAITING_REACTIONS:
+                return False
+            self._waiting_reactions += 1
+            try:
+                await self._outage.resolved()
+            finally:
+                self._waiting_reactions -= 1
+        return self.allows_reactions
 
     @property
     def allows_reactions(self) -> bool:

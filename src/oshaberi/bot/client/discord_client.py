@@ -23,6 +23,7 @@ from oshaberi.bot.client.shards.gateway_state import GatewayState
 from oshaberi.bot.client.shards.movable_shards import MovableShardsClient
 from oshaberi.bot.client.unanswered_log import UnansweredLog
 from oshaberi.bot.client.unanswered_search import UnansweredSearch, WhenReady
+from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io import (
     BanGuard,
     ClientState,
@@ -73,16 +74,20 @@ class OshaberiClient(MovableShardsClient):
         budget: RequestBudget | None = None,
         take_up: WhenReady | None = None,
         fence: LeaseFence | None = None,
+        outage: ServiceOutage | None = None,
         **options: Any,
     ) -> None:
         self.guard = BanGuard()
         self.budget = budget or RequestBudget()
         self.fence = fence or LeaseFence()
         self.request_meter = RequestMeter()
+        self.outage = outage
         super().__init__(
             intents=intents(members=members),
             allowed_mentions=discord.AllowedMentions.none(),
-            http_trace=RequestTrace(self.guard, self.budget, self.fence, self.request_meter),
+            http_trace=RequestTrace(
+                self.guard, self.budget, self.fence, self.request_meter, outage
+            ),
             **options,
         )
         BucketSweep(self.http)
@@ -108,6 +113,7 @@ class OshaberiClient(MovableShardsClient):
             lambda message: self.listen(message, "missed"),
             when_ready=when_ready,
             take_up=take_up,
+            outage=outage,
         )
         self._elsewhere = ChannelsOfOtherShards(self)
         self._was_ready = False
@@ -149,6 +155,8 @@ class OshaberiClient(MovableShardsClient):
     async def close(self) -> None:
         self._outage_log.close()
         await self._search.close()
+        if self.outage is not None:
+            await self.outage.close()
         if hasattr(self, "client_state"):
             await self.client_state.close()
         if isinstance(self.loop, asyncio.AbstractEventLoop):  # before a login discord.py cannot

@@ -167,7 +167,7 @@ class DiscordTurnChannel:
 
     async def react(self, message_id: int, emoji: str) -> bool:
         """Add a reaction. An emoji of the server may be given by its name."""
-        if not self._client_state.allows_reactions or not may_react(self._channel):
+        if not may_react(self._channel) or not await self._client_state.may_react():
             return False
         try:
             await self._partial(message_id).add_reaction(self._emoji(emoji))

@@ -17,6 +17,7 @@ import discord
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.message_reader import MessageReader
 from oshaberi.bot.client.missed_messages import MOST_DIRECT, MissedMessages
+from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.storage.storage_errors import StorageAwayError
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ class UnansweredSearch:
         *,
         when_ready: WhenReady | None = None,
         take_up: WhenReady | None = None,
+        outage: ServiceOutage | None = None,
     ) -> None:
         self._context = context
         self._reader = reader
@@ -51,13 +53,14 @@ class UnansweredSearch:
         self._listen = listen
         self._when_ready = when_ready
         self._take_up = take_up
+        self._outage = outage
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def run_when_ready(
         self, shard_id: int | None = None, on_outage: Callable[[], None] | None = None
     ) -> None:
-        """Search on one shard, or on all. Repeats until the database answered for all of it."""
+        """Search on one shard, or on all. Repeats until database and Discord answered."""
         with self._until_closed():
             while not await self._is_done(shard_id):
                 if on_outage is not None:
@@ -78,6 +81,19 @@ class UnansweredSearch:
             await asyncio.wait(under_way)
 
     async def _is_done(self, shard_id: int | None) -> bool:
+        """Search. Return False if it has to be repeated.
+
+        The gateway may be back before the REST API, which knows what was written meanwhile.
+        """
+        if self._outage is None:
+            return await self._has_searched(shard_id)
+        await self._outage.resolved()
+        outages = self._outage.count
+        is_done = await self._has_searched(shard_id)
+        await self._outage.resolved()
+        return is_done and self._outage.count == outages
+
+    async def _has_searched(self, shard_id: int | None) -> bool:
         try:
             async with self._lock:
                 if self._when_ready is not None:

@@ -26,6 +26,7 @@ GAUGES = {
     "oshaberi_discord_requests_waiting": "Requests that wait for the limit of 50 in a second",
     "oshaberi_streams_silent": "Streams whose model has sent nothing for 30 seconds",
     "oshaberi_database_entries_kept": "Entries that wait in memory for a database that is away",
+    "oshaberi_discord_away": "1 while Discord's REST API does not answer",
     "oshaberi_database_away": "1 while the database cannot be used",
     "oshaberi_redis_away": "1 while Redis cannot be used",
 }

@@ -31,7 +31,9 @@ from oshaberi.bot.wiring.process_stores import open_stores
 from oshaberi.bot.wiring.service_wiring import open_services
 from oshaberi.bot.wiring.shutdown_signals import ShutdownSignals
 from oshaberi.config import LoadedSettings, Reloader
+from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io.requests.api_address import requests_through
+from oshaberi.discord_io.requests.rest_outage import rest_probe
 from oshaberi.errors import OshaberiError
 from oshaberi.languages.translation_catalogues import CATALOGUES, PACKAGED
 from oshaberi.logs import RecentWarnings, StreamLogger
@@ -217,9 +219,14 @@ async def open_bot(
     bot_metrics.process_gauges.watch(streams_silent=model_health.hanging)
     watching: tuple[StreamObserver, ...] = (StreamLogger(), bot_metrics, model_health, *observers)
     with warnings.listening(), requests_through(settings.discord_api_url):
+        outage = ServiceOutage(
+            rest_probe(settings.discord_token or ""), settings.discord_outage_patience_s
+        )
         async with (
             open_stores(settings) as stores,
-            open_services(settings, environ, stores, bot_metrics, watching, connect) as opened,
+            open_services(
+                settings, environ, stores, bot_metrics, watching, connect, outage
+            ) as opened,
         ):
             services, current_settings = opened
             channel_turns = ChannelTurns(services, claim=stores.shared.claim)

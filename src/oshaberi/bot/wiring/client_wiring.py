@@ -57,6 +57,7 @@ class ConnectedBot:
             shard_count=settings.shard_count or None,
             shard_terms=self.keeper,
             fence=fence,
+            outage=context.services.outage,
             budget=RequestBudget(0 if settings.discord_api_url else PER_SECOND),
         )
         db, instance, find = stores.db, settings.instance, self.client.find_turn_channel
@@ -76,6 +77,8 @@ class ConnectedBot:
             return "the bot is ending"
         if not self._is_ready.is_set():
             return "the bot is starting"
+        if self.client.outage is not None and (away := self.client.outage.problem()) is not None:
+            return f"Discord's REST API: {away}"
         return None if self.keeper is None else self.keeper.problem()
 
     async def _when_ready(self) -> None:
@@ -119,6 +122,7 @@ class ConnectedBot:
             shards_connected=client.gateway_state.connected_count,
             discord_requests_waiting=lambda: client.budget.waiting,
             database_entries_kept=stores.db.kept_entries,
+            discord_away=lambda: client.outage is not None and client.outage.is_away,
             database_away=lambda: stores.db.problem() is not None,
             redis_away=lambda: stores.shared.problem is not None,
         )

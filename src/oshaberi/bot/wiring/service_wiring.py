@@ -14,6 +14,7 @@ from oshaberi.bot.settings.current_settings import CurrentSettings
 from oshaberi.bot.settings.operator_defaults import links, persona_of, plug_ins_of
 from oshaberi.bot.wiring.process_stores import ProcessStores
 from oshaberi.config import LoadedSettings
+from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.providers.capabilities import LearnedLimits
 from oshaberi.stream.stream_observer import StreamObserver
 from oshaberi.tools.tool_text_plug_ins import installed_tool_text
@@ -30,6 +31,7 @@ async def open_services(
     bot_metrics: BotMetrics,
     observers: Sequence[StreamObserver],
     connect: Connect,
+    outage: ServiceOutage,
 ) -> AsyncIterator[tuple[TurnServices, CurrentSettings]]:
     """Open tools, adapters and tracing for the block."""
     db, shared, learned = stores.db, stores.shared, LearnedLimits()
@@ -57,6 +59,7 @@ async def open_services(
             tool_text=installed_tool_text(),
             read_text=read_text,
             alone=shared.alone,
+            outage=outage,
             slots=TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s),
             operator_turn=lambda: current_settings.operators().turn,
             on_answered=bot_metrics.note_answer,

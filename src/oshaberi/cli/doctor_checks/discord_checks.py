@@ -14,18 +14,20 @@ from oshaberi.cli.doctor_checks.discord_permissions import (
     names_of,
 )
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
-from oshaberi.cli.doctor_checks.http_probe import HttpAnswer, ask
+from oshaberi.cli.doctor_checks.http_probe import HttpAnswer, ask, hears_from
 
 if TYPE_CHECKING:
     from oshaberi.config import LoadedSettings
 
 API_PATH = "/api/v10"
 API = f"https://discord.com{API_PATH}"
+GATEWAY = "wss://gateway.discord.gg/?v=10&encoding=json"
 STAGE_VARIABLE = "OSHABERI_STAGE_URL"
 PORTAL = "https://discord.com/developers/applications"
 MESSAGE_CONTENT = (1 << 18) | (1 << 19)
 """Application flags: granted, or granted to a bot in few servers."""
 MOST_NAMED = 5
+RATE_LIMITED = 429
 
 
 async def examine(settings: LoadedSettings, environ: Mapping[str, str]) -> AsyncIterator[Finding]:
@@ -35,6 +37,7 @@ async def examine(settings: LoadedSettings, environ: Mapping[str, str]) -> Async
         return
     discord = _DiscordChecks(settings.discord_token, environ, settings.discord_api_url)
     me = await discord.get("/users/@me")
+    yield _sides(me, await hears_from(discord.gateway))
     yield _token(me)
     if me.status != 200:
         return
@@ -51,13 +54,26 @@ async def examine(settings: LoadedSettings, environ: Mapping[str, str]) -> Async
 
 class _DiscordChecks:
     def __init__(self, token: str, environ: Mapping[str, str], api_url: str | None) -> None:
-        place = api_url or environ.get(STAGE_VARIABLE)
+        stage = environ.get(STAGE_VARIABLE)
+        place = api_url or stage
+        self.gateway = f"{stage.rstrip('/').replace('http', 'ws', 1)}/gw/" if stage else GATEWAY
+        """No proxy for requests stands in front of it."""
         self._base = f"{place.rstrip('/').removesuffix(API_PATH)}{API_PATH}" if place else API
         agent = f"DiscordBot (oshaberi, {__version__})"
         self._headers = {"Authorization": f"Bot {token}", "User-Agent": agent}
 
     async def get(self, path: str) -> HttpAnswer:
         return await ask(f"{self._base}{path}", self._headers)
+
+
+def _sides(me: HttpAnswer, gateway: str | None) -> Finding:
+    """Whether Discord can be reached: the bot hears by the gateway, and speaks by REST."""
+    rest = None if 0 < me.status < 500 and me.status != RATE_LIMITED else me.reason
+    told = {"REST": rest, "gateway": gateway}
+    if rest is None and gateway is None:
+        return good("discord", "REST and gateway answer")
+    text = "; ".join(f"{side}: {problem or 'answers'}" for side, problem in told.items())
+    return bad("discord", text, "check your network, and see https://discordstatus.com")
 
 
 def _token(me: HttpAnswer) -> Finding:

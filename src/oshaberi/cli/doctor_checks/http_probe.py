@@ -50,6 +50,27 @@ async def ask(url: str, headers: Mapping[str, str]) -> HttpAnswer:
         return HttpAnswer(0, {}, _words(error))
 
 
+async def hears_from(url: str) -> str | None:
+    """Open a WebSocket. Return why nothing was heard from it; None if something was."""
+    import aiohttp
+
+    patience = aiohttp.ClientTimeout(total=PATIENCE_S)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=patience) as session,
+            session.ws_connect(url, max_msg_size=MOST_BYTES) as socket,
+        ):
+            first = await socket.receive(timeout=PATIENCE_S)
+            heard = first.type in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY)
+            return None if heard else "closed at once"
+    except TimeoutError:
+        return f"no answer within {PATIENCE_S:.0f} s"
+    except aiohttp.WSServerHandshakeError as error:
+        return f"HTTP {error.status}"
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        return _words(error)
+
+
 def _json(content: bytes) -> Any:
     try:
         return parse_json(content)

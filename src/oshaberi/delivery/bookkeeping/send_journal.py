@@ -24,6 +24,7 @@ from oshaberi.delivery.sink import (
     RequestRoom,
     Sent,
     Sink,
+    SinkAwayError,
     WebhookFace,
     WireState,
 )
@@ -128,6 +129,8 @@ class JournalledSink:
         except asyncio.CancelledError:
             self._cut_off(post, wire)
             raise
+        except SinkAwayError:
+            raise  # nothing was sent; the entry stays, in case the process ends before it can be
         except BaseException:
             self._doubted.add(post.nonce)
             raise

@@ -20,7 +20,6 @@ from oshaberi.delivery.posting.error_code_recovery import (
 )
 from oshaberi.delivery.posting.send_attempts import (
     DOUBTS,
-    PATIENCE_SECONDS,
     RETRY_SECONDS,
     SendAttempts,
 )
@@ -44,6 +43,8 @@ from oshaberi.delivery.sink import (
     Post,
     Sent,
     Sink,
+    SinkAwayError,
+    UnsentError,
     WebhookFace,
 )
 from oshaberi.turn_spans import is_traced, turn_span
@@ -66,11 +67,9 @@ class ExactlyOnceSender:
         case = SendAttempts(post, self._waits.now())
         while True:
             try:
-                outcome = await self._attempt(case)
-            except DiscordRefusalError as refusal:
-                outcome = await self._refused(case, refusal)
-            except DOUBTS as doubt:
-                outcome = await self._doubted(case, doubt)
+                outcome = await self._tried(case)
+            except SinkAwayError as away:
+                outcome = await self._away(case, away)
             except WithdrawnError:
                 outcome = Uncertain(AmbiguousError("stopped")) if case.doubted else Withdrawn()
             except Exception as error:
@@ -80,21 +79,44 @@ class ExactlyOnceSender:
                 self._note(post, outcome)
                 return outcome
 
+    async def _tried(self, case: SendAttempts) -> Outcome | None:
+        """Try once. Return the outcome; None if it is worth another try."""
+        try:
+            return await self._attempt(case)
+        except DiscordRefusalError as refusal:
+            return await self._refused(case, refusal)
+        except ArrivalUnknownError as unknown:
+            return Uncertain(unknown)
+        except DOUBTS as doubt:
+            return await self._doubted(case, doubt)
+
+    async def _away(self, case: SendAttempts, away: SinkAwayError) -> Outcome | None:
+        """Wait for Discord's return. The message itself is in the journal."""
+        goes_on = await case.wait_for_return(self._waits, away)
+        if goes_on is None:
+            return Uncertain(away) if case.doubted else Withdrawn()
+        return None if goes_on else Failed(away, uncertain=case.doubted)
+
     async def notice(self, face: WebhookFace) -> bool:
         """Send the reply notice before a webhook's first message. It may fail.
 
         Returns False if there is no webhook.
         """
-        try:
-            if not await self._have_webhook(SendAttempts(Post(""), self._waits.now())):
-                return False
-            sent = await self._requests.make(lambda wire: self._sink.reply_notice(face, wire))
-            self._response.notices += [sent] if sent is not None else []
-        except WithdrawnError:
-            pass
-        except Exception as error:
-            log.info("no reply notice: %s", error)
-        return True
+        case = SendAttempts(Post("", face=face), self._waits.now())
+        while True:
+            try:
+                if not await self._have_webhook(case):
+                    return False
+                sent = await self._requests.make(lambda wire: self._sink.reply_notice(face, wire))
+                self._response.notices += [sent] if sent is not None else []
+            except WithdrawnError:
+                pass
+            except SinkAwayError as away:
+                if await case.wait_for_return(self._waits, away):
+                    continue
+            except Exception as error:
+                log.info("no reply notice: %s", error)
+            return True
 
     def _note(self, post: Post, outcome: Outcome) -> None:
         if not isinstance(outcome, Delivered):
@@ -104,6 +126,11 @@ class ExactlyOnceSender:
             self._response.notices.append(outcome.sent)
 
     async def _attempt(self, case: SendAttempts) -> Outcome | None:
+        if case.must_look:
+            found = await self._arrival(case)
+            case.must_look = False
+            if found is not None:
+                return Delivered(found)
         if case.post.face is not None and not await self._have_webhook(case):
             return NoWebhook()
         indicator = self._response.indicator
@@ -135,7 +162,7 @@ class ExactlyOnceSender:
             return False
         except DOUBTS as doubt:
             # Nothing of the message has left yet: opening again is all that is repeated.
-            if self._waits.now() - case.first_at > sum(RETRY_SECONDS):
+            if self._waits.now() - case.first_at - case.away_s > sum(RETRY_SECONDS):
                 log.warning("no webhook, speaking as the bot: %s", doubt)
                 return False
             if not await self._waits.hold(case.next_delay()):
@@ -178,13 +205,13 @@ class ExactlyOnceSender:
         return None
 
     async def _doubted(self, case: SendAttempts, doubt: Exception) -> Outcome | None:
-        case.doubted = True
+        case.doubted = case.doubted or not isinstance(doubt, UnsentError)
         delay = case.next_delay()
-        if self._waits.now() + delay > case.first_at + PATIENCE_SECONDS:
+        if self._waits.now() + delay > case.given_up_at:
             return await self._last_look(case, doubt)
         if not await self._waits.hold(delay):
-            return Uncertain(doubt)
-        if case.post.face is None:
+            return Uncertain(doubt) if case.doubted else Withdrawn()
+        if case.post.face is None or not case.doubted:
             return None  # the nonce makes a repetition harmless
         try:
             found = await self._arrival(case)
@@ -198,7 +225,7 @@ class ExactlyOnceSender:
         try:
             found = await self._arrival(case)
         except (ArrivalUnknownError, *DOUBTS):
-            return Failed(doubt, uncertain=True)
+            return Failed(doubt, uncertain=case.doubted)
         if found is not None:
             return Delivered(found)
         if case.post.face is None:

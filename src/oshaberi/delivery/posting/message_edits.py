@@ -9,7 +9,7 @@ from typing import Any
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
 from oshaberi.delivery.pacing.request_deadline import WithdrawnError
 from oshaberi.delivery.posting.error_code_recovery import RefusalRecovery, recovery_of
-from oshaberi.delivery.posting.send_attempts import DOUBTS, PATIENCE_SECONDS, SendAttempts
+from oshaberi.delivery.posting.send_attempts import DOUBTS, SendAttempts
 from oshaberi.delivery.posting.send_outcome import (
     Delivered,
     EditOutcome,
@@ -23,7 +23,7 @@ from oshaberi.delivery.posting.send_outcome import (
 from oshaberi.delivery.posting.sink_requests import SinkRequests
 from oshaberi.delivery.posting.slow_mode_wait import wait_out
 from oshaberi.delivery.response_state import ResponseState
-from oshaberi.delivery.sink import DiscordRefusalError, Post, Sent, Sink, WireState
+from oshaberi.delivery.sink import DiscordRefusalError, Post, Sent, Sink, SinkAwayError, WireState
 from oshaberi.turn_spans import turn_span
 
 TOO_OLD_TO_EDIT = 30046
@@ -65,6 +65,10 @@ class MessageEdits:
                 return Delivered(sent)
             except DiscordRefusalError as refusal:
                 outcome = await self._refused(case, refusal)
+            except SinkAwayError as away:
+                goes_on = await case.wait_for_return(self._waits, away)
+                outcome = None if goes_on else Failed(away, uncertain=True)
+                outcome = Uncertain(away) if goes_on is None else outcome
             except DOUBTS as doubt:
                 outcome = await self._doubted(case, doubt)
             except WithdrawnError:
@@ -91,7 +95,7 @@ class MessageEdits:
 
     async def _doubted(self, case: SendAttempts, doubt: Exception) -> EditOutcome | None:
         delay = case.next_delay()
-        if _now() + delay > case.first_at + PATIENCE_SECONDS:
+        if _now() + delay > case.given_up_at:
             return Failed(doubt, uncertain=True)
         return None if await self._waits.hold(delay) else Uncertain(doubt)
 

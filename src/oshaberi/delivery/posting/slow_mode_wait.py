@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.posting.send_attempts import PATIENCE_SECONDS, SendAttempts
+from oshaberi.delivery.posting.send_attempts import SendAttempts
 from oshaberi.delivery.posting.send_outcome import Unavailable, Uncertain, Withdrawn
 from oshaberi.delivery.sink import DiscordRefusalError
 
@@ -18,7 +18,7 @@ async def wait_out(
     """Wait as long as Discord asks for. Nothing was created, so trying again is safe."""
     after_ms = refusal.retry_after_ms
     seconds = UNKNOWN_WAIT_SECONDS if after_ms is None else after_ms / 1000
-    too_late = waits.now() + seconds > case.first_at + PATIENCE_SECONDS
+    too_late = waits.now() + seconds > case.given_up_at
     if seconds > SLOW_MODE_SECONDS or too_late:
         return Unavailable(refusal)
     if await waits.hold(seconds):

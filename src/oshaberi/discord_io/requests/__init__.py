@@ -12,5 +12,6 @@
 - `bucket_headers`: remembers how many requests the buckets of channels still allow.
 - `bucket_sweep`: removes discord.py's unused buckets.
 - `typing_requests`: shows the typing indicator, if it is needed and there are requests to spare.
+- `rest_outage`: tells whether Discord answers at all.
 - `circuit_breaker`: stops requests to channels that keep answering 403.
 """

@@ -14,10 +14,11 @@ import discord
 
 from oshaberi.checked_json import bounded_seconds, parse_json
 from oshaberi.delivery.posting.error_code_recovery import TOKEN_REVOKED
-from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, SinkError
+from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, SinkError, UnsentError
 
 RATE_LIMITED = 429
 HELD_BACK_MS = 10_000
+LONGEST_PAUSE_MS = 60_000
 BAD_WEBHOOK_TOKEN = 50027
 TOLD_BY_CODE = frozenset({20016, 20022, 20028, 20029, 30046})
 """429s whose code means more than "too many requests"."""
@@ -43,7 +44,11 @@ def refusal_of(status: int, body: bytes, headers: Mapping[str, str]) -> SinkErro
     """Return the sink error for an answer that is not a success."""
     answer = json_object(body)
     if status == RATE_LIMITED:
-        return _too_early(answer or {}, headers)
+        refusal = _too_early(answer or {}, headers)
+        if answer is None and (refusal.retry_after_ms or 0) > LONGEST_PAUSE_MS:
+            # Not a channel's limit: the network in front of Discord bans this address.
+            return UnsentError("HTTP 429 without an answer of Discord's: this address is banned")
+        return refusal
     code = None if answer is None else answer.get("code")
     if not (400 <= status < 500 and isinstance(code, int)):
         return AmbiguousError(f"HTTP {status} without an answer that says what became of it")
@@ -61,6 +66,8 @@ def translated(error: Exception) -> Exception:
         return DiscordRefusalError(RATE_LIMITED, str(error), HELD_BACK_MS)
     if isinstance(error, discord.HTTPException):
         return refusal_of(error.status, _body_of(error), error.response.headers)
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return UnsentError(f"no connection: {error}")
     if isinstance(error, aiohttp.ClientError | OSError | TimeoutError):
         return AmbiguousError(f"no answer: {error!r}")
     if isinstance(error, json.JSONDecodeError):
@@ -93,11 +100,10 @@ def _body_of(error: discord.HTTPException) -> bytes:
 
 def _too_early(answer: dict[str, Any], headers: Mapping[str, str]) -> DiscordRefusalError:
     code = answer.get("code")
-    seconds = answer.get("retry_after", headers.get("Retry-After"))
     return DiscordRefusalError(
         code if code in TOLD_BY_CODE else RATE_LIMITED,
         str(answer.get("message", "rate limited")),
-        _milliseconds(seconds),
+        _milliseconds(answer.get("retry_after", headers.get("Retry-After"))),
     )
 
 

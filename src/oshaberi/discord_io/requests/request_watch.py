@@ -18,6 +18,7 @@ import aiohttp
 import discord
 from yarl import URL
 
+from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, WireState
 from oshaberi.discord_io.requests.answer_classification import (
     RATE_LIMITED,
@@ -31,6 +32,7 @@ from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.lease_fence import LeaseFence
 from oshaberi.discord_io.requests.request_budget import RequestBudget, is_exempt, rank_of
 from oshaberi.discord_io.requests.request_meter import RequestMeter, kind_of
+from oshaberi.discord_io.requests.rest_outage import note_answer, note_failure
 
 log = logging.getLogger(__name__)
 
@@ -120,8 +122,10 @@ class RequestTrace(aiohttp.TraceConfig):
         budget: RequestBudget | None = None,
         fence: LeaseFence | None = None,
         meter: RequestMeter | None = None,
+        outage: ServiceOutage | None = None,
     ) -> None:
         super().__init__()
+        self.outage = outage
         self.guard = guard or BanGuard()
         self.budget = budget or RequestBudget()
         self.fence = fence or LeaseFence()
@@ -156,6 +160,9 @@ class RequestTrace(aiohttp.TraceConfig):
     ) -> None:
         self._answered(ctx)
         self._time(ctx, params, 0)
+        left_at = getattr(ctx, "left_at", None)
+        if self.outage is not None and left_at is not None and _is_api(params.url):
+            note_failure(self.outage, params.exception, asyncio.get_running_loop().time() - left_at)
 
     def _answered(self, ctx: SimpleNamespace) -> None:
         if getattr(ctx, "counts", False):
@@ -172,6 +179,8 @@ class RequestTrace(aiohttp.TraceConfig):
         self._time(ctx, params, params.response.status)
         if _is_api(params.url):
             self.guard.note(params.response.status)
+            if self.outage is not None:
+                note_answer(self.outage, params.response.status, params.response.headers)
         if exchange := _exchange.get():
             exchange.head(params.response.status, params.response.headers)
 
@@ -219,7 +228,9 @@ class RequestSender:
     """Runs discord.py's raw requests, one per call, and raises sink errors."""
 
     def __init__(self, client: discord.Client, guard: BanGuard) -> None:
-        self._watched = isinstance(client.http.http_trace, RequestTrace)
+        trace = client.http.http_trace
+        self._watched = isinstance(trace, RequestTrace)
+        self._outage = trace.outage if isinstance(trace, RequestTrace) else None
         self._guard = guard
         self._releasing: set[asyncio.Task[Any]] = set()
 
@@ -248,6 +259,8 @@ class RequestSender:
     async def _turn(self, request: Coroutine[Any, Any, T], exchange: WatchedRequest) -> None:
         """Wait for the ban guard before discord.py is called, so that no timeout runs meanwhile."""
         try:
+            if self._outage is not None:
+                self._outage.check()
             await self._guard.turn()
         except BaseException:
             request.close()

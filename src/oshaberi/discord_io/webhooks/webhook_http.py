@@ -16,12 +16,14 @@ import aiohttp
 from discord.http import MultipartParameters, Route
 
 from oshaberi.checked_json import bounded_seconds
+from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.delivery.sink import AmbiguousError, RequestKind, WireState
 from oshaberi.discord_io.requests.answer_classification import parsed, refusal_of, translated
 from oshaberi.discord_io.requests.ban_guard import BanGuard
 from oshaberi.discord_io.requests.bucket_headers import KnownRooms
 from oshaberi.discord_io.requests.lease_fence import LeaseFence
 from oshaberi.discord_io.requests.request_meter import RequestMeter
+from oshaberi.discord_io.requests.rest_outage import note_answer, note_failure
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 
 Json = dict[str, Any]
@@ -53,8 +55,10 @@ class WebhookHttp:
         rooms: KnownRooms,
         meter: RequestMeter,
         fence: LeaseFence | None = None,
+        outage: ServiceOutage | None = None,
     ) -> None:
         self._meter = meter
+        self._outage = outage
         self._guard = guard
         self._fence = fence or LeaseFence()
         self._rooms = rooms
@@ -129,6 +133,8 @@ class WebhookHttp:
         wire: WireState,
     ) -> Json:
         url = f"{Route.BASE}/webhooks/{hook.id}/{hook.token}{path}"
+        if self._outage is not None:
+            self._outage.check()
         await self._wait_for_room((method, hook.id), wire)
         status, left_at, kind = 0, _now(), _TIMED[method]
         try:
@@ -138,10 +144,14 @@ class WebhookHttp:
         except (BodyTooLargeError, PackedBodyError) as error:
             raise AmbiguousError(str(error)) from error
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            if self._outage is not None:
+                note_failure(self._outage, error, _now() - left_at)
             raise translated(error) from error
         finally:
             self._meter.on_answer(kind, status, _now() - left_at)
         self._guard.note(answer.status)
+        if self._outage is not None:
+            note_answer(self._outage, answer.status, answer.headers)
         self._note_room((method, hook.id), answer.headers)
         if method in _KINDS:
             self._rooms.note(_KINDS[method], hook.id, answer.headers)

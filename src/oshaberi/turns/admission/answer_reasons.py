@@ -100,6 +100,9 @@ WHY: dict[str, str] = {
     "superseded": translatable(
         "its author wrote again before the answer's first word (follow_up_policy)"
     ),
+    "discord_away": translatable(
+        "Discord took no messages of the bot for too long (discord_outage_patience_s)"
+    ),
     "overloaded": translatable(
         "too many answers were being written (max_simultaneous_turns, max_wait_s)"
     ),
@@ -117,7 +120,15 @@ words that were stored, in this order; the last one may have spaces."""
 
 ADMITTED = frozenset(get_args(Admitted))
 Unsaid = Literal[
-    "silent", "silent_because", "failed", "used_up", "stopped", "superseded", "overloaded", "mute"
+    "silent",
+    "silent_because",
+    "failed",
+    "used_up",
+    "stopped",
+    "superseded",
+    "overloaded",
+    "discord_away",
+    "mute",
 ]
 """Why an answer that had begun came to nothing."""
 HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))

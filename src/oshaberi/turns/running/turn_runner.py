@@ -18,7 +18,7 @@ from oshaberi.turns.post_turn.answer_log import tell_answer
 from oshaberi.turns.running.no_answer_reasons import stop_reason, unsaid_told
 from oshaberi.turns.running.self_triggers import AnsweredPersona, called_jobs
 from oshaberi.turns.running.turn import Turn
-from oshaberi.turns.running.turn_slot_wait import tell_overload, turn_slot
+from oshaberi.turns.running.turn_slot_wait import tell_overload, tell_too_late, turn_slot
 from oshaberi.turns.services.turn_services import TurnServices
 from oshaberi.turns.services.turn_slots import NoTurnSlotError
 from oshaberi.turns.status_reactions import StatusReactions
@@ -78,13 +78,22 @@ class TurnRunner:
             return await self._of(job, channel)
 
     async def _of(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
-        """Run a job as soon as there is a slot for it."""
+        """Run a job as soon as Discord answers and there is a slot for it."""
+        outage, began_s = self._services.outage, asyncio.get_running_loop().time()
+        asked_s = began_s if job.asked_s is None else job.asked_s
         try:
+            if outage is not None and outage.is_away:
+                await until_stopped(channel, outage.resolved())
+            if outage is not None and outage.seconds_since(asked_s) > outage.patience_s:
+                await tell_too_late(job, channel)
+                return JobResult(unsaid="discord_away")
             async with turn_slot(self._services.slots, job, channel):
                 return await self._with_slot(job, channel)
         except NoTurnSlotError as refusal:
             if refusal.reason == "ending":
                 return JobResult(is_settled=False)
+            if outage is not None and outage.seconds_since(began_s) > 0:
+                return await self._of(job, channel)  # the slots were full of answers that wait
             await tell_overload(job, channel, self._reactions)
             return JobResult(unsaid="overloaded")
         except InterruptedTurnError as stop:

@@ -28,6 +28,11 @@ ASK_LATER = translatable(
     "I did not get to this question in time. Please ask again in a few minutes."
 )
 
+DISCORD_AWAY = translatable("I could not reach Discord")
+ASK_AGAIN = translatable(
+    "Discord did not take my messages for too long. Ask again if you still need an answer."
+)
+
 
 @asynccontextmanager
 async def turn_slot(
@@ -45,6 +50,14 @@ async def turn_slot(
             async with nullcontext() if job.is_uninvited else _typing_when(near, place):
                 await until_stopped(channel, stack.enter_async_context(slot))
         yield
+
+
+async def tell_too_late(job: QueuedJob, channel: ActiveChannel) -> None:
+    """Tell the user that Discord was away for so long that the question is not answered."""
+    if not job.is_uninvited and not job.settings.stream.suppress_user_errors:
+        notice = Embed(translated(DISCORD_AWAY), translated(ASK_AGAIN))
+        sink = job.turn_channel.sink(_answering(job))
+        await NoticeSender(sink, ResponseState(), channel).reply(notice)
 
 
 async def tell_overload(job: QueuedJob, channel: ActiveChannel, reactions: StatusReactions) -> None:

@@ -16,6 +16,7 @@ from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.delivery.bookkeeping.send_journal import SendJournal
 from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
 from oshaberi.delivery.queue.table_attachments import PackagedRenderer, TableRenderer
+from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult
 from oshaberi.storage.key_scope import KeyScope
@@ -113,6 +114,8 @@ class TurnServices:
     draw: Callable[[], float] = random
     """Returns a random number below 1, which decides whether the bot speaks unasked."""
     alone: Alone = nobody_else
+    outage: ServiceOutage | None = None
+    """Tells whether Discord answers; None if nobody knows. Questions wait while it does not."""
     slots: TurnSlots = field(default_factory=TurnSlots)
     """Limits how many turns run at once."""
     cooldowns: KeyCooldowns = field(default_factory=KeyCooldowns)

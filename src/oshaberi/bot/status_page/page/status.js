@@ -76,7 +76,7 @@ function card(title, big, small) {
 
 function shownHealth({ health, process }) {
   const pills = Object.entries(health.parts).map(([name, state]) => {
-    const kind = state === "ok" ? "" : name === "gateway" ? "bad" : "warn";
+    const kind = state === "ok" ? "" : ["gateway", "discord"].includes(name) ? "bad" : "warn";
     return el("span", { class: `pill ${kind}` }, el("b", {}, name), state);
   });
   if (health.ready !== "ok" && health.parts.gateway === "ok")
