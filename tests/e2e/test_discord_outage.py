@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import aiohttp
+import discord
 import pytest
 from discord.http import Route
 
@@ -80,7 +81,11 @@ def replied_to(here: BotHarness) -> Counter[int]:
     return Counter(int(one.reference["message_id"]) for one in ours if one.reference)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize(
+    "shape",
+    [SHAPES[0], *(pytest.param(shape, marks=pytest.mark.slow) for shape in SHAPES[1:])],
+    ids=str,
+)
 def test_forty_questions_are_answered_once(shape: Shape, caplog: pytest.LogCaptureFixture) -> None:
     port = free_port()
 
@@ -179,3 +184,19 @@ def test_one_channel_that_fails_is_no_outage() -> None:
         await here.says("One.", "Two.", channel="room-0")
 
     run_with_bot(scenario, ANSWER, ANSWER, speed=SPEED, described=world(*CHANNELS))
+
+
+def test_a_request_without_an_answer_does_not_outlast_the_outage() -> None:
+    """It would hold up the others of its bucket for five minutes."""
+
+    async def scenario(here: BotHarness) -> None:
+        here.stage.fault(Fault(kind="hang", route="GET /channels/*/messages", times=1))
+        channel = here.bot.client.get_channel(here.id_of("room-0"))
+        assert isinstance(channel, discord.TextChannel)
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        with pytest.raises(TimeoutError):
+            [message async for message in channel.history(limit=1)]
+        assert loop.time() - began < 60.0
+
+    run_with_bot(scenario, speed=SPEED, described=world(*CHANNELS))

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import aiohttp
 import discord
 from discord import app_commands
 
@@ -48,6 +49,7 @@ CONNECTING = ("discord.shard", "discord.gateway")
 """discord.py's loggers. Each try to connect again is an error with a traceback there."""
 
 KEPT_IDS = 4000
+REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=300.0, sock_connect=30.0, sock_read=30.0)
 SYSTEM = "system"
 CommandTreeOf = Callable[[discord.Client], app_commands.CommandTree[Any]]
 """Makes the commands of a client (`oshaberi.bot.commands`)."""
@@ -127,6 +129,9 @@ class OshaberiClient(MovableShardsClient):
             await self.connect()
 
     async def setup_hook(self) -> None:
+        # A request without an answer holds up all others of its bucket: aiohttp would let it for
+        # five minutes, long after the outage that it fell into.
+        self.http._HTTPClient__session._timeout = REQUEST_TIMEOUT  # type: ignore[attr-defined]  # noqa: SLF001
         self.client_state = ClientState(self, self._alone, self.histories)
         if not self.has_movable_shards and self.has_shard(0):
             await self._sync()

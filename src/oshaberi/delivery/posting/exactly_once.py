@@ -162,7 +162,7 @@ class ExactlyOnceSender:
             return False
         except DOUBTS as doubt:
             # Nothing of the message has left yet: opening again is all that is repeated.
-            if self._waits.now() - case.first_at - case.away_s > sum(RETRY_SECONDS):
+            if self._waits.now() - case.patient_since > sum(RETRY_SECONDS):
                 log.warning("no webhook, speaking as the bot: %s", doubt)
                 return False
             if not await self._waits.hold(case.next_delay()):

@@ -29,12 +29,16 @@ class SendAttempts:
     must_look: bool = False
     """Look for an earlier attempt first: it is too old for its nonce to prevent a second one."""
     webhook_renewed: bool = False
-    away_s: float = 0.0
-    """How long Discord was away. That time does not count."""
+    returned_at: float | None = None
+    """When Discord was last known to be away. From then on its patience counts anew."""
+
+    @property
+    def patient_since(self) -> float:
+        return self.first_at if self.returned_at is None else self.returned_at
 
     @property
     def given_up_at(self) -> float:
-        return self.first_at + self.away_s + PATIENCE_SECONDS
+        return self.patient_since + PATIENCE_SECONDS
 
     async def wait_for_return(self, waits: InterruptibleWaits, away: SinkAwayError) -> bool | None:
         """Wait a while. Return whether to go on waiting; None if a stop ended the wait.
@@ -46,7 +50,7 @@ class SendAttempts:
         if is_late and self.post.embed is None:
             return False
         is_open = await waits.hold(AWAY_SECONDS)
-        self.away_s += waits.now() - began
+        self.returned_at = waits.now()
         has_nonce = self.post.face is None and waits.now() - self.first_at < PATIENCE_SECONDS
         self.must_look = self.doubted and not has_nonce
         return True if is_open else None
