@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
@@ -80,6 +81,7 @@ def test_fixed_shards_come_back_together() -> None:
         assert await _comes_back(here.stage, ask) < SOON_S
         assert [one.said.text.split(" ", 1)[1] for one in await here.heard(1)] == ["meanwhile"]
         assert here.stage.gateway.too_early == 0
+        await here.stage.settled()
 
     run_with_fixed_shards(scenario)
 
@@ -88,13 +90,15 @@ def test_shards_by_leases_come_back_together() -> None:
     async def main() -> None:
         terms = ChosenShards()
         options = {"shard_terms": terms}
-        async with client_harness(sharded_world(), client=options, settings=STAGE) as harness:
+        settings = replace(STAGE, max_concurrency=SHARDS)  # the keeper's queue is not here
+        async with client_harness(sharded_world(), client=options, settings=settings) as harness:
             here = ShardHarness(harness, terms)
             for shard in range(SHARDS):
                 await here.take(shard)
             came_back_s = await _comes_back(here.stage, lambda: here.post(3, "meanwhile"))
             assert came_back_s < SOON_S
             assert await here.heard(1) == ["meanwhile"]
+            await here.stage.settled()
 
     run_scaled(main(), SPEED)
 
