@@ -57,6 +57,27 @@ def test_every_level_of_trust_has_rules() -> None:
     assert headings[: len(LEVELS)] == list(LEVELS)
 
 
+def test_every_foreign_input_has_a_bound_and_a_test() -> None:
+    rows = re.findall(
+        r"^\| (?!what )(.+) \|$", _part("Every foreign input and its bound"), re.MULTILINE
+    )
+    assert len(rows) > 40
+    for row in rows:
+        what, who, bound, beyond, test = row.split(" | ")
+        assert what
+        assert who
+        assert bound
+        assert beyond
+        assert re.match(r"`tests/\S+\.py::test_|`tests/\S+\.py::Test", test), row
+
+
+def test_every_file_of_attacks_is_named() -> None:
+    files = {path.name for path in (ROOT / "tests" / "attacks").glob("test_*.py")}
+    assert files - {proof.split("::")[0].rpartition("/")[2] for proof in PROOFS} == {
+        "test_loop_watch.py"
+    }
+
+
 @pytest.mark.parametrize("name", SETTINGS)
 def test_every_setting_exists(name: str) -> None:
     assert name in DECLARED or name in OPTIONS
