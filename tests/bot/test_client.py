@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+import warnings
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -203,6 +206,32 @@ def test_what_is_too_old_is_left_alone() -> None:
         assert await _missed(stage, own=LoadedSettings(max_question_age_s=0)) == []
 
     on_empty_stage(scenario)
+
+
+def test_a_search_that_ends_before_it_reads_a_channel_leaves_nothing_behind() -> None:
+    """As when the client is closed, or the database goes away, while it looks for direct ones."""
+
+    async def scenario(harness: ClientHarness) -> None:
+        harness.stage.people.post("general", "hello", user=MEMBER)
+        await harness.heard(1)
+
+        async def away() -> tuple[int, ...]:
+            raise StorageAwayError("away")
+
+        async def nothing(*_: object) -> Any:
+            raise AssertionError("no channel is read")
+
+        search = missed_messages.MissedMessages(
+            harness.client.reader, nothing, nothing, nothing, away, timedelta(days=1), nothing
+        )
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always")
+            with pytest.raises(StorageAwayError):
+                await search.run()
+            gc.collect()
+        assert [str(one.message) for one in noted if "never awaited" in str(one.message)] == []
+
+    run_with_client(scenario)
 
 
 def test_a_trigger_word_was_missed_too() -> None:

@@ -7,9 +7,15 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+import discord
 import pytest
 
 from oshaberi.bot.client.discord_client import OshaberiClient
+from oshaberi.bot.client.shards.movable_shards import (
+    ANSWER_SECONDS,
+    IDENTIFY_SECONDS,
+    MovableShardsClient,
+)
 from oshaberi.bot.client.shards.reconnect_backoff import (
     FORGET_SECONDS,
     LONGEST_SECONDS,
@@ -19,6 +25,7 @@ from oshaberi.bot.commands import bot_command_tree
 from oshaberi.stage import Settings, Stage
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import staged
+from oshaberi.virtual_time import run_virtual
 from tests.bot.client_harness import ClientHarness, client_harness, context_of
 from tests.bot.test_movable_shards import ChosenShards, ShardHarness, sharded_world
 
@@ -46,6 +53,38 @@ def test_a_connection_that_held_begins_anew() -> None:
         backoff.delay()
     now[0] += FORGET_SECONDS + 1
     assert backoff.delay() == 1
+
+
+def test_the_next_shard_identifies_five_seconds_after_the_last_was_answered() -> None:
+    """Not after it was sent: Discord may get that one late, and then both close together."""
+
+    async def main() -> None:
+        client = MovableShardsClient(intents=discord.Intents.none())
+        loop = asyncio.get_running_loop()
+        await client.before_identify_hook(0, initial=True)
+
+        second = asyncio.create_task(client.before_identify_hook(1))
+        await asyncio.sleep(7.0)
+        assert not second.done()
+        client.dispatch("shard_connect", 0)
+        answered_s = loop.time()
+        await second
+        assert loop.time() - answered_s == IDENTIFY_SECONDS
+
+        third = asyncio.create_task(client.before_identify_hook(2))
+        client.dispatch("shard_connect", 0)  # this is not what was asked last
+        await asyncio.sleep(7.0)
+        assert not third.done()
+        client.dispatch("shard_disconnect", 1)
+        refused_s = loop.time()
+        await third
+        assert loop.time() - refused_s == IDENTIFY_SECONDS
+
+        sent_s = loop.time()
+        await client.before_identify_hook(3)  # shard 2 is not answered at all
+        assert loop.time() - sent_s == ANSWER_SECONDS + IDENTIFY_SECONDS
+
+    run_virtual(main())
 
 
 def run_with_fixed_shards(scenario: Callable[[ClientHarness], Awaitable[None]]) -> None:

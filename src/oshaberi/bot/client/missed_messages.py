@@ -72,7 +72,7 @@ class MissedMessages:
         Channels do not wait for each other.
         """
         edge = discord.utils.time_snowflake(discord.utils.utcnow() - self._max_age)
-        direct_ids = await self._direct_ids()
+        direct_ids = await self._direct_ids()  # may fail, so nothing is begun before
         served = [self._serve(place, edge) for place in self._active(edge)]
         direct = [self._serve_direct(number, edge) for number in direct_ids]
         return sum(await asyncio.gather(*served, *direct))

@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any, Protocol
 
 import aiohttp
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 
 IDENTIFY_SECONDS = 5.0
 """Discord accepts one IDENTIFY of a small bot in this time."""
+ANSWER_SECONDS = 30.0
+"""An IDENTIFY that is not answered for so long never arrived."""
 CONNECT_SECONDS = 60.0
 CLOSE_SECONDS = 2.0
 """How long Discord may take to confirm that a shard is closed. Nothing that it sends then is
@@ -113,6 +116,11 @@ class MovableShardsClient(discord.AutoShardedClient):
         if shard_terms is not None:
             self._connection._update_references = self._note_socket  # type: ignore[method-assign]  # noqa: SLF001
         self._identifying = asyncio.Lock()
+        self._identified: int | None = None
+        """The shard that sent the last IDENTIFY."""
+        self._answered = asyncio.Event()
+        """Set when Discord has answered it, or the connection has ended."""
+        self._answered.set()
         self._caught_up: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
         """Set for a shard when the messages that it missed have been found."""
 
@@ -154,9 +162,7 @@ class MovableShardsClient(discord.AutoShardedClient):
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         if self._terms is None or shard_id is None:
-            if not initial:
-                async with self._identifying:
-                    await asyncio.sleep(IDENTIFY_SECONDS)
+            await self._own_identify_turn(shard_id, is_first=initial)
             return
         try:
             await self._terms.identify_turn(shard_id)
@@ -165,6 +171,30 @@ class MovableShardsClient(discord.AutoShardedClient):
             if (socket := self._sockets.get(shard_id)) is not None:
                 await socket.close(code=1000)
             raise
+
+    async def _own_identify_turn(self, shard_id: int | None, *, is_first: bool) -> None:
+        """Wait until Discord has answered the last IDENTIFY, and then for as long as it wants.
+
+        The time since it was sent says too little: it may have been longer on its way than the
+        next one will be.
+        """
+        async with self._identifying:
+            if not is_first:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(ANSWER_SECONDS):
+                        await self._answered.wait()
+                await asyncio.sleep(IDENTIFY_SECONDS)
+            self._identified = shard_id
+            self._answered.clear()
+
+    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
+        if event in ("shard_connect", "shard_disconnect"):
+            self._note_answer(args[0])
+        super().dispatch(event, *args, **kwargs)
+
+    def _note_answer(self, shard_id: int) -> None:
+        if shard_id == self._identified:
+            self._answered.set()
 
     def _note_socket(self, ws: DiscordWebSocket) -> None:
         """Note a new connection. discord.py calls this; its own method is for voice only."""
@@ -187,6 +217,7 @@ class MovableShardsClient(discord.AutoShardedClient):
                     level, "shard %d is not connected, and goes on trying: %s", shard_id, reason
                 )
                 level, initial = logging.DEBUG, False
+                self._note_answer(shard_id)
                 await asyncio.sleep(backoff.delay())
             except RuntimeError:
                 if not self.is_closed():  # then its session is closed too
