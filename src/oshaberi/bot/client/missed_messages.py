@@ -72,8 +72,9 @@ class MissedMessages:
         Channels do not wait for each other.
         """
         edge = discord.utils.time_snowflake(discord.utils.utcnow() - self._max_age)
-        direct_ids = await self._direct_ids()  # may fail, so nothing is begun before
-        served = [self._serve(place, edge) for place in self._active(edge)]
+        # The second may fail, so nothing is begun before it.
+        places, direct_ids = self._active(edge), await self._direct_ids()
+        served = [self._serve(place, edge) for place in places]
         direct = [self._serve_direct(number, edge) for number in direct_ids]
         return sum(await asyncio.gather(*served, *direct))
 
