@@ -42,6 +42,8 @@ class ChannelTurns:
         self._reactions = StatusReactions(self._background)
         self.questions = OpenQuestions(services)
         self._entering: KeyedLocks[int] = KeyedLocks()
+        self._storing: dict[int, asyncio.Task[None]] = {}
+        """What stores a question whose turn has begun already, by message."""
         self._admission = MessageAdmission(services, self.persona_cache)
         self._reasons: BoundedCache[int, str] = BoundedCache(MOST_SEEN)
         parts = (self._admission, self.questions, self._reasons, self._background)
@@ -71,12 +73,16 @@ class ChannelTurns:
         try:
             async with self._entering.through(incoming.channel_id):
                 told = await self._taken(incoming, turn_channel, arrival, stored_why)
+                if self._reasons.get(incoming.said.id) in (None, "seen"):
+                    self._reasons.put(incoming.said.id, told)
+            if (stored := self._storing.pop(incoming.said.id, None)) is not None:
+                await asyncio.wait({stored})
+                told = WITHDRAWN if self._is_deleted(incoming) else told
         except BaseException:
             # Not accepted: it may be submitted again.
+            self._storing.pop(incoming.said.id, None)
             self._reasons.forget(incoming.said.id)
             raise
-        if self._reasons.get(incoming.said.id) in (None, "seen"):
-            self._reasons.put(incoming.said.id, told)
         return reason_word(told)
 
     async def why_ignored(self, message: UnaddressedMessage) -> str | None:
@@ -249,9 +255,8 @@ class ChannelTurns:
             await self.questions.keep(job)
             return WITHDRAWN if self._is_deleted(incoming) else self._runner.enter(job)
         stored = self._background.start(self.questions.keep(job))
-        entered = self._runner.enter(replace(job, stored=stored))
-        await asyncio.wait({stored})
-        return WITHDRAWN if self._is_deleted(incoming) else entered
+        self._storing[incoming.said.id] = stored
+        return self._runner.enter(replace(job, stored=stored))
 
     def _is_deleted(self, incoming: IncomingMessage) -> bool:
         return self.services.deleted_messages.get(incoming.said.id) is not None
