@@ -37,7 +37,7 @@ def main() -> None:
             case Message():
                 print(f"[{event.boundary}] {event.text}")
             case Table():
-                print(f"[table of {len(event.rows)} rows]")
+                print(f"[table, rows: {len(event.rows)}]")
             case Thought():
                 print(f"(thought: {event.text})")
 

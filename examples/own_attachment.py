@@ -23,7 +23,7 @@ def csv_file(code: str) -> list[File]:
     rows = list(csv.reader(code.splitlines()))
     if len(rows) < 2:
         return []
-    alt = f"{len(rows) - 1} rows: {', '.join(rows[0])}"
+    alt = f"rows: {len(rows) - 1}; columns: {', '.join(rows[0])}"
     return [File("table.csv", f"{code}\n".encode(), source=code, alt=alt)]
 
 

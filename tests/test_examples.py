@@ -48,7 +48,7 @@ PRINTED = {
         "completed 2 messages",
     ],
     "own_provider.py": ["polly polly wants wants tea tea "],
-    "own_attachment.py": ["table.csv (2 rows: tea, minutes)"],
+    "own_attachment.py": ["table.csv (rows: 2; columns: tea, minutes)"],
     "own_display_mode.py": ["**Mochi** · *sleepy*", "I was asleep."],
     "own_tool_text.py": ["The kettle is on.", "-# sent by a tool"],
     "stage_script.py": [
@@ -114,7 +114,7 @@ def test_chunk_text_takes_a_file(tmp_path: Path) -> None:
     path = tmp_path / "answer.md"
     path.write_text("one\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", encoding="utf-8")
     lines = python("chunk_text.py", str(path)).stdout.splitlines()
-    assert lines == ["[newline] one", "[table of 1 rows]"]
+    assert lines == ["[newline] one", "[table, rows: 1]"]
 
 
 Install = Callable[[str, str], ModuleType]

@@ -345,7 +345,7 @@ def test_images_and_long_arguments_are_cut_out() -> None:
     text, item = document["chunks"]
     assert text == f"![]({IMAGE})"
     assert item["args"]["image"] == IMAGE
-    assert item["args"]["prompt"].endswith("x… [5 characters cut]")
+    assert item["args"]["prompt"].endswith("x… [cut: 5 characters]")
 
 
 def test_of_the_talk_before_only_the_emoji_stay() -> None:

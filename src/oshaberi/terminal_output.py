@@ -1,4 +1,7 @@
-"""Output for a terminal: colours if they are wanted, and no control characters in texts."""
+"""Output for a terminal: colours if they are wanted, and no control characters in texts.
+
+Numbers with their nouns, for what is not translated.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,13 @@ _CONTROLS |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
 def harmless(text: str) -> str:
     """Make control characters visible, so that a model's text cannot control the terminal."""
     return text.translate(_CONTROLS)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: `1 message`, `2 messages`, `2 entries`."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
 
 
 def can_move(stream: TextIO) -> bool:

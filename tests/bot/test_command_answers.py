@@ -136,7 +136,7 @@ def test_status_tells_latency_queue_health_and_usage() -> None:
         told = await harness.run("status", user=MEMBER)
         assert "0 answers under way, 0 messages waiting." in told
         assert "- openai/gpt-x: ready, 1 key" in told
-        assert "- openai/gpt-x: 1 requests, 1,200 tokens read, 34 written" in told
+        assert "- openai/gpt-x: 1 request, 1,200 tokens read, 34 written" in told
         server = harness.server_id
         await harness.db.models.set_chain(server, [ModelRecord(server, "groq", "fast")])
         assert "groq/fast: has no key" in await harness.run("status")

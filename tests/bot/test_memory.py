@@ -46,7 +46,7 @@ def test_forgetting_all_takes_what_was_said_lately_too() -> None:
         assert kept == "Nothing was deleted."
         assert "likes tea" in await harness.run("memory list", user=MEMBER)
         told = await harness.confirmed("memory forget all", user=MEMBER)
-        assert told == "Deleted: 2 facts and 1 exchanges."
+        assert told == "Deleted: 2 facts and 1 exchange."
         assert "Nothing is remembered about you" in await harness.run("memory list", user=MEMBER)
         (left,) = await harness.db.memory.recent(harness.id_of("general"), 10)
         assert left.user_id == 99
@@ -93,7 +93,9 @@ def test_a_channel_is_forgotten_by_moderators() -> None:
         exchange = Exchange(harness.id_of("general"), 1, "hi", "hello")
         await harness.db.memory.add(exchange, keep=10, days=1)
         assert "Manage Messages" in await harness.run("memory forget channel", user=MEMBER)
-        assert "1 exchanges" in await harness.run("memory forget channel", user=MODERATOR)
+        assert "1 exchange of this channel" in await harness.run(
+            "memory forget channel", user=MODERATOR
+        )
         assert await harness.db.memory.recent(harness.id_of("general"), 10) == ()
 
     run_with_client(scenario)
@@ -113,7 +115,7 @@ def test_summaries_are_told_by_status_and_forgotten() -> None:
         status = await harness.run("status")
         assert f"Summarised here: 34 earlier messages, <t:{int(at.timestamp())}:R>." in status
         told = await harness.confirmed("memory forget all", user=MEMBER)
-        assert told == "Deleted: 0 facts and 0 exchanges. Summaries of 1 channels too."
+        assert told == "Deleted: 0 facts and 0 exchanges. The summary of 1 channel too."
         await summarise()
         told = await harness.run("memory forget channel", user=MODERATOR)
         assert told == "Deleted: 0 exchanges of this channel and its summary."

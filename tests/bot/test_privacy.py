@@ -31,8 +31,8 @@ def test_what_is_stored_is_shown() -> None:
         assert told.startswith("Nothing is stored about you.")
         await _stored(harness, MEMBER)
         told = await harness.run("privacy show", user=MEMBER)
-        assert "- 1 questions with their answers" in told
-        assert "- 1 facts that you asked me to remember" in told
+        assert "- questions with their answers (short-term memory): 1" in told
+        assert "- facts that you asked me to remember: 1" in told
         assert "answers 180 days" in told
         assert "facts until you delete them" in told
         assert "`/privacy opt-out`" in told

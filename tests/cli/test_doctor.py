@@ -153,7 +153,7 @@ def test_what_overwrites_take_from_the_bot_is_told_by_server_and_channel(folder:
 def test_a_hidden_channel_is_only_counted(folder: str) -> None:
     found = in_channels(folder, ("staff", "view_channel"))["channels"]
     assert found.state == "good"
-    assert found.text == "nothing is taken from the bot in 2 channels; 1 are hidden from it"
+    assert found.text == "nothing is taken from the bot in 2 channels; hidden from it: 1"
 
 
 def test_a_server_where_the_bot_can_write_nowhere_is_a_problem(folder: str) -> None:

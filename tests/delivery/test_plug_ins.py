@@ -214,7 +214,7 @@ class TestDisplayModes:
             (fail, "ValueError: it broke"),
             (leave, "SystemExit: 2"),
             (lambda _message: "text", "is no PersonaMessage"),
-            (lambda message: replace(message, text=" "), "its text has 1 characters"),
+            (lambda message: replace(message, text=" "), "the length of its text is 1"),
             (lambda message: replace(message, text="x" * 3000), "not 1 to 1950"),
         ],
     )

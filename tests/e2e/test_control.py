@@ -129,7 +129,7 @@ def test_somebody_else_does_not_interrupt() -> None:
         await here.wait_for(lambda: here.said() == ["One."])
         here.ask("and me?", user=OWNER)
         await here.wait_for(lambda: here.bot.channel_turns.waiting() == 1)
-        assert "1 answers under way, 1 messages waiting" in await here.run("status")
+        assert "1 answer under way, 1 message waiting" in await here.run("status")
         assert await here.run("stop", user=MEMBER) == "Stopped."
         await here.says("One.", "Two.", "You too.")
         assert here.asked().question == "mika: @Oshaberi and me?"

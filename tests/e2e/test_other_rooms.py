@@ -210,7 +210,7 @@ def test_a_status_counts_what_is_under_way_in_this_server_alone() -> None:
         here.ask("hi", user=OWNER, channel="theirs")
         await here.asked_times(1)
         assert "0 answers under way" in await here.run("status", user=MEMBER)
-        assert "1 answers under way" in await here.run("status", user=OWNER)
+        assert "1 answer under way" in await here.run("status", user=OWNER)
         await here.run("stop", user=OWNER, channel="theirs")
         await here.idle()
 

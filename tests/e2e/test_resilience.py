@@ -29,7 +29,7 @@ def test_after_a_429_the_second_model_answers() -> None:
         assert "mika: the kettle is on" in here.asked(model=1).text
         assert "You love tea." in here.asked(model=1).system
         told = await here.run("status")
-        assert "anthropic/model-1: 1 requests, 30 tokens read, 5 written" in told
+        assert "anthropic/model-1: 1 request, 30 tokens read, 5 written" in told
         here.ask("again")
         await here.says("Hi from here.", "And again.")
         assert [len(model.requests) for model in here.models] == [1, 2]

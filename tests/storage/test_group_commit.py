@@ -198,7 +198,7 @@ def test_the_wait_at_the_end_is_not_counted_among_what_is_lost(
 
     with caplog.at_level(logging.ERROR):
         asyncio.run(main())
-    assert caplog.messages == ["1 entries could not be stored and are lost"]
+    assert caplog.messages == ["not stored, and lost: 1 entry"]
 
 
 STATEMENTS = [text(f"SELECT {n}") for n in range(4)]

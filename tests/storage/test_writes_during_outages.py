@@ -173,7 +173,7 @@ def test_what_cannot_be_stored_at_the_end_is_told(
     with caplog.at_level(logging.ERROR):
         asyncio.run(main())
     other.close()
-    assert "1 entries could not be stored and are lost" in caplog.messages
+    assert "not stored, and lost: 1 entry" in caplog.messages
 
 
 def test_a_full_disk_is_an_outage_until_there_is_room_again(

@@ -272,7 +272,7 @@ class TestEndlessThinking:
         assert [record["title"] for record in played.of("embed")] == [
             "The model took too long to answer"
         ]
-        assert "thought for 300 seconds" in played.of("embed")[0]["description"]
+        assert "thought for 300 s" in played.of("embed")[0]["description"]
 
     def test_what_was_said_before_it_stays(self) -> None:
         played = play("one\ntwo", *thoughts(60))

@@ -266,9 +266,9 @@ def test_replies_count_to_the_limit() -> None:
     there = turn_channel()
     stream = StreamConfig(text=TextConfig(humanizer_degree=1), send_message_limit=3)
     given = context(there, stream=stream, response=ResponseState(sent=2))
-    words = "1 messages were sent, then no more: send_message_limit"
+    words = "1 message sent, then no more: send_message_limit"
     assert refused(given, "reply_to_message", text="one\ntwo\nthree") == words
-    assert refused(given, "reply_to_message", text="more").startswith("0 messages were sent")
+    assert refused(given, "reply_to_message", text="more").startswith("0 messages sent")
     assert there.sinks[100].contents == ["one"]
 
 
@@ -293,7 +293,7 @@ def test_replies_at_once_come_one_after_the_other_under_one_limit() -> None:
 @pytest.mark.parametrize("text", ["", "   ", "<think>only thoughts</think>"])
 def test_nothing_to_say(text: str) -> None:
     there = turn_channel()
-    words = "0 messages were sent, then no more: empty response"
+    words = "0 messages sent, then no more: empty response"
     assert refused(context(there), "reply_to_message", text=text) == words
 
 
@@ -305,7 +305,7 @@ def test_a_reply_that_discord_refuses() -> None:
         return result, [one["kind"] for one in there.sinks[100].records]
 
     result, kinds = run_virtual(main())
-    assert result.content == "0 messages were sent, then no more: channel_unavailable"
+    assert result.content == "0 messages sent, then no more: channel_unavailable"
     assert "embed" not in kinds
 
 

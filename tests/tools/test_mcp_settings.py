@@ -37,7 +37,7 @@ def test_a_server_cannot_have_more_tools_than_a_request_can_carry(
             assert names == [f"tool_{number}" for number in range(128)]
 
     run(main())
-    told = "MCP server old: 175 tools are too many or too long; left out"
+    told = "MCP server old: too many or too long tools, left out: 175"
     assert told in [record.getMessage() for record in caplog.records]
 
 

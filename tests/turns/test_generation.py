@@ -78,7 +78,7 @@ def test_a_model_that_only_thinks_is_given_up() -> None:
         await harness.answer()
         assert harness.models.asked == [("m", "k1"), ("spare", "s1")]
         assert harness.turn_channel.embeds == ["The model took too long to answer"]
-        assert "thought for 300 seconds" in harness.turn_channel.channel.records[-1]["description"]
+        assert "thought for 300 s" in harness.turn_channel.channel.records[-1]["description"]
         assert harness.store.turns.kept[-1].status == "timeout"
 
     thought = Chunk("text", thoughts=(ThoughtPart("hm", "raw"),))

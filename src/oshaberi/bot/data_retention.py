@@ -16,6 +16,7 @@ from oshaberi.config import LoadedSettings
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.personal_data.expiry_repository import RetentionPeriods
 from oshaberi.storage.personal_data.table_ownership import DataSubject
+from oshaberi.terminal_output import counted
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ class DataRetention:
         )
         count = await self._db.expiry.delete_expired(periods)
         if count:
-            log.info("%d records were too old and are deleted", count)
+            log.info("too old, and deleted: %s", counted(count, "record"))
         await self._delete_gone_channels()
         if settings.retention_left_servers_days:
             await self._look_for_left_servers()
@@ -118,10 +119,10 @@ class DataRetention:
         for server_id in await self._db.departed_servers.departed(before):
             gone = await self._db.personal_data.delete(DataSubject("server", server_id))
             log.info(
-                "the bot left server %s %d days ago: %d records are deleted",
+                "the bot left server %s %s ago: deleted %s",
                 server_id,
-                days,
-                sum(gone.values()),
+                counted(days, "day"),
+                counted(sum(gone.values()), "record"),
             )
 
 

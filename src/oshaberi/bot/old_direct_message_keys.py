@@ -22,7 +22,7 @@ async def adopt_direct_keys(db: Database, application: discord.AppInfo | None) -
     owner_id = _sole_owner(application)
     if owner_id is None:
         log.warning(
-            "%d API keys and %d models that were set in direct messages are not used any more: "
+            "API keys (%d) and models (%d) that were set in direct messages are not used any more: "
             "the bot has several owners, and whose they are is not known; set them anew",
             keys,
             models,
@@ -31,7 +31,7 @@ async def adopt_direct_keys(db: Database, application: discord.AppInfo | None) -
     await db.keys.adopt(owner_id)
     await db.models.adopt(owner_id)
     log.warning(
-        "%d API keys and %d models that were set in direct messages served everybody; from now "
+        "API keys (%d) and models (%d) that were set in direct messages served everybody; from now "
         "on they serve only the direct messages of the bot's owner. For everybody put them into "
         "`models` of the settings file",
         keys,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from oshaberi.terminal_output import TerminalPalette
+from oshaberi.terminal_output import TerminalPalette, counted
 
 Record = Mapping[str, Any]
 _INDENT = " " * 12
@@ -62,7 +62,7 @@ class Transcript:
     def _result(self, record: Record) -> list[str]:
         because = f" ({record['stop_reason']})" if record["stop_reason"] else ""
         count = record["messages_sent"]
-        messages = "1 message" if count == 1 else f"{count} messages"
+        messages = counted(count, "message")
         lines = [self._paint(f"{record['status']}{because}, {messages}", "bold")]
         for label, texts in (
             ("thought", record["thoughts"]),

@@ -121,6 +121,6 @@ def _checked(message: object, max_length: int, least: int) -> PersonaMessage:
         raise TypeError(f"{message!r} is no PersonaMessage")
     if len(message.text.strip()) < least or utf16_len(message.text) > max_length:
         raise ValueError(
-            f"its text has {utf16_len(message.text)} characters, not {least} to {max_length}"
+            f"the length of its text is {utf16_len(message.text)}, not {least} to {max_length}"
         )
     return message

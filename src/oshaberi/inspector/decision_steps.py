@@ -24,6 +24,7 @@ from oshaberi.inspector.decision_words import (
     WITHHELD,
 )
 from oshaberi.inspector.engine_recorder import Entry
+from oshaberi.terminal_output import counted
 
 LONGEST_QUOTE = 120
 _CUSTOM_EMOJI = re.compile(r"<a?:\w+:\d+>")
@@ -175,10 +176,6 @@ def reason_to_cut(decision: Decision) -> str:
     if _CUSTOM_EMOJI.search(decision.before):
         return CUTS["custom emoji"]
     return CUTS[decision.why]
-
-
-def counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def quoted(text: str) -> str:

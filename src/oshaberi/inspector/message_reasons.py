@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oshaberi.events import Identity, Message, Table
-from oshaberi.inspector.decision_steps import counted, quoted
+from oshaberi.inspector.decision_steps import quoted
 from oshaberi.inspector.decision_words import ENDS
 from oshaberi.inspector.hold_times import Hold
+from oshaberi.terminal_output import counted
 
 AT_ONCE_MS = 50
 LONG_MS = 500
@@ -57,7 +58,7 @@ def _more(
     if message["edits"]:
         yield f"grew by {counted(len(message['edits']), 'edit')}"
     elif len(events) > 1 and not message["files"]:
-        yield f"{len(events)} texts joined, because sending was too slow"
+        yield f"{counted(len(events), 'text')} joined, because sending was too slow"
     face = next((e.identity for e in events if e.identity is not None), None)
     if face is not None:
         yield _face(face)

@@ -111,7 +111,7 @@ async def listed_models(base_url: str, key: str | None, limit_s: float = LIST_SE
             status, body = answer.status, await answer_body(answer, MOST_BYTES)
     except TimeoutError:
         raise RefusedFieldError(
-            "base_url", f"{address} did not answer within {limit_s:g} seconds"
+            "base_url", f"{address} did not answer within {limit_s:g} s"
         ) from None
     except (BodyTooLargeError, PackedBodyError) as error:
         raise RefusedFieldError("base_url", f"{address}: {error}") from None

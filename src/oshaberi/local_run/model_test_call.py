@@ -55,7 +55,7 @@ async def called_model(adapter: Adapter, limit_s: float = LIMIT_S) -> TestedMode
             text = await _beginning(adapter)
     except TimeoutError:
         raise RefusedFieldError(
-            "base_url", f"no answer within {limit_s:g} seconds; a local model may still be loading"
+            "base_url", f"no answer within {limit_s:g} s; a local model may still be loading"
         ) from None
     return TestedModel(text[:MOST_SHOWN], round((time.monotonic() - began) * 1000))
 

@@ -16,6 +16,7 @@ from oshaberi.stream.provider_protocol import Provider, WrappedProvider
 from oshaberi.stream.stream_context import StreamContext
 from oshaberi.stream.stream_result import StreamResult
 from oshaberi.stream.text_engine_observers import listen
+from oshaberi.terminal_output import counted
 from oshaberi.text.decision_observer import Decision
 
 log = logging.getLogger("oshaberi.stream")
@@ -51,14 +52,10 @@ class StreamLogger:
         log.debug(
             "ends: %s%s, %s from %s in %.1f s",
             *(result.status, why),
-            *(_counted(numbers.messages, "message"), _counted(numbers.chunks, "chunk")),
+            *(counted(numbers.messages, "message"), counted(numbers.chunks, "chunk")),
             numbers.duration_ms / 1000,
         )
         stream_id.set(self._around.pop(context.response.key, ""))
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _follow(context: StreamContext) -> Callable[[], None]:

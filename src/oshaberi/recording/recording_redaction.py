@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from oshaberi.secret_redaction import MASK, SecretValues, redact
+from oshaberi.terminal_output import counted
 
 SHORTEST = 8
 """Longer than `SHORTEST_SECRET`: the environment gives values that are ordinary words in prose."""
@@ -115,7 +116,7 @@ def _looks_random(word: str) -> bool:
 def _shortened(text: str) -> str:
     if len(text) <= LONGEST_ARGUMENT:
         return text
-    return f"{text[:LONGEST_ARGUMENT]}… [{len(text) - LONGEST_ARGUMENT} characters cut]"
+    return f"{text[:LONGEST_ARGUMENT]}… [cut: {counted(len(text) - LONGEST_ARGUMENT, 'character')}]"
 
 
 def _rebuilt(pieces: Sequence[str], text: str, spans: Sequence[SecretSpan]) -> list[str]:

@@ -11,7 +11,7 @@ from oshaberi.delivery.posting.send_outcome import Delivered, NoWebhook
 from oshaberi.delivery.posting.stream_notices import error_notice, timeout_notice
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Embed, Post, Sent, Sink, WebhookFace
-from oshaberi.languages import translatable, translated
+from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.stream.stops.stop_registry import ActiveChannel
 from oshaberi.stream.stream_result import StreamResult
 
@@ -69,12 +69,20 @@ def still_working(rounds: int) -> Embed:
 
 
 def too_many_rounds(limit: int) -> Embed:
-    body = translated("It was ended after {limit} rounds of tools.", limit=limit)
+    body = translated_count(
+        "It was ended after {count} round of tools.",
+        "It was ended after {count} rounds of tools.",
+        limit,
+    )
     return Embed(translated("This took too many steps"), body)
 
 
 def too_many_errors(limit: int) -> Embed:
-    body = translated("It was ended after {limit} failures in a row.", limit=limit)
+    body = translated_count(
+        "It was ended after {count} failure.",
+        "It was ended after {count} failures in a row.",
+        limit,
+    )
     return Embed(translated("The tools keep failing"), body)
 
 

@@ -38,6 +38,7 @@ from oshaberi.discord_io.requests.bucket_sweep import BucketSweep
 from oshaberi.discord_io.webhooks.managed_webhooks import Alone, alone_anyway
 from oshaberi.errors import OshaberiError
 from oshaberi.outage_log import OutageLog
+from oshaberi.terminal_output import counted
 from oshaberi.turns.admission.answer_reasons import ADMITTED
 from oshaberi.turns.admission.channel_queue import Arrival
 from oshaberi.turns.admission.unbegun_questions import CLAIMED
@@ -244,7 +245,7 @@ class OshaberiClient(MovableShardsClient):
         if self.has_movable_shards and not self.guilds:
             log.info("logged in as %s; shards are taken as their leases are free", self.user)
         else:
-            servers = "1 server" if len(self.guilds) == 1 else f"{len(self.guilds)} servers"
+            servers = counted(len(self.guilds), "server")
             log.info("connected as %s, in %s", self.user, servers)
         await self._search.run_when_ready()
         self._was_ready = True

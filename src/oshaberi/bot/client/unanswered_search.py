@@ -19,6 +19,7 @@ from oshaberi.bot.client.message_reader import MessageReader
 from oshaberi.bot.client.missed_messages import MOST_DIRECT, MissedMessages
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.storage.storage_errors import StorageAwayError
+from oshaberi.terminal_output import counted
 
 log = logging.getLogger(__name__)
 
@@ -135,7 +136,7 @@ class UnansweredSearch:
         )
         count = await missed_messages.run()
         if count:
-            log.info("%d messages came while the bot was not connected", count)
+            log.info("%s came while the bot was not connected", counted(count, "message"))
 
     async def _last_seen(self, channel_id: int) -> int:
         """Return the newest message that was handled or whose turn has begun; 0 if none."""

@@ -26,7 +26,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.commands.privacy_commands import left_in_files
 from oshaberi.discord_io.discord_embeds import shortened
-from oshaberi.languages import translatable, translated
+from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.storage.stored_records import Fact
 
 LINE_LIMIT = 200
@@ -53,12 +53,15 @@ async def forget_all_question(context: BotContext, asker: CommandUser, whose: Wh
     _may_forget(asker, whose)
     count = len(await context.db.facts.of(asker.server_id, _user(asker, whose)))
     if whose == "server":
-        return translated(
-            "Delete all {count} facts of this server? This cannot be undone.", count=count
+        return translated_count(
+            "Delete {count} fact of this server? This cannot be undone.",
+            "Delete all {count} facts of this server? This cannot be undone.",
+            count,
         )
-    return translated(
+    return translated_count(
+        "Delete {count} fact about you, and what you said lately? This cannot be undone.",
         "Delete all {count} facts about you, and what you said lately? This cannot be undone.",
-        count=count,
+        count,
     )
 
 
@@ -67,19 +70,25 @@ async def forget_all(context: BotContext, asker: CommandUser, whose: Whose) -> s
     _may_forget(asker, whose)
     count = await context.db.facts.delete_all(asker.server_id, _user(asker, whose))
     if whose == "server":
-        told = translated("Deleted: {count} facts of this server.", count=count)
+        told = translated_count(
+            "Deleted: {count} fact of this server.", "Deleted: {count} facts of this server.", count
+        )
         return told + await left_in_files(context)
     exchanges = await context.db.memory.forget_user(asker.person.id)
     summaries = await context.db.summaries.forget_user(asker.person.id)
     more = (
-        translated(" Summaries of {summaries} channels too.", summaries=summaries)
+        translated_count(
+            " The summary of {count} channel too.",
+            " The summaries of {count} channels too.",
+            summaries,
+        )
         if summaries
         else ""
     )
     told = translated(
-        "Deleted: {count} facts and {exchanges} exchanges.{more}",
-        count=count,
-        exchanges=exchanges,
+        "Deleted: {facts} and {exchanges}.{more}",
+        facts=translated_count("{count} fact", "{count} facts", count),
+        exchanges=translated_count("{count} exchange", "{count} exchanges", exchanges),
         more=more,
     )
     return told + await left_in_files(context)
@@ -96,7 +105,12 @@ async def forget_channel(context: BotContext, asker: CommandUser) -> str:
         if await context.db.summaries.forget_channel(asker.channel_id)
         else ""
     )
-    told = translated("Deleted: {count} exchanges of this channel{more}.", count=count, more=more)
+    told = translated_count(
+        "Deleted: {count} exchange of this channel{more}.",
+        "Deleted: {count} exchanges of this channel{more}.",
+        count,
+        more=more,
+    )
     return told + await left_in_files(context)
 
 

@@ -19,7 +19,7 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
-from oshaberi.languages import translatable, translated
+from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.storage.personal_data.table_ownership import DataSubject
 from oshaberi.storage.usage_day import usage_day
 
@@ -46,7 +46,7 @@ Sure = Literal["yes, delete it"]
 async def show_data(context: BotContext, asker: CommandUser) -> str:
     counts = await context.db.personal_data.counts(_subject(asker))
     lines = [
-        f"- {counts[name]} {translated(what)}" for name, what in WORDS.items() if name in counts
+        f"- {translated(what)}: {counts[name]}" for name, what in WORDS.items() if name in counts
     ]
     stored = (
         [translated("Stored about you:"), *lines]
@@ -90,10 +90,12 @@ async def delete_data(context: BotContext, asker: CommandUser) -> str:
     gone = await _delete(context, asker)
     if not gone:
         return translated("Nothing was stored about you.")
-    told = translated(
-        "Deleted: {gone} records about you, in all servers and direct messages. What you "
+    told = translated_count(
+        "Deleted: {count} record about you, in all servers and direct messages. What you "
         "write from now on is stored again; `/privacy opt-out` prevents that.",
-        gone=gone,
+        "Deleted: {count} records about you, in all servers and direct messages. What you "
+        "write from now on is stored again; `/privacy opt-out` prevents that.",
+        gone,
     )
     return told + await left_in_files(context)
 
@@ -102,10 +104,12 @@ async def opt_out(context: BotContext, asker: CommandUser) -> str:
     """Stop reading a user's messages, and delete the stored data that models would still get."""
     await context.db.opt_outs.add(asker.person.id)
     gone = await _delete(context, asker)
-    told = translated(
+    told = translated_count(
         "From now on I do not read your messages, wherever you write them: I do not "
-        "answer you, and no model gets to see them. Deleted: {gone} records about you.",
-        gone=gone,
+        "answer you, and no model gets to see them. Deleted: {count} record about you.",
+        "From now on I do not read your messages, wherever you write them: I do not "
+        "answer you, and no model gets to see them. Deleted: {count} records about you.",
+        gone,
     )
     return told + await left_in_files(context)
 
@@ -142,18 +146,21 @@ def _subject(asker: CommandUser) -> DataSubject:
 def _periods(context: BotContext) -> list[str]:
     settings = context.settings()
     facts = settings.retention_facts_days
-    kept = translated("{facts} days", facts=facts) if facts else translated("until you delete them")
+    kept = _days(facts) if facts else translated("until you delete them")
     return [
         translated(
-            "Kept: questions with their answers {short_memory_days} days or as this "
-            "server has set it, facts {kept}, answers {retention_turns_days} days, "
-            "counts {retention_usage_days} days.",
-            short_memory_days=settings.turn.short_memory_days,
-            kept=kept,
-            retention_turns_days=settings.retention_turns_days,
-            retention_usage_days=settings.retention_usage_days,
+            "Kept: questions with their answers {questions} or as this server has set it, "
+            "facts {facts}, answers {answers}, counts {counts}.",
+            questions=_days(settings.turn.short_memory_days),
+            facts=kept,
+            answers=_days(settings.retention_turns_days),
+            counts=_days(settings.retention_usage_days),
         )
     ]
+
+
+def _days(count: int) -> str:
+    return translated_count("{count} day", "{count} days", count)
 
 
 privacy = app_commands.Group(name="privacy", description="Your data: see, export, delete, opt out")

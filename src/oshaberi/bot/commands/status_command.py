@@ -20,6 +20,7 @@ from oshaberi.bot.commands.command_context import (
     context_of,
 )
 from oshaberi.bot.commands.models.stored_chains import name_of
+from oshaberi.bot.commands.usage_command import told_requests_and_tokens
 from oshaberi.conversation.turn_channel import TurnChannel
 from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.providers.capabilities import ModelPlace
@@ -74,7 +75,9 @@ def _queue(context: BotContext, asker: CommandUser) -> str:
     talks = context.channel_turns
     running, waiting = talks.running(is_here), talks.waiting(is_here)
     return translated(
-        "{running} answers under way, {waiting} messages waiting.", running=running, waiting=waiting
+        "{running}, {waiting}.",
+        running=translated_count("{count} answer under way", "{count} answers under way", running),
+        waiting=translated_count("{count} message waiting", "{count} messages waiting", waiting),
     )
 
 
@@ -110,21 +113,17 @@ def _learned(context: BotContext, model: ModelRecord) -> str:
 def _summarised(summary: ConversationSummary) -> str:
     """Say that older messages were summarised. `/memory forget channel` deletes the summary."""
     when = "" if summary.at is None else f", {discord.utils.format_dt(summary.at, 'R')}"
-    return translated(
-        "Summarised here: {messages} earlier messages{when}.", messages=summary.messages, when=when
+    return translated_count(
+        "Summarised here: {count} earlier message{when}.",
+        "Summarised here: {count} earlier messages{when}.",
+        summary.messages,
+        when=when,
     )
 
 
 def _used(entry: UsageRecord) -> str:
     name = plain(f"{entry.provider}/{entry.model}")
-    tokens = translated(
-        "{input_tokens:,} tokens read, {output_tokens:,} written",
-        input_tokens=entry.input_tokens,
-        output_tokens=entry.output_tokens,
-    )
-    return translated(
-        "{name}: {requests:,} requests, {tokens}", name=name, requests=entry.requests, tokens=tokens
-    )
+    return translated("{name}: {used}", name=name, used=told_requests_and_tokens(entry))
 
 
 @app_commands.command(description="Show latency, queue, models and their usage")

@@ -20,6 +20,7 @@ from oshaberi.bot.commands.command_context import (
     turn_channel_of,
 )
 from oshaberi.languages import translatable, translated, translated_count
+from oshaberi.storage.stored_records import UsageRecord
 from oshaberi.storage.usage_accounts import Counted, Subject, UsageAccount, UsageLimit, UsageTotals
 from oshaberi.storage.usage_day import renewal, usage_day
 from oshaberi.turns.generation.model_chain import chain_of
@@ -145,14 +146,18 @@ async def _left_of(context: BotContext, limit: UsageLimit, day: date) -> list[st
 
 def told_totals(totals: UsageTotals) -> str:
     """Describe the totals. The cost is shown only if the models have a price."""
-    requests = translated_count("{count:,} request", "{count:,} requests", totals.requests)
-    tokens = translated(
-        "{input_tokens:,} tokens read, {output_tokens:,} written",
-        input_tokens=totals.input_tokens,
-        output_tokens=totals.output_tokens,
+    return f"{told_requests_and_tokens(totals)}{_cost(totals.cost_micros)}"
+
+
+def told_requests_and_tokens(used: UsageTotals | UsageRecord) -> str:
+    requests = translated_count("{count:,} request", "{count:,} requests", used.requests)
+    tokens = translated_count(
+        "{count:,} token read, {output_tokens:,} written",
+        "{count:,} tokens read, {output_tokens:,} written",
+        used.input_tokens,
+        output_tokens=used.output_tokens,
     )
-    cost = _cost(totals.cost_micros)
-    return translated("{requests}, {tokens}{cost}", requests=requests, tokens=tokens, cost=cost)
+    return translated("{requests}, {tokens}", requests=requests, tokens=tokens)
 
 
 def _cost(micros: int) -> str:

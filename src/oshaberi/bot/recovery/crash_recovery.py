@@ -30,6 +30,7 @@ from oshaberi.languages.language_choice import reader_language
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import JournalledPost, JournalledStream, TurnRecord
+from oshaberi.terminal_output import counted
 from oshaberi.turns.services.turn_services import Alone, nobody_else
 
 log = logging.getLogger(__name__)
@@ -184,9 +185,9 @@ class CrashRecovery:
             # The user was told: mark it as handled, so that it is not answered again.
             await self._db.seen.note(stream.channel_id, stream.answering_id)
         log.info(
-            "channel %s: an interrupted answer has %d messages",
+            "channel %s: an interrupted answer has %s",
             stream.channel_id,
-            len(settled.message_ids),
+            counted(len(settled.message_ids), "message"),
         )
 
     async def _complete(

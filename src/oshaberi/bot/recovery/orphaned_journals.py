@@ -18,6 +18,7 @@ from oshaberi.bot.coordination.process_coordination import InstanceLease
 from oshaberi.bot.recovery.crash_recovery import CrashRecovery
 from oshaberi.bot.recovery.question_recovery import QuestionRecovery
 from oshaberi.storage import Database, StorageError
+from oshaberi.terminal_output import counted
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +106,7 @@ class OrphanedJournals:
             await self._questions.run()
         if keys or questions:
             log.info(
-                "%s is gone: %d answers and %d questions of it were taken over",
-                *(name, len(keys), questions),
+                "%s is gone: took over %s and %s of it",
+                *(name, counted(len(keys), "answer"), counted(questions, "question")),
             )
         return len(keys) + questions

@@ -30,6 +30,7 @@ from oshaberi.languages import in_language, translatable, translated
 from oshaberi.storage import Database, StorageError
 from oshaberi.storage.storage_errors import StorageAwayError
 from oshaberi.storage.stored_records import StoredQuestion, TurnRecord
+from oshaberi.terminal_output import counted
 from oshaberi.turns.admission.answer_reasons import ADMITTED
 from oshaberi.turns.admission.unbegun_questions import CLAIMED
 from oshaberi.turns.channel_turns import ChannelTurns
@@ -87,7 +88,7 @@ class QuestionRecovery:
         left = await self._db.questions.left(self._instance)
         await all_of(self._channel(questions) for questions in _by_channel(left))
         if left:
-            log.info("%d questions of an earlier process were taken up", len(left))
+            log.info("taken up: %s of an earlier process", counted(len(left), "question"))
         return len(left)
 
     async def _channel(self, questions: Sequence[StoredQuestion]) -> None:

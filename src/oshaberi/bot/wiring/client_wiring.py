@@ -23,6 +23,7 @@ from oshaberi.bot.wiring.process_stores import ProcessStores
 from oshaberi.config import LoadedSettings
 from oshaberi.discord_io import LeaseFence, RequestBudget
 from oshaberi.discord_io.requests.request_budget import PER_SECOND
+from oshaberi.terminal_output import counted
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +86,7 @@ class ConnectedBot:
         await adopt_direct_keys(self._stores.db, self.client.application)
         count = await self._recovery.run()
         if count:
-            log.info("%d answers of an earlier process were settled", count)
+            log.info("settled: %s of an earlier process", counted(count, "answer"))
         self._is_ready.set()
         self._on_ready()
         if self.keeper is not None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from oshaberi.cli.config_file_option import config_option, settings_of, whisper
+from oshaberi.terminal_output import counted
 
 if TYPE_CHECKING:
     from oshaberi.config import LoadedSettings
@@ -95,7 +96,7 @@ def export(
         click.echo(content, nl=False)
     else:
         _write(out, content)
-        whisper(f"{sum(map(len, records.values()))} records in {out}")
+        whisper(f"{counted(sum(map(len, records.values())), 'record')} in {out}")
 
 
 @command.command(short_help="Delete what is stored.")
@@ -141,7 +142,7 @@ def delete(
     verb = "would delete" if dry_run else "deleted"
     for table, number in found.items():
         click.echo(f"{verb} {number} of {table}")
-    click.echo(f"{verb} {sum(found.values())} records of {subject.kind} {subject.id}")
+    click.echo(f"{verb} {counted(sum(found.values()), 'record')} of {subject.kind} {subject.id}")
     if not dry_run:
         _tell_what_else(settings, found)
 

@@ -13,13 +13,13 @@ from oshaberi.cli.commands.replay import keep_quiet
 from oshaberi.cli.config_file_option import complete_file
 from oshaberi.cli.replay_transcript import Transcript
 from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED
-from oshaberi.inspector.decision_steps import counted, numbered, quoted, tell
+from oshaberi.inspector.decision_steps import numbered, quoted, tell
 from oshaberi.inspector.decision_words import DEGREES, STATUS, STOPS, fate_told
 from oshaberi.inspector.engine_recorder import EngineRecorder
 from oshaberi.scenes import Scene, load_scene
 from oshaberi.scenes.scene_playback import PlayedScene, perform
 from oshaberi.stream.stream_result import StreamResult
-from oshaberi.terminal_output import TerminalPalette
+from oshaberi.terminal_output import TerminalPalette, counted
 from oshaberi.text.text_config import TextConfig
 
 _LONGEST_LINE = 240
@@ -64,8 +64,8 @@ def explained(scene: Scene, palette: TerminalPalette) -> Iterator[str]:
 def _opening(scene: Scene) -> str:
     pieces = sum(isinstance(step, Chunk) and bool(step.content) for step in scene.steps)
     degree = scene.config.text.humanizer_degree
-    cut = "one piece" if pieces == 1 else f"{pieces} pieces"
-    return f"{len(scene.text)} characters in {cut}; degree {degree}: {DEGREES[degree]}."
+    cut = "one piece" if pieces == 1 else counted(pieces, "piece")
+    return f"{counted(len(scene.text), 'character')} in {cut}; degree {degree}: {DEGREES[degree]}."
 
 
 def _decisions(observers: Sequence[EngineRecorder]) -> Iterator[str]:

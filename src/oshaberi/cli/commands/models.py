@@ -14,6 +14,7 @@ import click
 
 from oshaberi.cli.config_file_option import config_option, settings_of, whisper
 from oshaberi.errors import ConfigError
+from oshaberi.terminal_output import counted
 
 if TYPE_CHECKING:
     from oshaberi.providers.model_listing import OfferedModels
@@ -111,7 +112,9 @@ def _show(addresses: Sequence[ModelAddress], as_json: bool) -> None:
         elif as_json:
             click.echo(json.dumps(_record(address, offered), ensure_ascii=False))
         else:
-            whisper(f"{address.provider} at {_shown(address)}: {len(offered.names)} models")
+            whisper(
+                f"{address.provider} at {_shown(address)}: {counted(len(offered.names), 'model')}"
+            )
             for name in offered.names:
                 click.echo(name)
     if failures:

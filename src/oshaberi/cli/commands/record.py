@@ -150,13 +150,16 @@ def _write(
 
 
 def _tell(path: Path, heard: Sequence[HeardStream], written: bool) -> None:
+    from oshaberi.terminal_output import counted
+
     chunks = [one.chunk for one in heard if one.chunk is not None]
     characters = sum(len(chunk.content) for chunk in chunks)
     seconds = sum(one.silence_ms for one in heard) / 1000
     if characters:
         click.echo()
     if written:
-        kept = f"{len(chunks)} chunks, {characters} characters, {seconds:.1f} s"
+        arrived, text = counted(len(chunks), "chunk"), counted(characters, "character")
+        kept = f"{arrived}, {text}, {seconds:.1f} s"
         whisper(f"{path}: {kept}")
     error = next((chunk.error for chunk in chunks if chunk.error), None)
     if error is not None:

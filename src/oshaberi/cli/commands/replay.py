@@ -16,7 +16,7 @@ from oshaberi.cli.replay_transcript import Transcript
 from oshaberi.errors import SceneError
 from oshaberi.scenes import Scene, differences, find_scenes, load_scene, rechunk
 from oshaberi.scenes.scene_playback import PlayedScene, perform
-from oshaberi.terminal_output import TerminalPalette
+from oshaberi.terminal_output import TerminalPalette, counted
 
 DIFFERENT = 1
 BAD_SCENE = 2
@@ -122,7 +122,7 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 
 def _sum(count: int, differing: int, bad: int, silent: int) -> str:
-    scenes = "1 scene" if count == 1 else f"{count} scenes"
+    scenes = counted(count, "scene")
     good = count - differing - bad - silent
     if good == count:
         return f"{scenes}: as expected"

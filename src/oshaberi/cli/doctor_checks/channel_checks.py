@@ -20,6 +20,7 @@ from oshaberi.cli.doctor_checks.discord_permissions import (
 )
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
 from oshaberi.cli.doctor_checks.http_probe import HttpAnswer
+from oshaberi.terminal_output import counted
 
 Get = Callable[[str], Awaitable[HttpAnswer]]
 Json = Mapping[str, Any]
@@ -134,12 +135,14 @@ def _is_of(webhook: Json, application_id: str) -> bool:
 
 def _permissions(found: Sequence[_ServerChannels], servers: int) -> Finding:
     visible, hidden = sum(one.visible for one in found), sum(one.hidden for one in found)
-    more = f"; {hidden} are hidden from it" if hidden else ""
+    more = f"; hidden from it: {hidden}" if hidden else ""
     if servers > len(found):
         more += f"; only {len(found)} of {servers} servers were looked at"
     lines = [line for one in found for line in _lines(one)]
     if not lines:
-        return good("channels", f"nothing is taken from the bot in {visible} channels{more}")
+        return good(
+            "channels", f"nothing is taken from the bot in {counted(visible, 'channel')}{more}"
+        )
     silent = [one.name for one in found if one.is_silent]
     text = f"missing in {_some(lines)}{more}"
     if silent:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
 from oshaberi.errors import ConfigError
+from oshaberi.terminal_output import counted
 
 if TYPE_CHECKING:
     from oshaberi.config import LoadedSettings
@@ -109,7 +110,7 @@ def _judged(server: McpServer, tools: Sequence[Tool], problem: str) -> Finding:
 def _counted(tools: Sequence[Tool]) -> str:
     names = [tool.name for tool in tools[:MOST_NAMED]]
     more = ["…"] if len(tools) > MOST_NAMED else []
-    count = "1 tool" if len(tools) == 1 else f"{len(tools)} tools"
+    count = counted(len(tools), "tool")
     return f"{count}: {', '.join([*names, *more])}"
 
 

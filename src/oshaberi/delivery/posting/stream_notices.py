@@ -9,7 +9,7 @@ from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.posting.send_outcome import Delivered
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.sink import Embed, Post
-from oshaberi.languages import said, translatable, translated
+from oshaberi.languages import said, translatable, translated, translated_count
 from oshaberi.secret_redaction import redact
 
 log = logging.getLogger(__name__)
@@ -46,16 +46,22 @@ def error_notice(error: ProviderError) -> Embed:
 
 def timeout_notice(silent_ms: int) -> Embed:
     headline = translated(HEADLINES["timeout"])
-    body = translated("Nothing came for {seconds:g} seconds.", seconds=silent_ms / 1000)
+    body = translated("Nothing came for {seconds:g} s.", seconds=silent_ms / 1000)
     return Embed(headline, body, offers_retry=True)
 
 
 def flush_limit_notice(limit: int, *, attached: bool) -> Embed:
     if attached:
-        body = translated("It was cut after {limit} messages. The rest is attached.", limit=limit)
+        body = translated_count(
+            "It was cut after {count} message. The rest is attached.",
+            "It was cut after {count} messages. The rest is attached.",
+            limit,
+        )
     else:
-        body = translated(
-            "It was cut after {limit} messages. Use /continue for the rest.", limit=limit
+        body = translated_count(
+            "It was cut after {count} message. Use /continue for the rest.",
+            "It was cut after {count} messages. Use /continue for the rest.",
+            limit,
         )
     return Embed(translated("This answer is very long"), body)
 

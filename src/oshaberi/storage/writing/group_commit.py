@@ -18,6 +18,7 @@ from oshaberi.storage.outages.kept_writes import KeptWrites
 from oshaberi.storage.storage_errors import StorageAwayError, StorageError
 from oshaberi.storage.write_entries import WriteEntry, WriteStep
 from oshaberi.storage.writing.batch_runners import BatchRunner, CommitUnknownError
+from oshaberi.terminal_output import counted
 from oshaberi.virtual_time import VirtualLoop, outside_work
 
 log = logging.getLogger(__name__)
@@ -116,7 +117,7 @@ class GroupCommit:
         self._set_linger(None)
         left = (*self._waiting, *self._under_way, *self._doubted)
         if lost := sum(not entry.is_empty for entry in left):
-            log.error("%d entries could not be stored and are lost", lost)
+            log.error("not stored, and lost: %s", counted(lost, "entry"))
         self._runner.close()
 
     async def _empty(self) -> None:

@@ -29,7 +29,5 @@ class ThinkingLimit:
         return now - self._since >= self._most_s
 
     def error(self, provider: str) -> ProviderError:
-        words = Sentence(
-            "It thought for {seconds:g} seconds and said nothing.", seconds=self._most_s
-        )
+        words = Sentence("It thought for {seconds:g} s and said nothing.", seconds=self._most_s)
         return ProviderError("timeout", words, provider=provider)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.response_state import ResponseState
 from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.terminal_output import counted
 from oshaberi.tools.builtin.message_ids import message_id_of, message_of
 from oshaberi.tools.tool_context import ToolContext
 from oshaberi.tools.tool_decorator import tool
@@ -39,8 +40,8 @@ async def reply_to_message(context: ToolContext, text: str, message_id: str | No
     count = len(response.messages)
     if result.status != "completed" or not count:
         why = result.stop_reason or result.status.replace("_", " ")
-        raise ToolFailedError(f"{count} messages were sent, then no more: {why}")
-    return f"Sent, as {count} message{'s' if count > 1 else ''}."
+        raise ToolFailedError(f"{counted(count, 'message')} sent, then no more: {why}")
+    return f"Sent, as {counted(count, 'message')}."
 
 
 async def _answering(context: ToolContext, message_id: str | None) -> IncomingMessage:

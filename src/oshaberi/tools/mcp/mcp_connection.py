@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 from oshaberi.secret_redaction import SecretValues
+from oshaberi.terminal_output import counted
 from oshaberi.tools.mcp.mcp_content import listed_tools, result_text
 from oshaberi.tools.mcp.mcp_server_settings import McpServer
 from oshaberi.tools.mcp.mcp_transports import connected, listening_for_changes
@@ -211,7 +212,7 @@ class McpConnection:
 
     def _up(self, client: Client) -> None:
         self._client = client
-        tools = "1 tool" if len(self.tools) == 1 else f"{len(self.tools)} tools"
+        tools = counted(len(self.tools), "tool")
         log.info("MCP server %s: %s", self._server.name, tools)
         self._settle()
 

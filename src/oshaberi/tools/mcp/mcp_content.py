@@ -40,7 +40,7 @@ async def listed_tools(client: Client, server: McpServer, call: Call) -> tuple[T
     kept = _offered(found)
     if len(kept) < len(found):
         out = len(found) - len(kept)
-        log.warning("MCP server %s: %d tools are too many or too long; left out", server.name, out)
+        log.warning("MCP server %s: too many or too long tools, left out: %d", server.name, out)
     return kept
 
 

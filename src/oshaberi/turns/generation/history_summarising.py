@@ -21,6 +21,7 @@ from oshaberi.providers.request.model_request import Request
 from oshaberi.storage.stored_records import ConversationSummary
 from oshaberi.stream.request_span import request_span
 from oshaberi.stream.stops.stop_registry import ActiveChannel
+from oshaberi.terminal_output import counted
 from oshaberi.text.text_config import TextConfig
 from oshaberi.text.text_engine import TextEngine
 from oshaberi.turns.context.summary_prompt import MOST_CHARS, summary_note, summary_request
@@ -119,7 +120,7 @@ class HistoryCondenser:
         if made is None:
             self._services.summaries_paused.put(self._channel_id, _now_s() + PAUSE_S)
             return None
-        log.info("channel %s: %d messages are summarised", self._channel_id, made.messages)
+        log.info("channel %s: summarised %s", self._channel_id, counted(made.messages, "message"))
         await self._keep(made)
         return made
 

@@ -66,7 +66,7 @@ class ToolLoop:
             most_errors = self._setup.turn.max_consecutive_tool_errors
             if self._errors >= most_errors:
                 await self._announcer.show(too_many_errors(most_errors))
-                failure = ToolFailedError(f"{most_errors} tool errors in a row")
+                failure = ToolFailedError(f"tool errors in a row: {most_errors}")
                 return _ended(result, StreamResult("error", data=failure))
 
     async def _round(self, result: StreamResult) -> None:

@@ -22,20 +22,22 @@ log = logging.getLogger(__name__)
 
 _USED_UP: dict[tuple[Subject, str], str] = {
     ("user", "requests"): translatable(
-        "The {most:,} requests that you may use in a day are used up."
+        "All requests that you may use in a day ({most:,}) are used up."
     ),
-    ("user", "tokens"): translatable("The {most:,} tokens that you may use in a day are used up."),
+    ("user", "tokens"): translatable(
+        "All tokens that you may use in a day ({most:,}) are used up."
+    ),
     ("channel", "requests"): translatable(
-        "The {most:,} requests that this channel may use in a day are used up."
+        "All requests that this channel may use in a day ({most:,}) are used up."
     ),
     ("channel", "tokens"): translatable(
-        "The {most:,} tokens that this channel may use in a day are used up."
+        "All tokens that this channel may use in a day ({most:,}) are used up."
     ),
     ("server", "requests"): translatable(
-        "The {most:,} requests that this server may use in a day are used up."
+        "All requests that this server may use in a day ({most:,}) are used up."
     ),
     ("server", "tokens"): translatable(
-        "The {most:,} tokens that this server may use in a day are used up."
+        "All tokens that this server may use in a day ({most:,}) are used up."
     ),
 }
 

@@ -23,6 +23,7 @@ from discord.shard import EventItem, Shard
 
 from oshaberi.bot.client.shards.reconnect_backoff import ReconnectBackoff
 from oshaberi.errors import TemporaryError
+from oshaberi.terminal_output import counted
 
 log = logging.getLogger(__name__)
 
@@ -151,7 +152,9 @@ class MovableShardsClient(discord.AutoShardedClient):
         recommended, url, limits = await self.http.get_bot_gateway()
         if limits["remaining"] <= 0:
             minutes = limits["reset_after"] // 60_000 + 1
-            raise TemporaryError(f"Discord allows no further session for {minutes} minutes")
+            raise TemporaryError(
+                f"Discord allows no further session for {counted(minutes, 'minute')}"
+            )
         self._gateway = yarl.URL(url)
         count = await self._terms.begin(self, recommended, limits["max_concurrency"])
         self.shard_count = self._connection.shard_count = count

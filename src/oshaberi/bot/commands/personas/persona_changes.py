@@ -19,7 +19,7 @@ from oshaberi.bot.commands.personas.persona_input_checks import (
     checked_words,
 )
 from oshaberi.bot.commands.personas.server_personas import ANSWERING, persona_named, personas_of
-from oshaberi.languages import translatable, translated
+from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.storage.stored_records import PersonaRecord
 
 BUILT_IN = translatable("The built-in persona cannot be deleted; create another one instead.")
@@ -98,7 +98,7 @@ async def delete_question(context: BotContext, asker: CommandUser, name: str) ->
     if await context.db.personas.get(asker.server_id, persona.name) is None:
         raise CommandRefusedError(translated(BUILT_IN))
     sprites = (
-        translated(" and its {sprites} sprites", sprites=len(persona.sprites))
+        translated_count(" and its sprite", " and its {count} sprites", len(persona.sprites))
         if persona.sprites
         else ""
     )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.commands.command_answers import Choices, choices, plain
 from oshaberi.bot.commands.command_context import CommandRefusedError, CommandUser
-from oshaberi.languages import translated
+from oshaberi.languages import translated, translated_count
 from oshaberi.storage.stored_records import PersonaRecord
 
 MOST_PLACES = 10
@@ -68,6 +68,6 @@ def _line(persona: PersonaRecord, answers_in: Sequence[int]) -> str:
             translated("called by {triggers}", triggers=plain(", ".join(persona.triggers)))
         )
     if persona.sprites:
-        facts.append(translated("{sprites} sprites", sprites=len(persona.sprites)))
+        facts.append(translated_count("{count} sprite", "{count} sprites", len(persona.sprites)))
     told = f" ({'; '.join(facts)})" if facts else ""
     return f"- **{plain(persona.name)}**{told}"

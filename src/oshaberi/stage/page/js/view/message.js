@@ -232,7 +232,7 @@ function threadLink(app, thread) {
     { class: "thread-link", href: path, data: { inside: "" } },
     icon("thread", 16),
     el("b", {}, thread.name),
-    ` ${thread.message_count} messages ›`,
+    ` ${thread.message_count} ${thread.message_count === 1 ? "message" : "messages"} ›`,
   );
 }
 
