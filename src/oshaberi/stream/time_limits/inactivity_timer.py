@@ -85,9 +85,7 @@ class InactivityTimer:
         """Return the error if the whole answer took too long; None if it was a silence."""
         if self._now() < self._end:
             return None
-        words = Sentence(
-            "The answer was not complete after {seconds:g} seconds.", seconds=self._most_s
-        )
+        words = Sentence("The answer was not complete after {seconds:g} s.", seconds=self._most_s)
         return ProviderError("timeout", words, "time_budget", provider=provider)
 
     @property
