@@ -7,7 +7,6 @@ import logging
 import re
 import stat
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -147,9 +146,10 @@ def test_what_is_no_key_is_refused_without_showing_it(tmp_path: Path) -> None:
 
 def test_the_command_of_the_page_makes_a_key() -> None:
     page = (Path(__file__).parents[2] / "docs" / "deploying.md").read_text(encoding="utf-8")
-    command = re.search(r'To create a secret key: `python -c "([^"`]+)"`', page)
+    command = re.search(r"To create a secret key: `([^`]+)`", page)
     assert command is not None
-    program = [sys.executable, "-c", command[1]]
-    made = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
+    made = subprocess.run(
+        command[1], shell=True, capture_output=True, text=True, check=True, timeout=60
+    )
     vault = SecretVault([made.stdout.strip()])
     assert vault.decrypt(vault.encrypt("sk-1")) == "sk-1"
