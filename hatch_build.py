@@ -1,6 +1,6 @@
 """Builds a wheel whose text engine is compiled with mypyc, if COMPILE_OSHABERI=1 is set.
 
-With it goes what runs once per token or message around the engine, as far as it never waits.
+With it goes what runs once per token or message around the engine.
 
 Without it, and in every editable install, the package is pure Python. A compiled wheel contains
 the Python sources as well.
@@ -19,26 +19,22 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 SWITCH = "COMPILE_OSHABERI"
 OPTIMIZATION = "MYPYC_OPT_LEVEL"
 COMPILER = ["mypy>=2.4,<3", "setuptools>=77", "types-regex>=2025.1,<2028"]
-PURE = ("__init__.py", "mypyc_attributes.py", "text_config.py")
-"""`text_config.py` checks values of any type, which is what compiled code cannot do faster."""
+PURE = ("__init__.py", "mypyc_attributes.py", "config.py")
+"""`config.py` checks values of any type, which is what compiled code cannot do faster."""
 
 
 AROUND_THE_ENGINE = (
-    "delivery/bookkeeping/character_ledger.py",
-    "delivery/bookkeeping/delivery_record.py",
-    "delivery/notify_policy.py",
-    "delivery/outgoing_message.py",
-    "delivery/pacing/bucket_pace.py",
-    "delivery/pacing/request_deadline.py",
-    "delivery/pacing/typing_indicator.py",
-    "delivery/pacing/typing_pace.py",
-    "delivery/posting/outcome_handling.py",
-    "delivery/posting/webhook_identity.py",
-    "delivery/queue/message_limits.py",
-    "delivery/queue/outgoing_builder.py",
-    "stream/reading/model_output.py",
-    "stream/time_limits/inactivity_timer.py",
-    "stream/time_limits/thinking_limit.py",
+    "delivery/delivery_record.py",
+    "delivery/leave_times.py",
+    "delivery/ledger.py",
+    "delivery/outcome_handling.py",
+    "delivery/pacing.py",
+    "delivery/posting.py",
+    "delivery/queue.py",
+    "delivery/typing_indicator.py",
+    "delivery/waits.py",
+    "stream/model_output.py",
+    "stream/time_limits.py",
 )
 
 

@@ -19,18 +19,16 @@ from bench.engines import cut
 from bench.shapes import SHAPES
 from bench.timing import Job, best_in_turns
 from bench.tokens import chunk_json
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.anthropic.anthropic_adapter import AnthropicAdapter
-from oshaberi.providers.connections.sdk_clients import BODY
+from oshaberi.providers.anthropic.adapter import AnthropicAdapter
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.connections.sdk import BODY
 from oshaberi.providers.connections.streamed_body import StreamedBody
-from oshaberi.providers.google.google_adapter import GoogleAdapter
-from oshaberi.providers.openai_chat.openai_chat_adapter import OpenAIChatAdapter
-from oshaberi.providers.openai_responses.openai_responses_adapter import OpenAIResponsesAdapter
-from oshaberi.providers.provider_presets import PRESETS
-from oshaberi.providers.request.context_items import said
-from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.google.adapter import GoogleAdapter
+from oshaberi.providers.openai_chat.adapter import OpenAIChatAdapter
+from oshaberi.providers.openai_responses.adapter import OpenAIResponsesAdapter
+from oshaberi.providers.presets import PRESETS
+from oshaberi.providers.registry import connect
+from oshaberi.providers.request.model_request import Endpoint, Request, said
 from oshaberi.stage.model_servers import (
     AnthropicWire,
     ModelServer,
@@ -39,7 +37,7 @@ from oshaberi.stage.model_servers import (
     WireFormat,
 )
 from oshaberi.stage.model_servers.google_wire import GoogleWire
-from oshaberi.stage.model_servers.model_script import Say
+from oshaberi.stage.model_servers.scripts import Say
 
 LIMIT = 2.0
 """Not held against Google, whose adapter also keeps the time: its SDK cannot, see `limited`."""

@@ -13,12 +13,12 @@ from bench import growth
 from bench.engines import Engine
 from bench.growth import Growth, Plan
 from bench.shapes import SHAPES, Shape
-from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
-from oshaberi.providers.wire.stop_string_cut import StopStringCut
-from oshaberi.providers.wire.tool_call_assembly import ToolCallAssembly
-from oshaberi.providers.wire.wire_event_steps import CallPiece
+from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
+from oshaberi.bot.turns.admission.burst_wait import is_complete
+from oshaberi.providers.wire.steps import CallPiece
+from oshaberi.providers.wire.text_outlet import StopStringCut
+from oshaberi.providers.wire.tool_calls import ToolCallAssembly
 from oshaberi.secret_redaction import SecretValues
-from oshaberi.turns.admission.burst_wait import is_complete
 
 STOPS = ("\n\nUser:", "a" * 500 + "b", "###", "<|end|>")
 _KNOWN = SecretValues(("hunter22", "a pass phrase with spaces"))

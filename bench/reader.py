@@ -21,7 +21,7 @@ from bench.taps import NullSink, Tap
 from oshaberi import TextConfig
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.sink import Post, RequestKind, RequestRoom, Sent, WireState
-from oshaberi.stage.api_refusals import RefusalError
+from oshaberi.stage.refusals import RefusalError
 from oshaberi.stage.requests.rate_limits import (
     MESSAGE_CREATE_LIMIT,
     MESSAGE_DELETE_LIMIT,

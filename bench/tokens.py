@@ -12,11 +12,11 @@ from functools import partial
 
 from bench.engines import MakeEngine, cut, play
 from bench.timing import Job, best_in_turns
-from oshaberi.text import text_engine
+from oshaberi.text import engine
 
 DEGREES = (0, 1, 2, 3)
 REAL_LIMIT = 1.5
-COMPILED = not str(text_engine.__file__).endswith(".py")
+COMPILED = not str(engine.__file__).endswith(".py")
 WORST_LIMIT = 3.0 if COMPILED else 10.0
 _MICRO = 1e6
 

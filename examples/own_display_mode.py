@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from oshaberi.delivery.delivery_plug_ins import PersonaMessage
+from oshaberi.delivery.attachments import PersonaMessage
 
 
 def headline(message: PersonaMessage) -> PersonaMessage:

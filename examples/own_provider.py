@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.providers import Adapter, ContextItem, Endpoint, Request, TextPart, said
-from oshaberi.providers.wire.wire_event_steps import FinishStep, Step
+from oshaberi.providers.wire.steps import FinishStep, Step
 
 
 class Parrot(Adapter):

@@ -9,7 +9,7 @@ import json
 import random
 from typing import Literal
 
-from oshaberi.tools import ToolContext, ToolFailedError, tool
+from oshaberi.bot.tools import ToolContext, ToolFailedError, tool
 
 MOST_DICE = 20
 

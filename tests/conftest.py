@@ -117,8 +117,8 @@ def lines_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 
     So are lines that would meet an empty bucket: here nothing is known of buckets beforehand.
     """
-    monkeypatch.setattr("oshaberi.discord_io.discord_sink.DiscordSink.room", _nothing_known)
-    monkeypatch.setattr("oshaberi.delivery.queue.message_queue.BLOCKED_SECONDS", math.inf)
+    monkeypatch.setattr("oshaberi.discord_io.sink.DiscordSink.room", _nothing_known)
+    monkeypatch.setattr("oshaberi.delivery.queue.BLOCKED_SECONDS", math.inf)
 
 
 def _nothing_known(_sink: object, _kind: str) -> None:

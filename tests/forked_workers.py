@@ -105,7 +105,7 @@ def _forked(
 
 
 def _is_interrupted(error: BaseException | None) -> bool:
-    """Tell whether it was raised by a teardown, because the tests were interrupted."""
+    """Return whether it was raised by a teardown, because the tests were interrupted."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None

@@ -12,7 +12,7 @@ import pytest
 
 from oshaberi import __version__
 from oshaberi.cli.engine_build import build_name, is_compiled
-from oshaberi.text import text_engine
+from oshaberi.text import engine
 from tests.compiled_build import ROOT, compiled_site, environ_of, version_of
 
 WITHOUT_COMPILER = {"CC": "/nowhere/cc", "PATH": "/nowhere"}
@@ -26,7 +26,7 @@ def built(folder: Path, **environ: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_name_of_the_build_is_that_of_the_loaded_module() -> None:
-    assert is_compiled() == (not str(text_engine.__file__).endswith(".py"))
+    assert is_compiled() == (not str(engine.__file__).endswith(".py"))
     assert build_name() == ("compiled" if is_compiled() else "pure Python")
 
 
@@ -38,7 +38,7 @@ def test_without_a_compiler_the_wheel_is_pure(tmp_path: Path) -> None:
     assert wheel.name == f"oshaberi-{__version__}-py3-none-any.whl"
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert "oshaberi/text/text_engine.py" in names
+    assert "oshaberi/text/engine.py" in names
     assert [name for name in names if name.endswith((".so", ".pyd"))] == []
 
 

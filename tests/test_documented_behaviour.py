@@ -10,16 +10,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from oshaberi import TextConfig, TextEngine
+from oshaberi.bot.config import DECLARED
 from oshaberi.chunks import Chunk, ToolCall
-from oshaberi.config import DECLARED
-from oshaberi.delivery.degree_policy import policy_of
-from oshaberi.delivery.pacing.typing_pace import pause_ms
-from oshaberi.delivery.response_state import SentSprite
-from oshaberi.delivery.sinks.scripted_faults import CallKind, ScriptedFault
-from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.pacing import pause_ms, policy_of
+from oshaberi.delivery.recording_sink import CallKind, ScriptedFault
+from oshaberi.delivery.response import SentSprite
 from oshaberi.events import Event, Message, Table
 from oshaberi.stream import FollowUp, Silence, Stop
-from oshaberi.text.normalize.normalizer_table import NORMALIZERS
+from oshaberi.text.normalize.table import NORMALIZERS
 from tests.documented_rows import (
     CHUNKING,
     CLEANING,

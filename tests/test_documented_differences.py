@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from oshaberi import TextConfig, TextEngine
-from oshaberi.config import DECLARED
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.bot.config import DECLARED
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.delivery.recording_sink import ScriptedFault
 from oshaberi.events import Message
 from oshaberi.providers import connect
 from oshaberi.providers.model_options import OPTIONS

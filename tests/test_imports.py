@@ -66,13 +66,19 @@ def part_of(path: Path) -> str:
     return path.relative_to(SOURCE / "oshaberi").parts[0]
 
 
+def room_of(path: Path) -> str:
+    """The package that a file stands in; within the bot, the part of the bot."""
+    parts = path.relative_to(SOURCE / "oshaberi").parts
+    return ".".join(parts[:2]) if parts[0] == "bot" and len(parts) > 2 else parts[0]
+
+
 def is_within(name: str, package: str) -> bool:
     return name == package or name.startswith(f"{package}.")
 
 
 def test_there_is_something_to_read() -> None:
     assert len(TEXT) > 30
-    assert "oshaberi.text.text_config" in imports(SOURCE / "oshaberi" / "text" / "text_engine.py")
+    assert "oshaberi.text.config" in imports(SOURCE / "oshaberi" / "text" / "engine.py")
 
 
 @pytest.mark.parametrize("path", TEXT, ids=name_of)
@@ -93,31 +99,38 @@ def test_text_has_no_clock_no_network_no_chance(path: Path) -> None:
 
 def test_chance_comes_late() -> None:
     """Only degree 3 draws, so only there is `random` loaded."""
-    path = SOURCE / "oshaberi" / "text" / "messages" / "message_composer.py"
+    path = SOURCE / "oshaberi" / "text" / "messages" / "composer.py"
     body = ast.parse(path.read_text(encoding="utf-8")).body
     at_once = {node.module for node in body if isinstance(node, ast.ImportFrom)}
     assert "oshaberi.text.messages.humanize" in imports(path)
     assert "oshaberi.text.messages.humanize" not in at_once
 
 
+DISCORD_PARTS_OF_THE_BOT = {
+    f"bot.{part}"
+    for part in ("client", "commands", "coordination", "observability", "status_page", "wiring")
+}
+"""Turns, tools, storage, settings and the conversation know no Discord library."""
+
+
 @pytest.mark.parametrize(
     ("library", "packages"),
     [
-        ("discord", {"discord_io", "bot", "stage"}),
-        ("sqlalchemy", {"storage"}),
-        ("alembic", {"storage"}),
-        ("aiosqlite", {"storage"}),
-        ("asyncpg", {"storage"}),
-        ("cryptography", {"storage"}),
-        ("redis", {"bot", "cli", "stream"}),
-        ("mcp", {"tools"}),
+        ("discord", {"discord_io", "stage", *DISCORD_PARTS_OF_THE_BOT}),
+        ("sqlalchemy", {"bot.storage"}),
+        ("alembic", {"bot.storage"}),
+        ("aiosqlite", {"bot.storage"}),
+        ("asyncpg", {"bot.storage"}),
+        ("cryptography", {"bot.storage"}),
+        ("redis", {"bot.coordination", "bot.wiring", "cli", "stream"}),
+        ("mcp", {"bot.tools"}),
         ("PIL", {"render", "providers"}),
-        ("pydantic", {"config"}),
+        ("pydantic", {"bot.config"}),
         ("click", {"cli", "__main__.py"}),
     ],
 )
 def test_only_few_packages_know_a_library(library: str, packages: set[str]) -> None:
-    assert {part_of(path) for path in FILES if library in roots(path)} <= packages
+    assert {room_of(path) for path in FILES if library in roots(path)} <= packages
 
 
 def test_the_stage_is_a_server_and_needs_no_client() -> None:
@@ -129,20 +142,31 @@ def test_the_stage_is_a_server_and_needs_no_client() -> None:
     }
 
 
-def documented() -> dict[str, set[str]]:
-    """The table of packages in docs/architecture.md: each, and which others it may know."""
+def documented(heading: str) -> dict[str, set[str]]:
+    """A table of packages in docs/architecture.md: each, and which others it may import."""
     page = (SOURCE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
-    [table] = re.findall(r"^\| package \|.*?\n\n", page, re.MULTILINE | re.DOTALL)
+    [table] = re.findall(rf"^\| {heading} \|.*?\n\n", page, re.MULTILINE | re.DOTALL)
     rows = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \|$", table, re.MULTILINE)
-    found = {package: set(re.findall(r"`(\w+)`", known)) for package, known in rows}
-    above = list(found)[: list(found).index("bot")]
-    found["bot"] = set(above) - found["bot"]
-    found["cli"] = set(found) - {"cli"}
-    return found
+    return {
+        package: set(dict(rows)) - {package}
+        if known == "everything"
+        else set(re.findall(r"`(\w+)`", known))
+        for package, known in rows
+    }
 
 
-DOCUMENTED = documented()
+DOCUMENTED = documented("package")
 PACKAGES = {path.parent.name for path in (SOURCE / "oshaberi").glob("*/__init__.py")}
+BOT_DOCUMENTED = documented("part of the bot")
+BOT_PARTS = {path.parent.name for path in (SOURCE / "oshaberi" / "bot").glob("*/__init__.py")}
+
+
+def test_every_file_of_the_walk_exists() -> None:
+    page = (SOURCE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    walk = page[page.index("## A walk through the house") : page.index("## The packages")]
+    named = re.findall(r"`([\w/]+\.py)`", walk)
+    assert len(named) > 40
+    assert [name for name in named if not (SOURCE / "oshaberi" / name).is_file()] == []
 
 
 def packages_known_by(package: str) -> set[str]:
@@ -157,8 +181,21 @@ def packages_known_by(package: str) -> set[str]:
     return known & PACKAGES - {package}
 
 
+def parts_known_by(part: str) -> set[str]:
+    """Other parts of the bot that a part of the bot imports anywhere, for types too."""
+    known = {
+        name.split(".")[2]
+        for path in FILES
+        if room_of(path) == f"bot.{part}"
+        for name in imports(path)
+        if is_within(name, "oshaberi.bot") and name.count(".") > 1
+    }
+    return known & BOT_PARTS - {part}
+
+
 def test_every_package_is_documented() -> None:
     assert set(DOCUMENTED) == PACKAGES
+    assert set(BOT_DOCUMENTED) == BOT_PARTS
 
 
 @pytest.mark.parametrize("package", DOCUMENTED)
@@ -166,15 +203,31 @@ def test_a_package_knows_only_what_the_architecture_says(package: str) -> None:
     assert packages_known_by(package) - DOCUMENTED[package] == set()
 
 
-@pytest.mark.parametrize("package", ["text", "delivery", "stream", "turns", "tools", "storage"])
-def test_nobody_inside_knows_who_wires_it(package: str) -> None:
+@pytest.mark.parametrize("part", BOT_DOCUMENTED)
+def test_a_part_of_the_bot_knows_only_what_the_architecture_says(part: str) -> None:
+    assert parts_known_by(part) - BOT_DOCUMENTED[part] == set()
+
+
+@pytest.mark.parametrize("package", sorted(PACKAGES - {"bot", "cli"}))
+def test_the_library_does_not_know_the_bot(package: str) -> None:
+    """Whoever embeds the library needs nothing of what only the bot needs."""
+    assert "bot" not in packages_known_by(package)
+
+
+def test_importing_the_library_imports_none_of_the_bot() -> None:
+    library = sorted(PACKAGES - {"bot", "cli", "inspector", "stage", "discord_io"})
+    loaded = loaded_by("import oshaberi, " + ", ".join(f"oshaberi.{name}" for name in library))
+    assert [name for name in loaded if is_within(name, "oshaberi.bot")] == []
+
+
+@pytest.mark.parametrize("part", ["turns", "tools", "storage", "conversation"])
+def test_nobody_inside_knows_who_wires_it(part: str) -> None:
     """Arrows point one way, whatever the table says."""
-    wiring = {"bot", "cli", "local_run", "stage", "inspector", "discord_io"}
-    assert not packages_known_by(package) & wiring
+    assert not parts_known_by(part) & {"wiring", "client", "commands", "local_run", "recovery"}
 
 
 def test_the_middle_does_not_know_the_ends() -> None:
-    ends = {"storage", "turns", "tools", "providers", "scenes", "config"}
+    ends = {"bot", "providers", "scenes", "discord_io"}
     assert not packages_known_by("stream") & ends
     assert not packages_known_by("delivery") & ends
 
@@ -214,7 +267,8 @@ def test_the_parts_of_the_packages_are_printed(capsys: pytest.CaptureFixture[str
 
 def rooms(package: str) -> list[str]:
     """The sub-packages of a package, each after all that it imports."""
-    folders = {path.parent.name for path in (SOURCE / "oshaberi" / package).glob("*/*.py")}
+    folder = SOURCE.joinpath("oshaberi", *package.split("."))
+    folders = {path.parent.name for path in folder.glob("*/*.py")}
     return [name for name in order(inner_graph(package)) if name in folders]
 
 
@@ -223,7 +277,7 @@ def rooms(package: str) -> list[str]:
     [
         ("stage", "world rules payloads world_changes interactions rest control"),
         ("text", "markers segments messages"),
-        ("turns", "services admission context generation post_turn running"),
+        ("bot.turns", "services admission context generation post_turn running"),
         ("bot", "client commands"),
     ],
 )
@@ -255,11 +309,11 @@ def test_no_class_name_is_used_twice() -> None:
 
 
 MAPPED = (
-    *("cli", "config", "inspector", "local_run", "logs", "providers", "providers.capabilities"),
-    *("providers.refusals", "recording", "render", "scenes", "stage", "stage.control"),
-    *("stage.demo_model", "stage.gateway", "stage.interactions", "stage.model_servers"),
-    *("stage.payloads", "stage.requests", "stage.world", "stage.world_changes", "storage"),
-    *("storage.personal_data", "storage.schema", "tools", "tools.mcp"),
+    *("cli", "inspector", "providers", "providers.capabilities", "providers.refusals", "recording"),
+    *("render", "scenes", "stage", "stage.control", "stage.demo_model", "stage.gateway"),
+    *("stage.interactions", "stage.model_servers", "stage.payloads", "stage.requests"),
+    *("stage.world", "stage.world_changes", "bot.config", "bot.local_run", "bot.logs"),
+    *("bot.storage", "bot.storage.schema", "bot.tools", "bot.tools.mcp", "delivery"),
 )
 
 
@@ -272,13 +326,10 @@ def test_the_docstring_of_a_package_is_its_map(package: str) -> None:
     assert set(inner_graph(package)) - named == set()
 
 
-EMPTY_WORDS = frozenset(
-    {"core", "desk", "helpers", "kept", "manager", "misc", "model", "rest", "room", "shared"}
-    | {"standing", "utils", "values", "witness"}
-)
+EMPTY_WORDS = frozenset({"core", "helpers", "manager", "misc", "shared", "utils", "values"})
 
 
-def test_every_module_says_what_it_is_without_its_folder() -> None:
+def test_no_module_has_an_empty_name() -> None:
     assert [name_of(path) for path in FILES if path.stem in EMPTY_WORDS] == []
 
 
@@ -310,7 +361,7 @@ def loaded_by(statement: str) -> set[str]:
 def test_importing_it_is_light() -> None:
     assert loaded_by("import oshaberi") <= {"oshaberi", "__future__"}
     loaded = loaded_by("from oshaberi import *")
-    assert "oshaberi.text.text_engine" in loaded
+    assert "oshaberi.text.engine" in loaded
     assert not loaded & {"asyncio", "emoji", "PIL", "discord", "pydantic", "sqlalchemy", "click"}
 
 

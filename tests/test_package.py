@@ -53,12 +53,12 @@ def test_every_script_and_style_is_used() -> None:
 
 
 def test_scenes_and_migrations_are_found() -> None:
+    from oshaberi.bot.storage import head_revision
     from oshaberi.stage.demo_model.written_scenes import library
-    from oshaberi.storage import head_revision
 
     assert len(library()) >= 20
     assert files("oshaberi.stage.demo_model").joinpath("talk.json").is_file()
-    versions = files("oshaberi.storage").joinpath("schema", "migrations", "versions")
+    versions = files("oshaberi.bot.storage").joinpath("schema", "migrations", "versions")
     written = [
         path.read_text("utf-8")
         for path in map(Path, map(str, versions.iterdir()))

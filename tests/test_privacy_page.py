@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.config import DECLARED
-from oshaberi.storage.schema.table_rows import Base
+from oshaberi.bot.config import DECLARED
+from oshaberi.bot.storage.schema.table_rows import Base
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")

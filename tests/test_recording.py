@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.chunks import Chunk, ProviderError, ThoughtPart, ToolCall
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.recording import (
     HeardStream,
     SceneFrame,
@@ -32,10 +32,10 @@ from oshaberi.recording import (
 from oshaberi.recording.recording_redaction import IMAGE, LONGEST_ARGUMENT
 from oshaberi.recording.scene_writing import encoded
 from oshaberi.scenes import Scene, find_scenes, load_scene, parse_scene
-from oshaberi.scenes.scene_playback import perform
+from oshaberi.scenes.playback import perform
 from oshaberi.stream import ScriptedProvider, Silence, Step, StreamContext, stream_to_sink
 from oshaberi.stream.provider_protocol import FollowUp, Stop
-from oshaberi.text.text_config import Known, Persona, Sprite, TextConfig
+from oshaberi.text.config import Known, Persona, Sprite, TextConfig
 from oshaberi.virtual_time import run_virtual
 
 SCENES = find_scenes([str(Path(__file__).parent / "scenes")])

@@ -10,9 +10,9 @@ import pytest
 
 from oshaberi import SceneError
 from oshaberi.chunks import Chunk
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.delivery.recording_sink import ScriptedFault
 from oshaberi.scenes import Scene, differences, find_scenes, load_scene, parse_scene, rechunk
-from oshaberi.scenes.scene_playback import perform
+from oshaberi.scenes.playback import perform
 from oshaberi.stream.provider_protocol import FollowUp, Silence, Stop
 
 FOLDER = Path(__file__).parent / "scenes"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oshaberi.bot.commands import described
-from oshaberi.config import DECLARED
+from oshaberi.bot.config import DECLARED
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from oshaberi.stage.request_schema.constraint_table import TABLE_FILE, route_key
+from oshaberi.stage.request_schema.check import TABLE_FILE, route_key
 from oshaberi.stage.rest import ENDPOINTS
 
 Json = dict[str, Any]

@@ -15,7 +15,7 @@ import discord
 from openai import AsyncOpenAI
 
 from bench.whole_bot.process_probe import MODEL_VARIABLE, ProcessProbe, tell
-from oshaberi.bot.client.gateway_intents import intents
+from oshaberi.bot.client.discord_client import intents
 from oshaberi.stage.bot_runner import TOKEN_VARIABLE, URL_VARIABLE
 from oshaberi.stage.discord_py_redirect import patch_discord
 

@@ -29,8 +29,8 @@ from bench.report import aligned_table
 from bench.whole_bot.child_processes import BenchProcess
 from bench.whole_bot.numbered_answers import TOKENS_PER_LINE, question
 from oshaberi.providers.connections.aiohttp_transport import AiohttpTransport
-from oshaberi.providers.connections.sdk_clients import http_client, pieces_of
-from oshaberi.providers.request.endpoint import Endpoint
+from oshaberi.providers.connections.sdk import http_client, pieces_of
+from oshaberi.providers.request.model_request import Endpoint
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 
 STREAMS = 60

@@ -14,9 +14,9 @@ from typing import Any
 
 from bench.whole_bot.process_probe import KEEP_VARIABLE, ProcessProbe, tell
 from bench.whole_bot.statement_counter import StatementCounter
+from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.wiring import bot_wiring
 from oshaberi.cli import main
-from oshaberi.config import LoadedSettings
 from oshaberi.stage.bot_runner import URL_VARIABLE
 from oshaberi.stage.discord_py_redirect import patch_discord
 

@@ -11,9 +11,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from oshaberi.delivery.degree_policy import POLICIES
+from oshaberi.delivery.pacing import POLICIES
 from oshaberi.scenes import parse_scene
-from oshaberi.scenes.scene_playback import perform
+from oshaberi.scenes.playback import perform
 
 HERE = Path(__file__).parent
 ANSWER = """\

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
         Thought,
         Withheld,
     )
+    from oshaberi.text.config import Known, Persona, Sprite, TextConfig
     from oshaberi.text.decision_observer import Decision
-    from oshaberi.text.normalize.normalizer_table import cleaned_text
-    from oshaberi.text.text_config import Known, Persona, Sprite, TextConfig
-    from oshaberi.text.text_engine import Carry, TextEngine
+    from oshaberi.text.engine import Carry, TextEngine
+    from oshaberi.text.normalize.table import cleaned_text
 
 __version__ = "0.1.0"
 
@@ -53,9 +53,9 @@ _HOMES = {
         *("Details", "Event", "Identity", "Message"),
         *("SpeakerStop", "Table", "Thought", "Withheld"),
     ),
-    "text.text_config": ("Known", "Persona", "Sprite", "TextConfig"),
-    "text.text_engine": ("Carry", "TextEngine"),
-    "text.normalize.normalizer_table": ("cleaned_text",),
+    "text.config": ("Known", "Persona", "Sprite", "TextConfig"),
+    "text.engine": ("Carry", "TextEngine"),
+    "text.normalize.table": ("cleaned_text",),
     "text.decision_observer": ("Decision",),
 }
 

@@ -46,7 +46,7 @@ class Fetched:
 
 
 def is_public(address: Address) -> bool:
-    """Tell whether an address is on the public internet (and not one of our own)."""
+    """Return whether an address is on the public internet (and not one of our own)."""
     if isinstance(address, IPv6Address):
         inner = _embedded(address)
         if inner is not None:

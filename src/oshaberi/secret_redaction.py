@@ -1,7 +1,7 @@
 """Masks secrets in everything that is shown or stored.
 
 `redact` finds a secret by its form, `SecretValues` knows it by value, whatever its form.
-`logs.log_lines` masks log lines, `config.settings_redaction` settings.
+`bot.logs.log_lines` masks log lines, `bot.config.redaction` settings.
 
 Anybody may have written the text: a model's server, a tool, a page. So the work is linear in its
 length, and whoever shows only the start of a text says so (`most`): then the text is cut first and

@@ -29,7 +29,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def can_move(stream: TextIO) -> bool:
-    """Tell whether the stream is a terminal that can move its cursor."""
+    """Return whether the stream is a terminal that can move its cursor."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 

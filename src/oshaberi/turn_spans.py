@@ -75,7 +75,7 @@ def traced_turn(tracer: TurnTracer | None, ids: TurnIds, values: SpanValues) -> 
 
 
 def is_traced() -> bool:
-    """Tell whether the running turn is recorded."""
+    """Return whether the running turn is recorded."""
     return _TRACER.get() is not None
 
 

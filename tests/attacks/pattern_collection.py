@@ -26,7 +26,7 @@ import oshaberi
 SOURCE = Path(oshaberi.__file__).parent
 MODULES = ("re", "regex")
 UNKNOWN = frozenset({"finditer"})
-WITHOUT_DATA = frozenset({"stage/request_schema/field_problems.py::_format"})
+WITHOUT_DATA = frozenset({"stage/request_schema/check.py::_format"})
 """Where patterns come from data that has none at present."""
 FUNCTIONS = (
     "compile",
@@ -232,16 +232,15 @@ def made_here() -> list[Made]:
 def _exercise() -> None:
     """Make the patterns that depend on something: a name, a setting, a tool."""
     from oshaberi import TextConfig, TextEngine
-    from oshaberi.providers.capabilities.capability_table import TABLE, capabilities_of
-    from oshaberi.providers.refusals.named_parameters import _anywhere
-    from oshaberi.providers.wire.speaker_holdback import SpeakerHoldback
-    from oshaberi.providers.wire.stop_string_cut import StopStringCut
+    from oshaberi.providers.capabilities.known_models import TABLE, capabilities_of
+    from oshaberi.providers.refusals.reading import _anywhere
+    from oshaberi.providers.wire.text_outlet import SpeakerHoldback, StopStringCut
     from oshaberi.stage.cdn.drawn_avatars import blob
-    from oshaberi.stage.demo_model import scene_choice, tool_requests
-    from oshaberi.stage.demo_model.tool_arguments import _assigned
-    from oshaberi.stage.request_schema.constraint_table import _missing_patterns
-    from oshaberi.stream.reading.silence_patterns import SilencePatterns
-    from oshaberi.text.text_config import Persona
+    from oshaberi.stage.demo_model import requests, written_scenes
+    from oshaberi.stage.demo_model.playback import _assigned
+    from oshaberi.stage.request_schema.check import _missing_patterns
+    from oshaberi.stream.silence_patterns import SilencePatterns
+    from oshaberi.text.config import Persona
 
     for family in TABLE:
         capabilities_of(family, "no such model")
@@ -250,8 +249,8 @@ def _exercise() -> None:
     StopStringCut(["###", "END"])
     blob("no such thing")
     for key in ("two words", "日本"):
-        scene_choice._pattern(key)
-    tool_requests._pattern("read_web_page")
+        written_scenes._pattern(key)
+    requests._pattern("read_web_page")
     _assigned({"properties": {"city": {"type": "string"}}}, "city = Kyoto")
     _missing_patterns()
     SilencePatterns(["NO_REPLY", "[silence]"], ["Mika"], is_offered=True, is_topic=False)
@@ -262,20 +261,18 @@ def _exercise() -> None:
 
 def _in_data() -> Iterator[Made]:
     """Yield the patterns of data files, as made where they are used."""
-    from oshaberi.stage.demo_model.small_talk import _languages
-    from oshaberi.stage.request_schema.constraint_table import constraint_table
+    from oshaberi.stage.demo_model.playback import _languages
+    from oshaberi.stage.request_schema.check import constraint_table
 
     talk = [kind["if"] for language in _languages().values() for kind in language["kinds"]]
     table = constraint_table()
     schema = list(_patterns_within([table.routes, table.shapes]))
-    for file, patterns in (
-        ("stage/demo_model/small_talk.py", talk),
-        ("stage/request_schema/field_problems.py", schema),
+    for name, patterns in (
+        ("stage/demo_model/playback.py::talk", talk),
+        ("stage/request_schema/check.py::_format", schema),
     ):
-        (line,) = (
-            site.first_line for site in call_sites() if site.file == file and not site.pattern
-        )
-        yield from ((file, line, "re", pattern, 0) for pattern in patterns)
+        (site,) = (site for site in call_sites() if site.name == name)
+        yield from ((site.file, site.first_line, "re", pattern, 0) for pattern in patterns)
 
 
 def _patterns_within(value: Any) -> Iterator[str]:

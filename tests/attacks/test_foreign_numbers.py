@@ -22,15 +22,15 @@ from oshaberi.checked_json import (
 )
 from oshaberi.chunks import Chunk, Usage
 from oshaberi.delivery.sink import DiscordRefusalError, RequestRoom
-from oshaberi.discord_io.requests.answer_classification import refusal_of
-from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.capabilities import learned_limits, token_calibration
-from oshaberi.providers.capabilities.learned_limits import LearnedLimits, Lesson, ModelPlace
-from oshaberi.providers.google.google_wire_events import refusal_failure
+from oshaberi.discord_io.requests.answers import refusal_of
+from oshaberi.providers.capabilities import learned as learned_limits
+from oshaberi.providers.capabilities import learned as token_calibration
+from oshaberi.providers.capabilities.learned import LearnedLimits, Lesson, ModelPlace
+from oshaberi.providers.google.events import refusal_failure
 from oshaberi.providers.local_context_windows import LocalWindow
 from oshaberi.providers.model_listing import list_models
-from oshaberi.providers.request.context_items import said
-from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.registry import connect
+from oshaberi.providers.request.model_request import Request, said
 from tests.attacks.flood_server import DIALECTS, Flood, event, flooding, times
 from tests.attacks.loop_watch import computing_at_most
 from tests.providers.adapter_runs import error, read, text
@@ -120,8 +120,8 @@ def test_seconds_are_finite_and_bounded(value: object, seconds: float | None) ->
 
 OWN_JSON = {
     "checked_json.py": "the door itself",
-    "inspector/logged_stream.py": "unpacks what the same object packed",
-    "turns/services/adapter_pool.py": "settings that it has just written as a key",
+    "inspector/stream_log.py": "unpacks what the same object packed",
+    "bot/turns/services/adapter_pool.py": "settings that it has just written as a key",
 }
 """Files that parse JSON by themselves, and why they may. `stage/` is a program of its own, with its
 own door (`stage/json_bodies.py`): only this machine can reach it."""
@@ -129,8 +129,8 @@ own door (`stage/json_bodies.py`): only this machine can reach it."""
 OWN_BODIES = {
     "public_fetching.py": "has a limit of its own and unpacks nothing",
     "providers/connections/streamed_body.py": "bounds the bodies of models",
-    "discord_io/table_button.py": "Discord's file server, after Discord's own word on its size",
-    "bot/status_page/page_login.py": "aiohttp's server reads at most 1 MB of a form",
+    "discord_io/buttons.py": "Discord's file server, after Discord's own word on its size",
+    "bot/status_page/routes.py": "aiohttp's server reads at most 1 MB of a form",
     "providers/connections/aiohttp_transport.py": "reads the body of our own request",
 }
 """Files that read a body with the methods of an HTTP library, and why they may. discord.py reads
@@ -169,7 +169,7 @@ def test_every_json_from_outside_goes_through_the_door() -> None:
 
 
 def _reads_body(node: ast.AST) -> bool:
-    """Tell whether a node awaits all of a body: `await answer.read()`."""
+    """Return whether a node awaits all of a body: `await answer.read()`."""
     match node:
         case ast.Await(value=ast.Call(func=ast.Attribute(value=of, attr=name), args=[])):
             return name in READING and not _is_ours(of)
@@ -183,7 +183,7 @@ def _is_ours(of: ast.expr) -> bool:
 
 
 def _iterates_body(tree: ast.Module) -> bool:
-    """Tell whether a body is iterated elsewhere than in a call that bounds it."""
+    """Return whether a body is iterated elsewhere than in a call that bounds it."""
     bounded: set[ast.AST] = set()
     names: set[str] = set()
     for node in ast.walk(tree):

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from oshaberi.tools import McpServer
-from oshaberi.tools.mcp.mcp_transports import LARGEST_EVENT, _bound
+from oshaberi.bot.tools import McpServer
+from oshaberi.bot.tools.mcp.transports import LARGEST_EVENT, _bound
 from tests.attacks.flood_server import Flood, flooding, times, zipped
 from tests.attacks.loop_watch import memory_at_most, watched_loop
 from tests.tools.test_mcp import over_http, serving

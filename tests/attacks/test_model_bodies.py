@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.foreign_bodies import ERROR_BYTES
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.connections import sdk_clients
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.connections import sdk
+from oshaberi.providers.registry import connect
 from oshaberi.providers.request.answer_budgets import MOST_CALLS, AnswerBudgets
+from oshaberi.stream.context import StreamContext
 from oshaberi.stream.orchestrator import stream_to_sink
-from oshaberi.stream.stream_context import StreamContext
-from oshaberi.stream.stream_result import StreamResult
+from oshaberi.stream.result import StreamResult
 from tests.attacks.flood_server import (
     DIALECTS,
     Flood,
@@ -334,7 +334,7 @@ def test_a_stop_holds_however_fast_the_server_sends(provider: str, what: str) ->
 
 @pytest.fixture
 def without_aiohttp(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sdk_clients, "_needs_httpx", lambda: True)
+    monkeypatch.setattr(sdk, "_needs_httpx", lambda: True)
 
 
 @pytest.mark.usefixtures("without_aiohttp")

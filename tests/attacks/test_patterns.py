@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from oshaberi.bot.client.message_text import _TOKENS
-from oshaberi.discord_io.webhooks.reply_notice import _TOKENS as _NOTICE_TOKENS
-from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
-from oshaberi.providers.refusals.named_parameters import _in_words
-from oshaberi.turns.admission.burst_wait import is_complete
+from oshaberi.bot.turns.admission.burst_wait import is_complete
+from oshaberi.discord_io.reply_notice import _TOKENS as _NOTICE_TOKENS
+from oshaberi.discord_io.reply_notice import is_reply_notice
+from oshaberi.providers.refusals.reading import _in_words
 from tests.attacks.loop_watch import computing_at_most
 from tests.attacks.pattern_attacks import as_re, parsed, slow_text
 from tests.attacks.pattern_collection import (
@@ -35,20 +35,20 @@ from tests.tools.fake_tool_context import asking
 _STAGE = "only a local run has it, where whoever writes also runs the bot"
 _MODIFIER = "gets what may be a label's modifier : 70 characters"
 HARMLESS = {
-    "config/settings_loading.py::_SERVICE_LINK": "the environment of the process: the operator's",
+    "bot/config/loading.py::_SERVICE_LINK": "the environment of the process: the operator's",
     "recording/recording_redaction.py::_ANNOUNCES": "gets 40 characters (_ANNOUNCED_WITHIN)",
-    "stage/demo_model/request_reading.py::_FILE": _STAGE,
-    "stage/demo_model/request_reading.py::_FILE_NOTE": _STAGE,
-    "stage/demo_model/request_reading.py::_NAMED": _STAGE,
-    "stage/demo_model/small_talk.py::_REMEMBER_JAPANESE": _STAGE,
-    "text/messages/possible_labels.py::_BEHIND_NAME": _MODIFIER,
-    "text/messages/possible_labels.py::_BEHIND_PARTICIPANT": _MODIFIER,
-    "text/normalize/names/prose_labels.py::_NUMBERED": "gets a label: 140 characters at most (S7)",
-    "text/normalize/names/speaker_guard.py::_MODIFIED": "gets a label: 140 characters at most (S7)",
-    "tools/docstring_reading.py::_FIELD": "gets a docstring: the operator's code",
-    "tools/docstring_reading.py::_OTHER_FIELD": "gets a docstring: the operator's code",
-    "turns/admission/burst_wait.py::_ASKED": "gets the last 50 characters of a message (ENDING)",
-    "turns/personas/message_attribution.py::_DECORATED": "gets a webhook's name: 80 characters",
+    "stage/demo_model/requests.py::_FILE": _STAGE,
+    "stage/demo_model/requests.py::_FILE_NOTE": _STAGE,
+    "stage/demo_model/requests.py::_NAMED": _STAGE,
+    "stage/demo_model/playback.py::_REMEMBER_JAPANESE": _STAGE,
+    "text/messages/live_preview.py::_BEHIND_NAME": _MODIFIER,
+    "text/messages/live_preview.py::_BEHIND_PARTICIPANT": _MODIFIER,
+    "text/normalize/speaker_guard.py::_NUMBERED": "gets a label: 140 characters at most (S7)",
+    "text/normalize/speaker_guard.py::_MODIFIED": "gets a label: 140 characters at most (S7)",
+    "bot/tools/decorator.py::_FIELD": "gets a docstring: the operator's code",
+    "bot/tools/decorator.py::_OTHER_FIELD": "gets a docstring: the operator's code",
+    "bot/turns/admission/burst_wait.py::_ASKED": "gets a message's last 50 characters (ENDING)",
+    "bot/turns/personas.py::_DECORATED": "gets a webhook's name: 80 characters",
 }
 
 
@@ -61,7 +61,7 @@ def test_all_patterns_are_collected() -> None:
     """Also those that the program puts together: `source_patterns` raises for one without."""
     names = {one.name for one in all_patterns()}
     assert {site.name for site in call_sites()} - names == {
-        "stage/request_schema/field_problems.py::_format"
+        "stage/request_schema/check.py::_format"
     }
     assert len(all_patterns()) > 500
     assert sum(one.module == "regex" for one in all_patterns()) > 30
@@ -175,5 +175,5 @@ def test_a_refusal_of_blanks() -> None:
 
 def test_a_flag_is_read_from_the_source() -> None:
     flagged = {one.name: one.flags for one in all_patterns()}
-    name = "turns/personas/message_attribution.py::_DECORATED"
+    name = "bot/turns/personas.py::_DECORATED"
     assert flagged[name] == re.DOTALL

@@ -10,7 +10,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from oshaberi.providers.images.image_preparation import ImageLimits, prepare_image
+from oshaberi.providers.images.preparation import ImageLimits, prepare_image
 from oshaberi.public_fetching import FetchRefusedError
 from tests.attacks.loop_watch import computing_at_most, memory_at_most
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.config.settings_redaction import masked_url
-from oshaberi.logs.log_lines import LONGEST_MESSAGE, LONGEST_TRACE, setup
-from oshaberi.logs.recent_warnings import LONGEST, RecentWarnings
+from oshaberi.bot.config.redaction import masked_url
+from oshaberi.bot.logs.log_lines import LONGEST_MESSAGE, LONGEST_TRACE, setup
+from oshaberi.bot.logs.recent_warnings import LONGEST, RecentWarnings
+from oshaberi.bot.tools.mcp.transports import _KEPT, _LONGEST_LINE, ServerStderr
 from oshaberi.recording import SecretMasker
 from oshaberi.secret_redaction import MARGIN, MASK, SecretValues, redact
-from oshaberi.tools.mcp.server_stderr import _KEPT, _LONGEST_LINE, ServerStderr
 from tests.attacks.loop_watch import computing_at_most
 
 BEGINNINGS = [

@@ -21,15 +21,15 @@ from discord import app_commands
 
 import oshaberi
 from oshaberi.bot.commands import COMMANDS
-from oshaberi.bot.commands.command_answers import CommandForm
+from oshaberi.bot.commands.answers import CommandForm
 from oshaberi.bot.commands.command_context import MOST_PLACES, CommandRefusedError
-from oshaberi.bot.commands.personas.persona_input_checks import PERSONA_LIMITS, check_size
-from oshaberi.config import SERVER_KEYS, LoadedSettings, Setting, effective, parse_server_value
-from oshaberi.config.server_limits import check_limit
-from oshaberi.conversation.turn_config import LONGEST_TEXT, MOST_IDS, MOST_TEXTS, TurnConfig
+from oshaberi.bot.commands.personas.persona_changes import PERSONA_LIMITS, check_size
+from oshaberi.bot.config import SERVER_KEYS, LoadedSettings, Setting, effective, parse_server_value
+from oshaberi.bot.config.server_settings import check_limit
+from oshaberi.bot.conversation.turn_config import LONGEST_TEXT, MOST_IDS, MOST_TEXTS, TurnConfig
+from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
 from oshaberi.errors import ConfigError
 from oshaberi.providers.model_options import OPTIONS, checked_option, parsed_option
-from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 from tests.attacks.loop_watch import computing_at_most
 from tests.bot.client_harness import ADMIN, ClientHarness, run_with_client
 
@@ -195,7 +195,7 @@ def test_an_option_that_is_too_long_is_refused_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Discord refuses it before; here it lets everything through.
-    monkeypatch.setattr("oshaberi.stage.interactions.option_values._within", _unchecked)
+    monkeypatch.setattr("oshaberi.stage.interactions.entered_values._within", _unchecked)
 
     async def scenario(harness: ClientHarness) -> None:
         options = {"key": "ab\n" * 2000, "value": "1"}

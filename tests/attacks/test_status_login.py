@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.bot.status_page import page_login
-from oshaberi.bot.status_page.page_login import (
+from oshaberi.bot.status_page import routes
+from oshaberi.bot.status_page.routes import (
     MOST_ADDRESSES,
     TRIES_OF_ALL,
     TRIES_OF_AN_ADDRESS,
@@ -19,8 +19,8 @@ from tests.bot.test_status_page import TOKEN, WRONG, Visitor, visit
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now_s = [0.0]
-    made = page_login.PageLogin
-    name = "oshaberi.bot.status_page.page_routes.PageLogin"
+    made = routes.PageLogin
+    name = "oshaberi.bot.status_page.routes.PageLogin"
     monkeypatch.setattr(name, lambda token: made(token, lambda: now_s[0]))
     return now_s
 
@@ -64,7 +64,7 @@ def test_all_addresses_together_have_tries_too() -> None:
             throttle.note_wrong(f"address {number}")
     assert allowed == TRIES_OF_ALL
     assert throttle.wait_s("somebody else") == WINDOW_SECONDS
-    assert throttle.wait_s(page_login._THIS_MACHINE) == 0, "strangers lock nobody out here"
+    assert throttle.wait_s(routes._THIS_MACHINE) == 0, "strangers lock nobody out here"
     now_s = WINDOW_SECONDS
     assert throttle.wait_s("somebody else") == 0
 
@@ -98,4 +98,4 @@ def test_who_is_counted_together(remote: str | None, counted: str) -> None:
         def __init__(self) -> None:
             self.remote = remote
 
-    assert page_login._address(Request()) == counted  # type: ignore[arg-type]
+    assert routes._address(Request()) == counted  # type: ignore[arg-type]

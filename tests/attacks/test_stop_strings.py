@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.providers.wire.stop_string_cut import StopStringCut
+from oshaberi.providers.wire.text_outlet import StopStringCut
 from tests.attacks.loop_watch import computing_at_most, memory_at_most
 
 LONG = 5900

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from oshaberi import TextConfig, TextEngine
-from oshaberi.delivery.queue.table_attachments import PackagedRenderer
+from oshaberi.delivery.attachments import PackagedRenderer
 from oshaberi.events import Table
 from oshaberi.render import TooManyPicturesError
 from tests.attacks.loop_watch import computing_at_most

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.tools.builtin.clock import _zone
+from oshaberi.bot.tools.calls import LARGEST_ARGS, ArgumentChecks, NamedTool, OfferedTools
+from oshaberi.bot.tools.decorator import tool
+from oshaberi.bot.tools.definition import ToolFailedError
+from oshaberi.bot.tools.mcp.content import LONGEST_SCHEMA
 from oshaberi.chunks import ToolCall
-from oshaberi.stream.reading.chunk_reader import MOST_CALLS
-from oshaberi.tools.argument_checks import LARGEST_ARGS, ArgumentChecks
-from oshaberi.tools.builtin.current_time import _zone
-from oshaberi.tools.mcp.mcp_content import LONGEST_SCHEMA
-from oshaberi.tools.tool_calls import NamedTool, OfferedTools
-from oshaberi.tools.tool_decorator import tool
-from oshaberi.tools.tool_definition import ToolFailedError
+from oshaberi.stream.reader import MOST_CALLS
 from tests.attacks.loop_watch import computing_at_most, memory_at_most, watched_loop
 from tests.turns.test_tool_loop import LOOK, Workshop, rounds_of
 from tests.turns.turn_harness import TurnHarness, calls, run_turns, text

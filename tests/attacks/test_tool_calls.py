@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.providers.wire.tool_call_assembly import ToolCallAssembly
-from oshaberi.providers.wire.wire_event_steps import CallPiece
+from oshaberi.providers.wire.steps import CallPiece
+from oshaberi.providers.wire.tool_calls import ToolCallAssembly
 from tests.attacks.loop_watch import computing_at_most
 
 PIECES = 20_000

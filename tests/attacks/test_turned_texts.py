@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.bot.client.message_text import attached, readable
-from oshaberi.conversation.transcript_lines import plain_words, shortened
-from oshaberi.discord_io.webhooks.reply_notice import quoted
-from oshaberi.stage.rules.message_rules import read_draft
+from oshaberi.bot.conversation.transcript import plain_words, shortened
+from oshaberi.discord_io.reply_notice import quoted
+from oshaberi.stage.rules.messages import read_draft
 from oshaberi.stage.world_changes import message_posting
 from tests.attacks.loop_watch import computing_at_most
 from tests.bot.client_harness import OWNER, ClientHarness, run_with_client, world

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import pytest
 
+from oshaberi.bot.tools.builtin import web as module
+from oshaberi.bot.tools.builtin.web import LONGEST_TITLE, page_text
 from oshaberi.public_fetching import Fetched
-from oshaberi.tools.builtin import read_web_page as module
-from oshaberi.tools.builtin.page_text import LONGEST_TITLE, page_text
 from tests.attacks.loop_watch import computing_at_most, memory_at_most, watched_loop
 from tests.tools.test_web_page import constant, read
 

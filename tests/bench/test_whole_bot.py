@@ -198,7 +198,7 @@ def test_a_lost_journal_is_read_from_the_log() -> None:
     log = (
         "2026-01-01 INFO oshaberi: fine\n"
         "2026-01-01 ERROR oshaberi.delivery: the journal failed, this answer goes on without it\n"
-        "2026-01-01 ERROR oshaberi.turns: the journal could not be begun\n"
+        "2026-01-01 ERROR oshaberi.bot.turns: the journal could not be begun\n"
         "2026-01-01 ERROR oshaberi.bot: message 17 was lost\n"
         "2026-01-01 ERROR oshaberi.bot: message 23 was lost\n"
     )
@@ -216,7 +216,7 @@ def test_time_is_charged_to_whoever_called_the_standard_library() -> None:
     loads = "loads (json/__init__.py:9)"
     run = "_run (asyncio/events.py:80)"
     command_line = "run (oshaberi/cli/commands/run.py:59)"
-    assert package_of("feed (oshaberi/text/text_engine.py:12)") == "oshaberi.text"
+    assert package_of("feed (oshaberi/text/engine.py:12)") == "oshaberi.text"
     assert charged_to([command_line, run, send, loads]) == "discord"
     assert charged_to([command_line, run]) == "asyncio"
     waiting = "Thread.run (threading.py:1);_worker (concurrent/futures/thread.py:81)"

@@ -10,27 +10,24 @@ import discord
 
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
-from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
+from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.commands import bot_command_tree
-from oshaberi.config import EffectiveSettings, LoadedSettings, effective
-from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.conversation.conversation_messages import IncomingMessage
-from oshaberi.conversation.turn_channel import TurnChannel
-from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.bot.config import EffectiveSettings, LoadedSettings, effective
+from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, TurnChannel
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.turns.admission.channel_queue import Arrival
+from oshaberi.bot.turns.admission.rules import UnaddressedMessage
+from oshaberi.bot.turns.channel_turns import ChannelTurns
+from oshaberi.bot.turns.services.adapter_pool import AdapterPool
+from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.stage import Settings as StageSettings
 from oshaberi.stage import Stage
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
-from oshaberi.stage.world.discord_records import StageMessage
-from oshaberi.stage.world.interaction_record import Interaction
-from oshaberi.storage import Database, SecretVault
-from oshaberi.stream.stops.stop_registry import StopRegistry
-from oshaberi.turns.admission.channel_queue import Arrival
-from oshaberi.turns.admission.unaddressed_message import UnaddressedMessage
-from oshaberi.turns.channel_turns import ChannelTurns
-from oshaberi.turns.services.adapter_pool import AdapterPool
-from oshaberi.turns.services.model_candidates import OperatorModel
-from oshaberi.turns.services.turn_services import TurnServices
+from oshaberi.stage.world.records import Interaction, StageMessage
+from oshaberi.stream.stops import StopRegistry
 from tests.storage.migrated_database import database_url
 
 SPEED = 5.0

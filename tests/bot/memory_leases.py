@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from oshaberi.bot.coordination.fair_shares import ProcessRank
-from oshaberi.bot.coordination.shard_lease_table import FleetView
+from oshaberi.bot.coordination.process_coordination import FleetView, ProcessRank
 
 LEASE_S = 8.0
 

@@ -14,19 +14,19 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from oshaberi.bot.client.shards.gateway_state import LATE_SECONDS, GatewayState
-from oshaberi.bot.observability.model_health import KEPT_SECONDS, ModelHealth
+from oshaberi.bot.client.shards import LATE_SECONDS, GatewayState
+from oshaberi.bot.config import load
+from oshaberi.bot.observability.health import KEPT_SECONDS, ModelHealth
+from oshaberi.bot.storage import engine
+from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.wiring.bot_wiring import Bot, open_bot
 from oshaberi.chunks import ErrorType, ProviderError
-from oshaberi.config import load
 from oshaberi.stage import Stage
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import staged
-from oshaberi.storage import database_engine
-from oshaberi.storage.storage_errors import StorageAwayError
-from oshaberi.stream.stream_context import StreamContext
-from oshaberi.stream.stream_result import StreamResult
-from oshaberi.stream.thought_collector import ThoughtLog
+from oshaberi.stream.context import StreamContext
+from oshaberi.stream.model_output import ThoughtLog
+from oshaberi.stream.result import StreamResult
 from tests.crash.redis_proxy import redis_proxy
 from tests.free_ports import free_port
 from tests.storage.database_servers import OwnRedis
@@ -170,7 +170,7 @@ def test_one_of_two_shards_is_away(tmp_path: Path) -> None:
 
 def test_a_locked_database_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its silence is noticed before SQLite itself gives up."""
-    monkeypatch.setattr(database_engine, "BUSY_SECONDS", 60.0)
+    monkeypatch.setattr(engine, "BUSY_SECONDS", 60.0)
 
     async def scenario() -> None:
         async with serving(tmp_path) as watched:

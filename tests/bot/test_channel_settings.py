@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from oshaberi.bot.client.channel_places import is_gone, path_of
-from oshaberi.config import LoadedSettings
-from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
+from oshaberi.bot.client.people import is_gone, path_of
+from oshaberi.bot.config import LoadedSettings
+from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.storage.records import ModelRecord, PersonaRecord
 from tests.bot.client_harness import (
     ADMIN,
     MEMBER,

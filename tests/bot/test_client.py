@@ -11,18 +11,17 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.client import missed_messages
-from oshaberi.bot.client.discord_client import OshaberiClient
-from oshaberi.bot.client.gateway_intents import intents
+from oshaberi.bot.client import unanswered
+from oshaberi.bot.client.discord_client import OshaberiClient, intents
 from oshaberi.bot.client.message_reader import MessageReader
 from oshaberi.bot.commands import bot_command_tree
-from oshaberi.config import LoadedSettings
+from oshaberi.bot.config import LoadedSettings
+from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.storage.records import PersonaRecord, TurnRecord
 from oshaberi.errors import ConfigError, OshaberiError
 from oshaberi.stage import Fault, Stage
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
-from oshaberi.storage.storage_errors import StorageAwayError
-from oshaberi.storage.stored_records import PersonaRecord, TurnRecord
 from tests.bot.client_harness import (
     FAST,
     MEMBER,
@@ -175,7 +174,7 @@ def test_what_was_said_to_the_bot_while_it_was_away_is_answered() -> None:
 
 
 def test_in_a_busy_channel_the_newest_messages_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(missed_messages, "MOST_MESSAGES", 120)
+    monkeypatch.setattr(unanswered, "MOST_MESSAGES", 120)
 
     async def scenario(stage: Stage) -> None:
         mention = f"<@{stage.world.bot.id}>"
@@ -221,7 +220,7 @@ def test_a_search_that_ends_before_it_reads_a_channel_leaves_nothing_behind() ->
         async def nothing(*_: object) -> Any:
             raise AssertionError("no channel is read")
 
-        search = missed_messages.MissedMessages(
+        search = unanswered.MissedMessages(
             harness.client.reader, nothing, nothing, nothing, away, timedelta(days=1), nothing
         )
         with warnings.catch_warnings(record=True) as noted:

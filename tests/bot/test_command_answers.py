@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from oshaberi.bot.commands import help_command, status_command
-from oshaberi.bot.commands.command_answers import (
+from oshaberi.bot.commands.answers import (
     MESSAGE_LIMIT,
     MOST_CHOICES,
     OUTDATED,
@@ -19,15 +19,15 @@ from oshaberi.bot.commands.command_answers import (
     UNEXPECTED,
     choices,
 )
+from oshaberi.bot.storage import StorageError
+from oshaberi.bot.storage.records import KeyRecord, ModelRecord
+from oshaberi.bot.turns.services.models import OperatorModel
 from oshaberi.errors import ConfigError
 from oshaberi.providers.capabilities import ModelPlace
-from oshaberi.providers.capabilities.learned_limits import Lesson
-from oshaberi.providers.provider_presets import PRESETS
+from oshaberi.providers.capabilities.learned import Lesson
+from oshaberi.providers.presets import PRESETS
 from oshaberi.stage import Settings, Stage
-from oshaberi.stage.world.interaction_record import InteractionReply
-from oshaberi.storage import StorageError
-from oshaberi.storage.stored_records import KeyRecord, ModelRecord
-from oshaberi.turns.services.model_candidates import OperatorModel
+from oshaberi.stage.world.records import InteractionReply
 from tests.bot.client_harness import MEMBER, OWNER, ClientHarness, run_with_client
 
 OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operators-own-key",))

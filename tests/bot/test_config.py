@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.config import SERVER_KEYS, LoadedSettings
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.delivery.degree_policy import LIVE_WITHOUT_GROWTH
+from oshaberi.bot.config import SERVER_KEYS, LoadedSettings
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.delivery.pacing import LIVE_WITHOUT_GROWTH
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client
 
 

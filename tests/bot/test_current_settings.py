@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.settings.current_settings import CurrentSettings
-from oshaberi.config import LoadedSettings
-from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.delivery.degree_policy import LIVE_WITHOUT_GROWTH
-from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
-from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.storage import Database, SecretVault, StorageError
-from oshaberi.text.text_config import TextConfig
+from oshaberi.bot.config import LoadedSettings
+from oshaberi.bot.config.current_settings import CurrentSettings
+from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.storage import Database, SecretVault, StorageError
+from oshaberi.delivery.attachments import DeliveryPlugIns
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.pacing import LIVE_WITHOUT_GROWTH
+from oshaberi.text.config import TextConfig
 from tests.storage.counting import counted
 
 SERVER, NEW = 7, 8
@@ -85,7 +85,7 @@ def test_settings_that_do_not_go_together_are_told_at_the_start(
                 settings = LoadedSettings(stream=stream)
                 CurrentSettings(settings, {}, db, lambda: pytest.fail("nothing was reloaded"))
 
-    with caplog.at_level(logging.WARNING, "oshaberi.bot.settings.current_settings"):
+    with caplog.at_level(logging.WARNING, "oshaberi.bot.config.current_settings"):
         asyncio.run(main())
     assert caplog.messages == [LIVE_WITHOUT_GROWTH]
 
@@ -107,7 +107,7 @@ def test_settings_that_do_not_go_together_are_told_when_they_are_reloaded(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     first, last = (StreamConfig(delivery="live", notify=one) for one in ("first", "last"))
-    with caplog.at_level(logging.WARNING, "oshaberi.bot.settings.current_settings"):
+    with caplog.at_level(logging.WARNING, "oshaberi.bot.config.current_settings"):
         reload(first, last, last)
     assert caplog.messages == [LIVE_WITHOUT_GROWTH]
 

@@ -10,13 +10,13 @@ from contextlib import closing
 
 import pytest
 
+from oshaberi.bot.config import load
 from oshaberi.bot.data_retention import EVERY_S, OPT_OUTS_EVERY_S, DataRetention
-from oshaberi.config import load
-from oshaberi.local_run import startup
-from oshaberi.local_run.demo_world import world
-from oshaberi.storage import Database, SecretVault
-from oshaberi.storage.personal_data.table_ownership import DataSubject
-from oshaberi.storage.stored_records import Exchange, Fact, TurnRecord
+from oshaberi.bot.local_run import startup
+from oshaberi.bot.local_run.demo_world import world
+from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.storage.records import Exchange, Fact, TurnRecord
+from oshaberi.bot.storage.schema.ownership import DataSubject
 from oshaberi.virtual_time import run_virtual
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 from tests.storage.migrated_database import database_url

@@ -8,10 +8,10 @@ import logging
 import pytest
 
 from oshaberi.bot.data_retention import PRUNE_SECONDS, prune_regularly
-from oshaberi.storage import Database, SecretVault
-from oshaberi.storage.repositories.turn_repository import KEPT_PER_CHANNEL
-from oshaberi.storage.storage_errors import StorageAwayError
-from oshaberi.storage.stored_records import TurnRecord
+from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.storage.records import TurnRecord
+from oshaberi.bot.storage.repositories.messages import TURNS_PER_CHANNEL
 from oshaberi.virtual_time import run_virtual
 from tests.storage.scenario_database import KEY
 
@@ -20,7 +20,7 @@ MORE = 3
 
 
 async def kept(db: Database) -> int:
-    return len(await db.turns.newest(CHANNEL, 2 * KEPT_PER_CHANNEL))
+    return len(await db.turns.newest(CHANNEL, 2 * TURNS_PER_CHANNEL))
 
 
 def test_it_goes_on_after_an_outage(
@@ -28,7 +28,7 @@ def test_it_goes_on_after_an_outage(
 ) -> None:
     async def main() -> None:
         async with Database.open("sqlite://", SecretVault([KEY])) as db:
-            for number in range(KEPT_PER_CHANNEL + MORE):
+            for number in range(TURNS_PER_CHANNEL + MORE):
                 await db.turns.remember(TurnRecord(CHANNEL, 1, 2, number, "Ren"))
             prune, tried = db.prune, []
 
@@ -41,9 +41,9 @@ def test_it_goes_on_after_an_outage(
             monkeypatch.setattr(db, "prune", away_at_first)
             task = asyncio.create_task(prune_regularly(db))
             await asyncio.sleep(1.5 * PRUNE_SECONDS)
-            assert await kept(db) == KEPT_PER_CHANNEL + MORE
+            assert await kept(db) == TURNS_PER_CHANNEL + MORE
             await asyncio.sleep(PRUNE_SECONDS)
-            assert await kept(db) == KEPT_PER_CHANNEL
+            assert await kept(db) == TURNS_PER_CHANNEL
             assert len(tried) == 2
             task.cancel()
             await asyncio.wait({task})

@@ -8,9 +8,9 @@ from typing import Any
 import discord
 import pytest
 
-from oshaberi.bot.old_direct_message_keys import adopt_direct_keys
-from oshaberi.storage import Database
-from oshaberi.storage.schema.table_rows import ApiKeyRow, ModelRow
+from oshaberi.bot.storage import Database
+from oshaberi.bot.storage.schema.table_rows import ApiKeyRow, ModelRow
+from oshaberi.bot.wiring.client_wiring import adopt_direct_keys
 from tests.bot.client_harness import ClientHarness, run_with_client
 
 
@@ -65,7 +65,7 @@ def application(harness: ClientHarness, *members: int) -> discord.AppInfo:
 def test_the_sole_owner_gets_them(
     members: tuple[int, ...], owner: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.WARNING, "oshaberi.bot.old_direct_message_keys")
+    caplog.set_level(logging.WARNING, "oshaberi.bot.wiring.client_wiring")
 
     async def scenario(harness: ClientHarness) -> None:
         await leave_unowned(harness.db)
@@ -82,7 +82,7 @@ def test_the_sole_owner_gets_them(
 
 
 def test_of_a_team_nobody_gets_them(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING, "oshaberi.bot.old_direct_message_keys")
+    caplog.set_level(logging.WARNING, "oshaberi.bot.wiring.client_wiring")
 
     async def scenario(harness: ClientHarness) -> None:
         await leave_unowned(harness.db)

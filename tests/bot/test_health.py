@@ -13,16 +13,16 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
-from oshaberi.bot.observability.health_endpoint import Check, HealthChecks, health_endpoint
+from oshaberi.bot.observability.health import Check, HealthChecks, health_endpoint
 from oshaberi.bot.observability.metrics import BotMetrics
+from oshaberi.bot.turns.outcome import AnswerTimes
 from oshaberi.chunks import ProviderError, Usage
-from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.delivery.config import StreamConfig
 from oshaberi.errors import ConfigError
+from oshaberi.stream.context import StreamContext
+from oshaberi.stream.model_output import ThoughtLog
 from oshaberi.stream.provider_protocol import ScriptedProvider
-from oshaberi.stream.stream_context import StreamContext
-from oshaberi.stream.stream_result import Metrics, StreamResult
-from oshaberi.stream.thought_collector import ThoughtLog
-from oshaberi.turns.answer_times import AnswerTimes
+from oshaberi.stream.result import Metrics, StreamResult
 
 DOCS = Path(__file__).parents[2] / "docs" / "operations.md"
 CONTEXT = StreamContext(channel="1")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.bot.settings.current_settings import CurrentSettings
-from oshaberi.config import LoadedSettings
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.admission.admission_rules import admission, why_ignored
-from oshaberi.turns.admission.answer_reasons import ADMITTED
+from oshaberi.bot.config import LoadedSettings
+from oshaberi.bot.config.current_settings import CurrentSettings
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage.records import PersonaRecord
+from oshaberi.bot.turns.admission.answer_reasons import ADMITTED
+from oshaberi.bot.turns.admission.rules import admission, why_ignored
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
 from tests.storage.counting import counted
 

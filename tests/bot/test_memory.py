@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from oshaberi.bot.client.deleted_messages import forget_deleted
-from oshaberi.storage.stored_records import ConversationSummary, Exchange, Fact
+from oshaberi.bot.client.discord_client import forget_deleted
+from oshaberi.bot.storage.records import ConversationSummary, Exchange, Fact
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import discord
 
 from oshaberi.bot.client.message_reader import MessageReader
-from oshaberi.bot.commands.command_languages import speak_to_user
-from oshaberi.conversation.conversation_messages import ChannelMessage
+from oshaberi.bot.commands.answers import speak_to_user
+from oshaberi.bot.conversation.messages import ChannelMessage
 from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
-from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
-from oshaberi.stage.rules.message_rules import MessageDraft, Upload, read_draft
-from oshaberi.stage.world.discord_records import MessageType
+from oshaberi.discord_io.reply_notice import is_reply_notice
+from oshaberi.stage.rules.messages import MessageDraft, Upload, read_draft
+from oshaberi.stage.world.records import MessageType
 from oshaberi.stage.world_changes import message_posting
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from oshaberi.config import LoadedSettings
-from oshaberi.storage.stored_records import KeyRecord, ModelRecord
-from oshaberi.turns.services.model_candidates import OperatorModel
+from oshaberi.bot.config import LoadedSettings
+from oshaberi.bot.storage.records import KeyRecord, ModelRecord
+from oshaberi.bot.turns.services.models import OperatorModel
 from tests.bot.client_harness import ADMIN, MEMBER, OWNER, ClientHarness, run_with_client
 
 SECRET = "sk-ant-0123456789-abcdefgh-WXYZ"

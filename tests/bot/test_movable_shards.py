@@ -11,7 +11,7 @@ import pytest
 from discord.gateway import KeepAliveHandler
 
 from oshaberi.bot.client.discord_client import OshaberiClient
-from oshaberi.bot.client.shards.movable_shards import MovableShardsClient
+from oshaberi.bot.client.shards import MovableShardsClient
 from oshaberi.bot.commands import bot_command_tree
 from oshaberi.errors import TemporaryError
 from oshaberi.stage import Settings

@@ -15,11 +15,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from oshaberi.bot.observability.open_telemetry import OpenTelemetryTracer, open_telemetry
+from oshaberi.bot.tools import ToolBox, tool
 from oshaberi.chunks import Chunk, ProviderError, ToolCall
 from oshaberi.delivery.sink import DiscordRefusalError
 from oshaberi.errors import ConfigError
 from oshaberi.stream.provider_protocol import Step
-from oshaberi.tools import ToolBox, tool
 from oshaberi.turn_ids import TurnIds
 from oshaberi.turn_spans import traced_turn, turn_span
 from tests.turns.test_long_conversations import WINDOW, chat

@@ -9,7 +9,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
+from oshaberi.bot.client.turn_channel import DiscordTurnChannel
+from oshaberi.bot.config import EffectiveSettings, LoadedSettings
+from oshaberi.bot.config.current_settings import CurrentSettings
+from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.coordination.process_coordination import InstanceLease, SingleProcess
 from oshaberi.bot.recovery.crash_recovery import (
     GO_ON,
@@ -24,21 +27,18 @@ from oshaberi.bot.recovery.orphaned_journals import (
     OrphanedJournals,
 )
 from oshaberi.bot.recovery.question_recovery import QuestionRecovery
-from oshaberi.bot.settings.current_settings import CurrentSettings
-from oshaberi.config import EffectiveSettings, LoadedSettings
-from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.delivery.bookkeeping.send_journal import JournalledSink, post_as_body
-from oshaberi.delivery.sink import Post, WebhookFace, WireState
-from oshaberi.stage import WEBHOOK, Fault
-from oshaberi.storage.storage_errors import StorageAwayError
-from oshaberi.storage.stored_records import (
+from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.storage.records import (
     JournalledPost,
     JournalledStream,
     StoredQuestion,
     TurnRecord,
     TurnTraces,
 )
-from oshaberi.turns.services.turn_services import nobody_else
+from oshaberi.bot.turns.services.turn_services import nobody_else
+from oshaberi.delivery.journal import JournalledSink, post_as_body
+from oshaberi.delivery.sink import Post, WebhookFace, WireState
+from oshaberi.stage import WEBHOOK, Fault
 from tests.bot.client_harness import MEMBER, ClientHarness, run_with_client, world
 
 INSTANCE, KEY = "main", "abcdef"

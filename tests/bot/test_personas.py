@@ -8,13 +8,13 @@ import pytest
 
 from oshaberi import Known, Message, Persona, Sprite, TextConfig, TextEngine
 from oshaberi.bot.commands.command_context import CommandRefusedError
-from oshaberi.bot.commands.personas.persona_input_checks import (
+from oshaberi.bot.commands.personas.persona_changes import (
     checked_name,
     checked_sprite,
     checked_url,
     checked_words,
 )
-from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
+from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
 from tests.bot.client_harness import ADMIN, MEMBER, ClientHarness, run_with_client
 
 FACE = "https://pictures.test/mochi.png"

@@ -15,9 +15,9 @@ from redis.asyncio import Redis
 from oshaberi.bot.coordination import redis_coordination
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination, SingleProcess
 from oshaberi.bot.coordination.redis_coordination import RedisCoordination, over_redis
-from oshaberi.bot.wiring.process_stores import shared_state
+from oshaberi.bot.wiring.services import shared_state
 from oshaberi.discord_io import ClientState
-from oshaberi.discord_io.webhooks.managed_webhooks import alone_anyway
+from oshaberi.discord_io.webhooks import alone_anyway
 from oshaberi.errors import ConfigError
 from oshaberi.stage import Fault
 from oshaberi.stage.testing import default_client, logged_in, staged

@@ -12,12 +12,11 @@ import discord
 from prometheus_client import CollectorRegistry
 
 import oshaberi
-from oshaberi.bot.observability.metrics import BotMetrics
-from oshaberi.bot.observability.process_gauges import GAUGES, LAG_SECONDS, ProcessGauges
+from oshaberi.bot.observability.metrics import GAUGES, LAG_SECONDS, BotMetrics, ProcessGauges
+from oshaberi.bot.turns.admission.answer_reasons import NO_QUESTION, WHY
 from oshaberi.chunks import ErrorType
 from oshaberi.discord_io import RequestBudget
-from oshaberi.stream.stream_result import Status
-from oshaberi.turns.admission.answer_reasons import NO_QUESTION, WHY
+from oshaberi.stream.result import Status
 from oshaberi.virtual_time import run_virtual
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
+from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.recovery.crash_recovery import INTERRUPTED
 from oshaberi.bot.recovery.question_recovery import (
     ASK_AGAIN,
@@ -17,10 +17,10 @@ from oshaberi.bot.recovery.question_recovery import (
     TITLE,
     QuestionRecovery,
 )
-from oshaberi.stage.world.discord_records import StageMessage
-from oshaberi.storage.storage_errors import StorageAwayError
-from oshaberi.storage.stored_records import StoredQuestion, TurnRecord
-from oshaberi.turns.admission.unbegun_questions import CLAIMED
+from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.storage.records import StoredQuestion, TurnRecord
+from oshaberi.bot.turns.admission.questions import CLAIMED
+from oshaberi.stage.world.records import StageMessage
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
 
 INSTANCE = "main"

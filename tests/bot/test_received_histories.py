@@ -10,8 +10,8 @@ import discord
 import pytest
 
 from oshaberi.delivery.sink import Post, WebhookFace, WireState
-from oshaberi.discord_io import received_histories as module
-from oshaberi.discord_io.received_histories import ReceivedHistories
+from oshaberi.discord_io import histories as module
+from oshaberi.discord_io.histories import ReceivedHistories
 from oshaberi.stage.world.permissions import Permission
 from oshaberi.stage.world_changes import channel_changes
 from tests.bot.client_harness import MEMBER, OWNER, ClientHarness, run_with_client, world

@@ -11,17 +11,17 @@ import discord
 import pytest
 
 from oshaberi.bot.client.discord_client import OshaberiClient
-from oshaberi.bot.client.shards.movable_shards import (
+from oshaberi.bot.client.shards import (
     ANSWER_SECONDS,
     IDENTIFY_SECONDS,
     MovableShardsClient,
 )
-from oshaberi.bot.client.shards.reconnect_backoff import (
+from oshaberi.bot.commands import bot_command_tree
+from oshaberi.bot.coordination.reconnect_backoff import (
     FORGET_SECONDS,
     LONGEST_SECONDS,
     ReconnectBackoff,
 )
-from oshaberi.bot.commands import bot_command_tree
 from oshaberi.stage import Settings, Stage
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import staged

@@ -12,10 +12,9 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from oshaberi.bot.coordination import redis_coordination
-from oshaberi.bot.coordination.fair_shares import ProcessRank
-from oshaberi.bot.coordination.process_coordination import SingleProcess
+from oshaberi.bot.coordination.process_coordination import ProcessRank, SingleProcess
 from oshaberi.bot.coordination.redis_coordination import over_redis
-from oshaberi.bot.coordination.redis_shard_leases import (
+from oshaberi.bot.coordination.redis_leases import (
     COUNT,
     EXPIRY,
     HOLDERS,

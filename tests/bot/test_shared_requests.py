@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 from redis.asyncio import Redis
 
-from oshaberi.bot.coordination import redis_request_budget
+from oshaberi.bot.coordination import redis_leases
 from oshaberi.bot.coordination.process_coordination import SingleProcess
 from oshaberi.bot.coordination.redis_coordination import over_redis
-from oshaberi.bot.coordination.redis_request_budget import RedisAllowance, SharedRefusals
+from oshaberi.bot.coordination.redis_leases import RedisAllowance, SharedRefusals
 from oshaberi.discord_io import BanGuard, RequestBudget
-from oshaberi.discord_io.requests import request_budget
+from oshaberi.discord_io.requests import limits
 from tests.bot.test_redis_outages import SOON_S, Outage, hanging, refused, restarted
 from tests.crash.redis_proxy import redis_proxy
 from tests.storage.database_servers import OwnRedis, redis_url
@@ -44,7 +44,7 @@ async def took(budgets: list[RequestBudget], requests: int) -> float:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine this Redis may take its time, and is not away."""
-    monkeypatch.setattr(redis_request_budget, "ANSWER_SECONDS", 60.0)
+    monkeypatch.setattr(redis_leases, "ANSWER_SECONDS", 60.0)
 
 
 @pytest.mark.usefixtures("patient")
@@ -80,7 +80,7 @@ def test_an_allowance_gives_no_more_than_it_has() -> None:
 def test_a_redis_that_is_away_costs_no_message(
     outage: Outage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(request_budget, "RETRY_SECONDS", 600.0)
+    monkeypatch.setattr(limits, "RETRY_SECONDS", 600.0)
     redis = OwnRedis()
 
     async def main() -> None:
@@ -99,7 +99,7 @@ def test_a_redis_that_is_away_costs_no_message(
 
 
 def test_refusals_of_all_processes_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redis_request_budget, "SYNC_SECONDS", 0.01)
+    monkeypatch.setattr(redis_leases, "SYNC_SECONDS", 0.01)
 
     async def scenario(redis: Redis) -> None:
         one, other = BanGuard(limit=100), BanGuard(limit=100)

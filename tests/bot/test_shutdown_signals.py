@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.wiring.shutdown_signals import ShutdownSignals
 from oshaberi.stage import Settings, Stage
-from oshaberi.storage.storage_errors import StorageError
 from tests.crash import numbered_lines_model
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_rounds import errors_in

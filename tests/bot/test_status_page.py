@@ -12,15 +12,14 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from oshaberi.bot.observability.health_endpoint import health_endpoint
+from oshaberi.bot.config import load
+from oshaberi.bot.logs import RecentWarnings
+from oshaberi.bot.logs.recent_warnings import MOST_KEPT
+from oshaberi.bot.observability.health import health_endpoint
 from oshaberi.bot.observability.metrics import BotMetrics
-from oshaberi.bot.status_page import page_login
-from oshaberi.bot.status_page.page_login import COOKIE, SESSION_SECONDS
-from oshaberi.bot.status_page.page_routes import StatusPage
-from oshaberi.config import load
+from oshaberi.bot.status_page import routes
+from oshaberi.bot.status_page.routes import COOKIE, SESSION_SECONDS, StatusPage
 from oshaberi.errors import ConfigError
-from oshaberi.logs import RecentWarnings
-from oshaberi.logs.recent_warnings import MOST_KEPT
 from oshaberi.turn_ids import TurnIds, of_turn
 from tests.bot.test_health import checks
 
@@ -215,9 +214,9 @@ def test_odd_forms_are_refused_and_leave_no_traceback(
 
 def test_a_session_ends_after_twelve_hours(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = 0.0
-    made = page_login.PageLogin
+    made = routes.PageLogin
     monkeypatch.setattr(
-        "oshaberi.bot.status_page.page_routes.PageLogin", lambda token: made(token, lambda: now_s)
+        "oshaberi.bot.status_page.routes.PageLogin", lambda token: made(token, lambda: now_s)
     )
 
     async def scenario(visitor: Visitor) -> None:

@@ -8,8 +8,8 @@ import gzip
 import pytest
 from aiohttp import web
 
-from oshaberi.bot.client.attached_text import LARGEST_BYTES, read_text
-from oshaberi.conversation.conversation_messages import AttachedFile
+from oshaberi.bot.client.message_text import LARGEST_BYTES, read_text
+from oshaberi.bot.conversation.messages import AttachedFile
 from tests.attacks.loop_watch import memory_at_most
 
 TEXT = "寿司を食べよう 🍣\n" * 2000

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from oshaberi.bot.config import LoadedSettings
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage.records import ModelRecord, PersonaRecord
+from oshaberi.bot.turns.services.adapter_pool import AdapterPool
+from oshaberi.bot.turns.services.models import OperatorModel
 from oshaberi.chunks import Chunk
-from oshaberi.config import LoadedSettings
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
+from oshaberi.delivery.config import StreamConfig
 from oshaberi.stream.provider_protocol import ScriptedProvider, Silence, Step
-from oshaberi.text.text_config import TextConfig
-from oshaberi.turns.services.adapter_pool import AdapterPool
-from oshaberi.turns.services.model_candidates import OperatorModel
+from oshaberi.text.config import TextConfig
 from tests.bot.client_harness import (
     MEMBER,
     MODERATOR,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from oshaberi.config import LoadedSettings
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.storage.stored_records import ModelRecord
-from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
-from oshaberi.storage.usage_day import usage_day
-from oshaberi.turns.services.model_candidates import OperatorModel
+from oshaberi.bot.config import LoadedSettings
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage.records import ModelRecord
+from oshaberi.bot.storage.usage import UsageAccount, UsageTotals, usage_day
+from oshaberi.bot.turns.services.models import OperatorModel
 from tests.bot.client_harness import ADMIN, MEMBER, OWNER, ClientHarness, run_with_client
 
 OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operators-own-key",))

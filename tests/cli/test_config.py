@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from oshaberi import cli
-from oshaberi.config import DECLARED
+from oshaberi.bot.config import DECLARED
 
 TOKEN = "a-very-secret-token"
 

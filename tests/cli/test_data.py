@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from oshaberi import cli
-from oshaberi.storage import Database, SecretVault, upgrade
-from oshaberi.storage.stored_records import Exchange, Fact, KeyRecord, TurnRecord
+from oshaberi.bot.storage import Database, SecretVault, upgrade
+from oshaberi.bot.storage.records import Exchange, Fact, KeyRecord, TurnRecord
 from tests.local_run.local_run_process import OSHABERI, environment
 from tests.storage.migrated_database import place_database
 from tests.storage.scenario_database import KEY

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from oshaberi import cli
-from oshaberi.storage import current_revision, head_revision, upgrade
-from oshaberi.storage.sqlite_ownership import sole_owner
+from oshaberi.bot.storage import current_revision, head_revision, upgrade
+from oshaberi.bot.storage.leases import sole_owner
 from tests.storage.migrated_database import place_database
 
 

@@ -20,13 +20,13 @@ import pytest
 from click import Command, Group
 from click.testing import CliRunner
 
+from oshaberi.bot.config import DECLARED, SERVER_KEYS, Setting, load
+from oshaberi.bot.config.all_settings import SECTIONS
+from oshaberi.bot.config.server_settings import OPERATOR_KEYS
+from oshaberi.bot.tools import mcp_servers
 from oshaberi.cli.command_group import COMMANDS, LazyGroup, app
-from oshaberi.cli.doctor_checks.discord_permissions import NEEDED, WANTED
-from oshaberi.config import DECLARED, SERVER_KEYS, Setting, load
-from oshaberi.config.all_settings import SECTIONS
-from oshaberi.config.server_keys import OPERATOR_KEYS
-from oshaberi.text.text_config import TextConfig
-from oshaberi.tools import mcp_servers
+from oshaberi.cli.doctor_checks.channel_checks import NEEDED, WANTED
+from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
 from tests.cli.document_pages import DOCS, PAGES, ROOT, blocks, name_of, table, text_of, with_table
 

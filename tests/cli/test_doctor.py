@@ -16,18 +16,18 @@ import pytest
 from aiohttp import web
 
 from oshaberi import cli
+from oshaberi.bot.config import load
+from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.storage.records import KeyRecord
 from oshaberi.cli.doctor_checks import Finding, examine
-from oshaberi.cli.doctor_checks.discord_permissions import (
+from oshaberi.cli.doctor_checks.channel_checks import (
     ADMINISTRATOR,
     EVERYTHING,
     ChannelOverwrites,
 )
 from oshaberi.cli.doctor_checks.machine_checks import machine
-from oshaberi.config import load
 from oshaberi.stage import Fault, Stage
-from oshaberi.stage.world.discord_records import Webhook
-from oshaberi.storage import Database, SecretVault
-from oshaberi.storage.stored_records import KeyRecord
+from oshaberi.stage.world.records import Webhook
 from tests.storage.database_servers import redis_url
 
 KEY = "a-very-secret-key"
@@ -337,7 +337,7 @@ def test_a_provider_that_can_only_be_asked_for_answers(folder: str) -> None:
 
 # -- tools ---------------------------------------------------------------------------------------
 
-TOOL = """from oshaberi.tools import tool
+TOOL = """from oshaberi.bot.tools import tool
 print("a module may print")
 @tool()
 def {name}() -> str:

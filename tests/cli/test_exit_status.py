@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from oshaberi import cli
-from oshaberi.cli.exit_status import BAD_INPUT, CONFIGURATION, TEMPORARY, status_of
+from oshaberi.bot.storage.errors import StorageAwayError, StorageError
+from oshaberi.bot.storage.leases import sole_owner
+from oshaberi.cli.command_group import BAD_INPUT, CONFIGURATION, TEMPORARY, status_of
 from oshaberi.errors import AddressUnavailableError, ConfigError, OshaberiError, TemporaryError
-from oshaberi.storage.sqlite_ownership import sole_owner
-from oshaberi.storage.storage_errors import StorageAwayError, StorageError
 
 NOBODY = "redis://127.0.0.1:1/0"
 

@@ -13,13 +13,12 @@ from oshaberi import TextConfig, TextEngine
 from oshaberi.cli.command_group import app
 from oshaberi.cli.commands.explain import explained
 from oshaberi.events import Boundary
-from oshaberi.inspector.decision_steps import quoted, tell
-from oshaberi.inspector.decision_words import BOUNDARIES, ENDS, STATUS, STOPS, TRANSFORMS
+from oshaberi.inspector.decisions import BOUNDARIES, ENDS, STATUS, STOPS, TRANSFORMS, quoted, tell
 from oshaberi.inspector.engine_recorder import EngineRecorder
 from oshaberi.scenes import find_scenes, load_scene, parse_scene
-from oshaberi.stream.stream_result import Status, StopReason
+from oshaberi.stream.result import Status, StopReason
 from oshaberi.terminal_output import TerminalPalette
-from oshaberi.text.normalize.normalizer_table import ORDER
+from oshaberi.text.normalize.table import ORDER
 
 SCENES = Path(__file__).parents[1] / "scenes"
 PLAIN = TerminalPalette(colours=False)

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from oshaberi import cli
+from oshaberi.bot.config import load
 from oshaberi.cli.doctor_checks import Finding, examine
-from oshaberi.config import load
 from oshaberi.stage.model_servers import AnthropicWire, ModelServer, OpenAIWire, WireFormat
 from oshaberi.stage.model_servers.google_wire import GoogleWire
-from oshaberi.stage.model_servers.model_script import Finish, Refuse, Step
-from oshaberi.stage.model_servers.script_playback import Reply
+from oshaberi.stage.model_servers.scripts import Finish, Refuse, Step
+from oshaberi.stage.model_servers.server import Reply
 from oshaberi.stage.model_servers.wire_format import ReceivedRequest, WireAnswer
 
 KEY = "a-very-secret-key-WXYZ"

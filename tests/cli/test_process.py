@@ -94,10 +94,10 @@ sys.exit(main(sys.argv[2:]))
     ("module", "args"),
     [
         ("oshaberi.cli.command_group", ["chunk"]),
-        ("oshaberi.text.text_engine", ["chunk"]),
+        ("oshaberi.text.engine", ["chunk"]),
         ("oshaberi.scenes", ["replay", "-"]),
-        ("oshaberi.config.settings_loading", ["run"]),
-        ("oshaberi.local_run.startup", ["run"]),
+        ("oshaberi.bot.config.loading", ["run"]),
+        ("oshaberi.bot.local_run.startup", ["run"]),
     ],
 )
 def test_ctrl_c_is_quiet_while_things_are_loaded(
@@ -165,7 +165,7 @@ print(*sys.modules, file=sys.stderr)
 
 
 OF_THE_BOT = {"pydantic", "pydantic_settings", "sqlalchemy", "alembic", "discord", "aiohttp"}
-OF_THE_BOT |= {"oshaberi.turns", "oshaberi.config.settings_loading"}
+OF_THE_BOT |= {"oshaberi.bot.turns", "oshaberi.bot.config.loading"}
 
 
 def imported_by(*args: str) -> set[str]:
@@ -183,7 +183,7 @@ def test_chunk_imports_nothing_heavy(tmp_path: Path) -> None:
 
 def test_replay_draws_only_what_has_to_be_drawn() -> None:
     modules = imported_by("replay", str(SCENES / "typing-between.json"))
-    assert modules & {"PIL", "emoji", "oshaberi.render.png.table_png", *OF_THE_BOT} == set()
+    assert modules & {"PIL", "emoji", "oshaberi.render.drawing", *OF_THE_BOT} == set()
     assert "PIL" in imported_by("replay", str(SCENES / "table.json"))
 
 

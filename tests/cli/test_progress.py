@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from oshaberi.cli.progress_line import Progress
+from oshaberi.cli.replay_output import Progress
 
 
 class Terminal(io.StringIO):

@@ -20,10 +20,11 @@ import pytest
 
 from oshaberi import cli
 from oshaberi.scenes import load_scene
-from oshaberi.scenes.scene_playback import perform
+from oshaberi.scenes.playback import perform
 from oshaberi.stage.model_servers import AnthropicWire, ModelServer, OpenAIWire, WireFormat
 from oshaberi.stage.model_servers.google_wire import GoogleWire
-from oshaberi.stage.model_servers.model_script import (
+from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
+from oshaberi.stage.model_servers.scripts import (
     Call,
     Cut,
     Finish,
@@ -33,7 +34,6 @@ from oshaberi.stage.model_servers.model_script import (
     Step,
     Think,
 )
-from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
 
 KEY = "hush-This1sTheKey-of-nobody"
 ANSWER = ("Hi th", "ere!\nHow are ", "you?\n```py\nx = 1\n```\nBye.")

@@ -16,8 +16,8 @@ import pytest
 from oshaberi import Decision, events
 from oshaberi.chunks import Chunk, ErrorType, ProviderError, ThoughtPart, ToolCall, Usage
 from oshaberi.events import Boundary, Event, Identity
-from oshaberi.inspector.decision_words import CAPTURED, ENDS, FATES, KEPT_BACK, STATUS, STOPS
-from oshaberi.stream.stream_result import Metrics, Status, StopReason, StreamResult
+from oshaberi.inspector.decisions import CAPTURED, ENDS, FATES, KEPT_BACK, STATUS, STOPS
+from oshaberi.stream.result import Metrics, Status, StopReason, StreamResult
 from tests.cli.document_pages import DOCS, ROOT, table, text_of, with_table
 
 PAGE = DOCS / "reference" / "events-and-errors.md"
@@ -132,7 +132,7 @@ def test_events_are_the_modules_own() -> None:
 def test_errors_are_found() -> None:
     found = errors()
     assert found["DiscordRefusalError"][1] == "SinkError"
-    assert found["StorageError"][0] == "oshaberi.storage.storage_errors"
+    assert found["StorageError"][0] == "oshaberi.bot.storage.errors"
     assert [name for name, (_, base, told) in found.items() if base and not told] == []
 
 

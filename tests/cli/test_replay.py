@@ -128,7 +128,7 @@ def test_real_time_tells_the_same(write: Write) -> None:
 
 
 def test_check_passes_over_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oshaberi.cli.progress_line.EVERY_S", math.inf)  # this machine may be busy
+    monkeypatch.setattr("oshaberi.cli.replay_output.EVERY_S", math.inf)  # this machine may be busy
     result = replay("--check", str(SCENES))
     assert (result.exit_code, result.stderr) == (0, "")
     count = len(list(SCENES.rglob("*.json")))
@@ -171,7 +171,7 @@ def test_settings_that_the_model_was_told_are_checked_and_change_nothing(write: 
 @pytest.mark.parametrize(
     ("config", "reason"),
     [
-        ({"llm_stop_strings": "###"}, "config.llm_stop_strings: '###' is not a list of texts"),
+        ({"llm_stop_strings": "###"}, "config.llm_stop_strings: must be a list, not a text"),
         ({"speaker_guard_holdback_chars": 999}, "is not a whole number from 0 to 256"),
         ({"cooldown_ms": 1}, "cooldown_ms"),
     ],

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from oshaberi.cli.command_group import app
 from oshaberi.cli.commands.run import _spare_what_is_loaded
-from oshaberi.text.normalize.emoji.standard_emoji import standard_emoji
+from oshaberi.text.normalize.standard_emoji import standard_emoji
 from tests.free_ports import free_port
 from tests.local_run.local_run_process import OSHABERI, environment, local_run
 

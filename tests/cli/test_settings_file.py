@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.config import DECLARED, LoadedSettings, Setting, load
-from oshaberi.config.all_settings import SECTIONS
+from oshaberi.bot.config import DECLARED, LoadedSettings, Setting, load
+from oshaberi.bot.config.all_settings import SECTIONS
 from tests.cli.document_pages import ROOT, text_of
 
 FILE = ROOT / "examples" / "oshaberi.toml"

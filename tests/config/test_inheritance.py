@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from oshaberi.config import SERVER_KEYS, LoadedSettings, check_together, effective
-from oshaberi.config.inherited_settings import inherited, origin
-from oshaberi.config.server_keys import SERVER_ONLY_KEYS
-from oshaberi.config.server_limits import check_limit
-from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.bot.config import SERVER_KEYS, LoadedSettings, check_together, effective
+from oshaberi.bot.config.server_settings import SERVER_ONLY_KEYS, check_limit, inherited, origin
+from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.errors import ConfigError
 
 THREAD = {"humanizer_degree": 0}

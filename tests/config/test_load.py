@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.config import DECLARED, LoadedSettings, ProcessConfig, load
-from oshaberi.config.setting_errors import SettingMistakesError
-from oshaberi.config.settings_loading import NOT_SETTINGS
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.bot.config import DECLARED, LoadedSettings, ProcessConfig, load
+from oshaberi.bot.config.loading import NOT_SETTINGS
+from oshaberi.bot.config.schema import SettingMistakesError
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.delivery.config import StreamConfig
 from oshaberi.errors import ConfigError
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 
 Load = Callable[..., LoadedSettings]
 

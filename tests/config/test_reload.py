@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.config import LoadedSettings, Reloader, load
+from oshaberi.bot.config import LoadedSettings, Reloader, load
 from oshaberi.virtual_time import run_virtual
 
 Write = Callable[[str], None]

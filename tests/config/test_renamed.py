@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.config import DECLARED, effective, load, parse_server_value
-from oshaberi.config.renamed_settings import RENAMED
+from oshaberi.bot.config import DECLARED, effective, load, parse_server_value
+from oshaberi.bot.config.all_settings import RENAMED
 from oshaberi.errors import ConfigError
 
 RELEASES = sorted((Path(__file__).parent / "releases").glob("*.txt"))

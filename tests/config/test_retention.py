@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.config.all_settings import DECLARED
-from oshaberi.storage.repositories import (
-    daily_usage_repository,
-    message_repository,
-    turn_repository,
-)
+from oshaberi.bot.config.all_settings import DECLARED
+from oshaberi.bot.storage.repositories import messages, usage
 
 
 @pytest.mark.parametrize(
     ("setting", "days"),
     [
-        ("retention_usage_days", daily_usage_repository.KEPT_DAYS),
-        ("retention_turns_days", turn_repository.KEPT_DAYS),
-        ("retention_turns_days", message_repository.KEPT_DAYS),
+        ("retention_usage_days", usage.KEPT_DAYS),
+        ("retention_turns_days", messages.TURNS_KEPT_DAYS),
+        ("retention_turns_days", messages.MESSAGES_KEPT_DAYS),
     ],
 )
 def test_nothing_is_deleted_before_the_longest_period_that_can_be_set(

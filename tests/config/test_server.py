@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from oshaberi.config import (
+from oshaberi.bot.config import (
     SERVER_KEYS,
     LoadedSettings,
     check_together,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from oshaberi.config import SERVER_KEYS, LoadedSettings, effective, load
-from oshaberi.config.server_limits import allowed_here, check_limit, most_allowed
-from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.bot.config import SERVER_KEYS, LoadedSettings, effective, load
+from oshaberi.bot.config.server_settings import allowed_here, check_limit, most_allowed
+from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.errors import ConfigError
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import oshaberi.bot.recovery.crash_recovery as recovery
 from oshaberi.bot.recovery import unsent_post_recovery
-from oshaberi.storage.repositories.journal_repository import JournalRepository
+from oshaberi.bot.storage.repositories.journal import JournalRepository
 from tests.crash import bot_program, crash_rounds
 
 MODULE = "tests.crash.bot_mutants"

@@ -9,9 +9,9 @@ import asyncio
 import os
 import sys
 
+from oshaberi.bot.config import load
+from oshaberi.bot.logs import setup
 from oshaberi.bot.wiring.bot_wiring import run
-from oshaberi.config import load
-from oshaberi.logs import setup
 from oshaberi.stage.bot_runner import URL_VARIABLE
 from oshaberi.stage.discord_py_redirect import patch_discord
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Literal
 
 from oshaberi.bot.recovery.crash_recovery import TITLE as INTERRUPTED
+from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.turns.notices import RESTARTED
 from oshaberi.stage import Settings, Stage
-from oshaberi.stage.stage_errors import StageTimeoutError
-from oshaberi.storage import Database, SecretVault
-from oshaberi.turns.turn_notices import RESTARTED
+from oshaberi.stage.errors import StageTimeoutError
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_rounds import INSTANCE, errors_in, unfinished
 from tests.crash.crash_world import OTHER, USER, environment, settle_in, world

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
 from oshaberi.stage import Stage
 from oshaberi.stage.bot_runner import TOKEN_VARIABLE, URL_VARIABLE
-from oshaberi.storage import Database, SecretVault
-from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 from tests.crash.numbered_lines_model import ALTER, PERSONA, SPRITE
 
 CHANNEL = "general"

@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
-from oshaberi.turns.context.context_dialogue import GO_ON
+from oshaberi.bot.turns.context.dialogue import GO_ON
 from tests.crash.numbered_lines_model import LINES, expected, serving
 
 BEFORE_GATE = 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oshaberi.bot.coordination import redis_coordination
-from oshaberi.stream.stops import redis_stops
+from oshaberi.stream import redis_stops
 from tests.crash import bot_program
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
 from oshaberi.stage import Settings, Stage
-from oshaberi.stage.world.interaction_record import Interaction
+from oshaberi.stage.world.records import Interaction
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_world import CHANNEL, OTHER, USER, environment, settle_in, world
 from tests.crash.numbered_lines_model import asked, expected, lined_model

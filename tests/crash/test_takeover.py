@@ -12,7 +12,7 @@ import pytest
 
 from oshaberi.bot.recovery.crash_recovery import TITLE
 from oshaberi.stage import Settings, Stage
-from oshaberi.stage.world.discord_records import StageMessage
+from oshaberi.stage.world.records import StageMessage
 from tests.crash.bot_process import BotProcess
 from tests.crash.busy_channels import stored_questions
 from tests.crash.crash_rounds import errors_in

@@ -15,8 +15,7 @@ import pytest
 from redis.asyncio import Redis
 
 from oshaberi.stage import Settings, Stage
-from oshaberi.stage.world.discord_records import StageMessage
-from oshaberi.stage.world.interaction_record import Interaction
+from oshaberi.stage.world.records import Interaction, StageMessage
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_rounds import errors_in
 from tests.crash.crash_world import CHANNEL, MODERATOR, OTHER, USER, environment, settle_in, world

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.delivery.sink import Post, RequestKind, RequestRoom, Sent, WireState
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.stage.api_refusals import RefusalError
+from oshaberi.stage.refusals import RefusalError
 from oshaberi.stage.requests.rate_limits import (
     MESSAGE_CREATE_LIMIT,
     MESSAGE_EDIT_LIMIT,

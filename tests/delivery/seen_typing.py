@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.recording_sink import RecordingSink
 
 SHOWN_SECONDS = 10.0
 MESSAGES = ("message", "file", "embed", "reply_notice")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.chunks import Chunk, ToolCall
-from oshaberi.delivery.queue.table_attachments import PackagedRenderer
-from oshaberi.delivery.response_state import ResponseState, SentSprite
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
-from oshaberi.render.render_result import RenderUnavailableError, TooManyPicturesError
+from oshaberi.delivery.attachments import PackagedRenderer
+from oshaberi.delivery.recording_sink import RecordingSink, ScriptedFault
+from oshaberi.delivery.response import ResponseState, SentSprite
+from oshaberi.render.grid import RenderUnavailableError, TooManyPicturesError
 from oshaberi.stream import Silence, Stop
 
 from ..stream.scripted_streams import FakeRenderer, play

@@ -7,15 +7,13 @@ import asyncio
 import pytest
 
 from oshaberi.chunks import ErrorType, ProviderError
-from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED, Ledger
-from oshaberi.delivery.outgoing_message import OutgoingMessage
-from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.pacing.typing_pace import Wait
-from oshaberi.delivery.posting.stream_notices import HEADLINES, error_notice, flush_limit_notice
-from oshaberi.delivery.queue.message_queue import BOUND, MessageQueue
+from oshaberi.delivery.ledger import DELIVERED, Ledger
+from oshaberi.delivery.outcome_handling import HEADLINES, error_notice, flush_limit_notice
+from oshaberi.delivery.pacing import Wait
+from oshaberi.delivery.queue import BOUND, MessageQueue, OutgoingMessage
+from oshaberi.delivery.recording_sink import RecordingSink, ScriptedFault
 from oshaberi.delivery.sink import AmbiguousError, Post, WebhookFace, WireState
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.events import Message, Withheld
 from oshaberi.secret_redaction import MASK, redact
 from oshaberi.virtual_time import run_virtual

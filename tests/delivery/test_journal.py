@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from oshaberi.delivery.bookkeeping.send_journal import (
+from oshaberi.delivery.exactly_once import ExactlyOnceSender
+from oshaberi.delivery.journal import (
     JournalledPost,
     JournalledSink,
     JournalledStream,
@@ -19,13 +20,11 @@ from oshaberi.delivery.bookkeeping.send_journal import (
     post_of_body,
     split_nonce,
 )
-from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
-from oshaberi.delivery.posting.send_outcome import Delivered, Outcome, Refused, Uncertain, Withdrawn
-from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.outcomes import Delivered, Outcome, Refused, Uncertain, Withdrawn
+from oshaberi.delivery.recording_sink import CallKind, RecordingSink, ScriptedFault, Trouble
+from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Embed, File, Post, WebhookFace, WireState
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.sinks.scripted_faults import CallKind, ScriptedFault, Trouble
+from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.virtual_time import run_virtual, settle
 
 T = TypeVar("T")

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from oshaberi import TextEngine
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.delivery.recording_sink import RecordingSink, ScriptedFault
 from oshaberi.stream import FollowUp, Silence, Stop
 
 from ..stream.scripted_streams import Played, play

@@ -10,13 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.chunks import Chunk, ToolCall
-from oshaberi.delivery.degree_policy import POLICIES, paces, policy_of
-from oshaberi.delivery.pacing.typing_pace import Wait, fit, pause_ms, table_typing_ms, typing_ms
-from oshaberi.delivery.response_state import ResponseState
-from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.pacing import (
+    POLICIES,
+    Wait,
+    fit,
+    paces,
+    pause_ms,
+    policy_of,
+    table_typing_ms,
+    typing_ms,
+)
+from oshaberi.delivery.response import ResponseState
 from oshaberi.errors import ConfigError
 from oshaberi.stream import Silence
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 
 from ..stream.scripted_streams import play
 

@@ -14,23 +14,23 @@ from typing import Any
 import pytest
 
 from oshaberi import plug_in_loading
-from oshaberi.delivery.delivery_plug_ins import (
+from oshaberi.bot.tools.tool_text_plug_ins import GROUP as TOOL_TEXT_GROUP
+from oshaberi.bot.tools.tool_text_plug_ins import installed_tool_text, plugged_text
+from oshaberi.delivery import attachments
+from oshaberi.delivery.attachments import (
     ATTACHMENT_GROUP,
     DISPLAY_GROUP,
     DeliveryPlugIns,
     PersonaMessage,
     RenderedBlock,
+    block_files,
 )
-from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.queue import plug_in_attachments
-from oshaberi.delivery.queue.plug_in_attachments import block_files
+from oshaberi.delivery.recording_sink import ScriptedFault
 from oshaberi.delivery.sink import File, WebhookFace
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.errors import ConfigError
 from oshaberi.providers import connect
 from oshaberi.stream import Silence
-from oshaberi.tools.tool_text_plug_ins import GROUP as TOOL_TEXT_GROUP
-from oshaberi.tools.tool_text_plug_ins import installed_tool_text, plugged_text
 
 from ..stream.scripted_streams import play
 
@@ -69,7 +69,7 @@ def plug_in(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
         return EntryPoints(points).select(group=group)
 
     monkeypatch.setattr(plug_in_loading, "installed_entry_points", found)
-    monkeypatch.setattr("oshaberi.providers.adapter_registry.installed_entry_points", found)
+    monkeypatch.setattr("oshaberi.providers.registry.installed_entry_points", found)
 
 
 def test_what_cannot_be_loaded_is_left_out(
@@ -138,7 +138,7 @@ class TestAttachments:
     def test_a_renderer_that_does_not_end_leaves_the_code(
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        monkeypatch.setattr(plug_in_attachments, "LONGEST_S", 0.01)
+        monkeypatch.setattr(attachments, "LONGEST_S", 0.01)
         ends = threading.Event()
 
         async def files() -> tuple[File, ...]:

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns, PersonaMessage
-from oshaberi.delivery.pacing.bucket_pace import leave_at, planned_sends
+from oshaberi.delivery.attachments import DeliveryPlugIns, PersonaMessage
+from oshaberi.delivery.leave_times import leave_at, planned_sends
+from oshaberi.delivery.recording_sink import ScriptedFault
 from oshaberi.delivery.sink import RequestRoom
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.stage.requests.rate_limits import MESSAGE_CREATE_LIMIT
 from oshaberi.stream import Silence, Step, Stop
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.delivery.posting.error_code_recovery import RECOVERIES, RefusalRecovery, recovery_of
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.sinks.scripted_faults import CallKind, ScriptedFault, Trouble
+from oshaberi.delivery.outcomes import RECOVERIES, RefusalRecovery, recovery_of
+from oshaberi.delivery.recording_sink import CallKind, RecordingSink, ScriptedFault, Trouble
 
 from ..stream.scripted_streams import Played, play
 

@@ -8,11 +8,10 @@ from functools import partial
 
 import pytest
 
-from oshaberi.delivery.posting.send_attempts import PATIENCE_SECONDS
+from oshaberi.delivery.outcomes import PATIENCE_SECONDS
+from oshaberi.delivery.recording_sink import RecordingSink, ScriptedFault
 from oshaberi.delivery.service_outage import DOUBT_SECONDS, LAST_PAUSE_SECONDS, ServiceOutage
 from oshaberi.delivery.sink import Post, Sent, SinkAwayError, WireState
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
 from oshaberi.virtual_time import run_virtual
 
 from ..stream.scripted_streams import Played, play

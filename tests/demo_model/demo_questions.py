@@ -8,16 +8,15 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, TypeVar
 
+from oshaberi.bot.conversation.messages import ChannelInfo
+from oshaberi.bot.conversation.transcript import line
+from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
+from oshaberi.bot.turns.context.building import rules
 from oshaberi.chunks import Chunk
-from oshaberi.conversation.conversation_messages import ChannelInfo
-from oshaberi.conversation.transcript_lines import line
 from oshaberi.providers import connect
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.request.context_items import Item, ToolDeclaration, said
-from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.request.model_request import Item, Request, ToolDeclaration, said
 from oshaberi.stage.demo_model import MODEL, DemoModel
-from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
-from oshaberi.turns.context.system_text import rules
 
 T = TypeVar("T")
 SYSTEM = rules(

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
-from oshaberi.conversation.transcript_lines import line
-from oshaberi.providers.request.context_items import said
+from oshaberi.bot.conversation.transcript import line
+from oshaberi.providers.request.model_request import said
 from oshaberi.stage.demo_model import MODEL, DemoModel
-from oshaberi.stage.demo_model.demo_server import TOKENS_PER_SECOND
-from oshaberi.stage.demo_model.request_reading import read
+from oshaberi.stage.demo_model.requests import read
+from oshaberi.stage.demo_model.server import TOKENS_PER_SECOND
 from tests.demo_model.demo_questions import answer
 
 Json = Mapping[str, Any]

@@ -7,12 +7,12 @@ from random import Random
 
 import pytest
 
-from oshaberi.conversation.conversation_messages import ChannelInfo
-from oshaberi.stage.demo_model.request_reading import DemoRequest, read
-from oshaberi.stage.demo_model.scene_choice import scene_for, scene_of
-from oshaberi.stage.demo_model.small_talk import talk
-from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.context.system_text import rules
+from oshaberi.bot.conversation.messages import ChannelInfo
+from oshaberi.bot.storage.records import PersonaRecord
+from oshaberi.bot.turns.context.building import rules
+from oshaberi.stage.demo_model.playback import talk
+from oshaberi.stage.demo_model.requests import DemoRequest, read
+from oshaberi.stage.demo_model.written_scenes import scene_for, scene_of
 from tests.demo_model.demo_questions import answer, text
 
 

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from oshaberi.cli.exit_status import BAD_INPUT, CONFIGURATION, TEMPORARY
-from oshaberi.config import LoadedSettings, load
-from oshaberi.config.all_settings import DECLARED
-from oshaberi.storage.secret_vault import VARIABLE as SECRET_KEY
-from oshaberi.storage.secret_vault import SecretVault
-from oshaberi.turns.channel_turns import REACTION_SECONDS
-from oshaberi.turns.running.queue_runner import LAST_SECONDS
+from oshaberi.bot.config import LoadedSettings, load
+from oshaberi.bot.config.all_settings import DECLARED
+from oshaberi.bot.storage.secret_vault import VARIABLE as SECRET_KEY
+from oshaberi.bot.storage.secret_vault import SecretVault
+from oshaberi.bot.turns.channel_turns import REACTION_SECONDS
+from oshaberi.bot.turns.running.queue_runner import LAST_SECONDS
+from oshaberi.cli.command_group import BAD_INPUT, CONFIGURATION, TEMPORARY
 from tests.deploy.deploy_files import DEPLOY, compose_services, text_of, unit
 from tests.deploy.dockerfile import Copy, ignore_rules, is_ignored, read_dockerfile
 from tests.pinned_requirements import BUILD_FILE, build_requirements, image_extras, pinned

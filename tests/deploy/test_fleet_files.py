@@ -7,12 +7,12 @@ import re
 import pytest
 import yaml
 
+from oshaberi.bot.config import LoadedSettings, load
+from oshaberi.bot.config.all_settings import DECLARED
 from oshaberi.bot.coordination.shard_keeper import HANDOVER_SECONDS
-from oshaberi.config import LoadedSettings, load
-from oshaberi.config.all_settings import DECLARED
-from oshaberi.storage.secret_vault import VARIABLE as SECRET_KEY
-from oshaberi.turns.channel_turns import REACTION_SECONDS
-from oshaberi.turns.running.queue_runner import LAST_SECONDS
+from oshaberi.bot.storage.secret_vault import VARIABLE as SECRET_KEY
+from oshaberi.bot.turns.channel_turns import REACTION_SECONDS
+from oshaberi.bot.turns.running.queue_runner import LAST_SECONDS
 from tests.deploy.deploy_files import (
     compose_services,
     container,

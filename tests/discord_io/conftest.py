@@ -11,7 +11,7 @@ with warnings.catch_warnings():
     warnings.filterwarnings("ignore", "'audioop' is deprecated", DeprecationWarning)
     importlib.import_module("discord")
 
-_ROOM = importlib.import_module("oshaberi.discord_io.discord_sink").DiscordSink.room
+_ROOM = importlib.import_module("oshaberi.discord_io.sink").DiscordSink.room
 
 
 @pytest.fixture(autouse=True)
@@ -22,4 +22,4 @@ def _whatever_the_pace(lines_stay_apart: None) -> None:
 @pytest.fixture
 def buckets_are_known(_whatever_the_pace: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """What Discord's headers say is known after all, so lines may be joined before they leave."""
-    monkeypatch.setattr("oshaberi.discord_io.discord_sink.DiscordSink.room", _ROOM)
+    monkeypatch.setattr("oshaberi.discord_io.sink.DiscordSink.room", _ROOM)

@@ -14,7 +14,7 @@ import discord
 from oshaberi.chunks import Chunk
 from oshaberi.discord_io import BanGuard, ClientState, MentionPolicy, RequestTrace
 from oshaberi.events import Table
-from oshaberi.render.render_result import Picture
+from oshaberi.render.grid import Picture
 from oshaberi.stage import Settings, Stage, StageMessage
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stage.testing import logged_in, staged
@@ -27,7 +27,7 @@ from oshaberi.stream import (
     StreamResult,
     stream_to_sink,
 )
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 
 SPEED = 10.0
 """How much faster than the wall the loop runs: the waits of a retry are real ones."""

@@ -8,7 +8,7 @@ import discord
 import pytest
 from discord.http import HTTPClient, Ratelimit
 
-from oshaberi.discord_io.requests.bucket_sweep import FEWEST_BUCKETS, BucketSweep
+from oshaberi.discord_io.requests.limits import FEWEST_BUCKETS, BucketSweep
 
 UNUSED_SECONDS = 301.0
 

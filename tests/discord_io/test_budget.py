@@ -7,9 +7,10 @@ import asyncio
 import pytest
 
 from oshaberi.delivery.sink import Post, WireState
-from oshaberi.discord_io.requests.bucket_headers import KEPT_ROOMS, KnownRooms
-from oshaberi.discord_io.requests.request_budget import (
+from oshaberi.discord_io.requests.limits import (
+    KEPT_ROOMS,
     PER_SECOND,
+    KnownRooms,
     RequestBudget,
     RequestRank,
     is_exempt,

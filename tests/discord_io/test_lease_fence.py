@@ -9,10 +9,10 @@ from discord.http import handle_message_parameters
 
 from oshaberi.delivery.sink import WireState
 from oshaberi.discord_io import BanGuard, LeaseFence, RequestTrace
-from oshaberi.discord_io.requests.bucket_headers import KnownRooms
-from oshaberi.discord_io.requests.lease_fence import time_since_boot
-from oshaberi.discord_io.requests.request_meter import RequestMeter
-from oshaberi.discord_io.webhooks.webhook_http import Hook, WebhookHttp
+from oshaberi.discord_io.requests.guards import time_since_boot
+from oshaberi.discord_io.requests.limits import KnownRooms
+from oshaberi.discord_io.requests.meter import RequestMeter
+from oshaberi.discord_io.webhooks import Hook, WebhookHttp
 from oshaberi.stage import Stage
 from oshaberi.stage.testing import logged_in, staged
 from oshaberi.virtual_time import run_virtual

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from oshaberi.stage import SEND, WEBHOOK, Fault, Settings
-from oshaberi.text.text_config import Persona
+from oshaberi.text.config import Persona
 from tests.discord_io.sink_harness import SinkHarness, run_with_sinks
 
 NO_LIMITS = Settings(rate_limits=False)

@@ -8,11 +8,11 @@ from typing import Any
 import discord
 import pytest
 
-from oshaberi.delivery.pacing.typing_indicator import KEEP_ALIVE_SECONDS
+from oshaberi.delivery.typing_indicator import KEEP_ALIVE_SECONDS
 from oshaberi.stage import Fault, Settings
 from oshaberi.stage.requests.injected_faults import EDIT, SEND, TYPING, WEBHOOK
 from oshaberi.stream import FollowUp, Silence, Step, Stop, StopRegistry, StreamConfig
-from oshaberi.text.text_config import Persona, Sprite
+from oshaberi.text.config import Persona, Sprite
 from tests.discord_io.sink_harness import SinkHarness, guild, run_with_sinks
 
 NO_LIMITS = Settings(rate_limits=False)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.delivery.sink import File, Post
-from oshaberi.discord_io.png_text import text_in, with_text
-from oshaberi.discord_io.table_button import GONE, LABEL, TableSourceLookup, shows_table, told
+from oshaberi.discord_io.buttons import GONE, SHOW_TEXT_LABEL, TableSourceLookup, shows_table, told
+from oshaberi.discord_io.requests.parameters import text_in, with_text
 from oshaberi.stage import Fault, Settings, StageMessage
 from oshaberi.stage.requests.injected_faults import SEND
-from oshaberi.text.text_config import Persona
+from oshaberi.text.config import Persona
 from tests.discord_io.sink_harness import SinkHarness, run_with_sinks, tiny_png
 
 NO_LIMITS = Settings(rate_limits=False)
@@ -27,7 +27,7 @@ async def table_message(harness: SinkHarness, persona: Persona | None) -> StageM
 
 async def pressed(harness: SinkHarness, message: StageMessage) -> tuple[str, int]:
     """What the button answers, and to whom alone it is shown."""
-    interaction = harness.stage.people.press(message, LABEL, user="ren")
+    interaction = harness.stage.people.press(message, SHOW_TEXT_LABEL, user="ren")
 
     def answer() -> StageMessage | None:
         there = harness.stage.world.messages[message.channel_id].values()

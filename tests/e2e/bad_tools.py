@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from oshaberi.tools import tool
+from oshaberi.bot.tools import tool
 
 STARTED: list[str] = []
 """Which of them were begun."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import aiohttp
 
-from oshaberi.logs import setup
-from oshaberi.logs.log_lines import _Handler
+from oshaberi.bot.logs import setup
+from oshaberi.bot.logs.log_lines import _Handler
 from tests.bot.client_harness import MEMBER
 from tests.e2e.bot_harness import BotHarness
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import aiohttp
 from redis.asyncio import Redis
 
-from oshaberi.bot.coordination.redis_shard_leases import PREFIX, SINCE
+from oshaberi.bot.config import load
+from oshaberi.bot.coordination.redis_leases import PREFIX, SINCE
 from oshaberi.bot.wiring.bot_wiring import Bot, run
-from oshaberi.config import load
 from oshaberi.stage import Settings
-from oshaberi.stage.model_servers.model_script import Say
-from oshaberi.stage.model_servers.model_server import ModelServer
 from oshaberi.stage.model_servers.openai_wire import OpenAIWire
+from oshaberi.stage.model_servers.scripts import Say
+from oshaberi.stage.model_servers.server import ModelServer
 from oshaberi.stage.testing import staged
 from tests.bot.client_harness import world
 from tests.e2e.bot_harness import KEY, PATIENCE_S, BotHarness

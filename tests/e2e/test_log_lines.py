@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from oshaberi.stage.model_servers.model_script import Count, Refuse, Say
+from oshaberi.stage.model_servers.scripts import Count, Refuse, Say
 from oshaberi.stage.scaled_loop import run_scaled
 from tests.crash.redis_proxy import redis_proxy
 from tests.e2e.bot_harness import BotHarness, bot_harness, run_with_bot
@@ -200,7 +200,7 @@ def test_everything_that_a_process_writes_is_json(tmp_path: Path) -> None:
     """Start-up, a warning of Python, a failed thread, an uncaught error, the end."""
     plug = tmp_path / "sitecustomize.py"
     plug.write_text(
-        "import threading, warnings, oshaberi.logs as logs\n"
+        "import threading, warnings, oshaberi.bot.logs as logs\n"
         "first = logs.setup\n"
         "def setup(*given, **more):\n"
         "    first(*given, **more)\n"

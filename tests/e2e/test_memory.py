@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from oshaberi.bot.storage.records import SpriteRecord
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.model_script import Say, Stall
+from oshaberi.stage.model_servers.scripts import Say, Stall
 from oshaberi.stage.testing import staged
-from oshaberi.storage.stored_records import SpriteRecord
 from tests.bot.client_harness import ADMIN, MEMBER, world
 from tests.e2e.bot_harness import (
     FAST,

@@ -14,7 +14,7 @@ import pytest
 
 from oshaberi.stage import SEND, TYPING, Fault
 from oshaberi.stage.gateway.gateway_sessions import SessionHub
-from oshaberi.stage.model_servers.model_script import Cut, NoAnswer, Say, Stall
+from oshaberi.stage.model_servers.scripts import Cut, NoAnswer, Say, Stall
 from tests.e2e.bot_harness import Answer, BotHarness, run_with_bot
 
 SPEED = 30.0

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.model_script import Say, Stall
+from oshaberi.stage.model_servers.scripts import Say, Stall
 from oshaberi.stage.testing import staged
 from tests.bot.client_harness import MEMBER, OWNER, world
 from tests.e2e.bot_harness import (

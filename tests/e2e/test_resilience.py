@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oshaberi.stage.model_servers import AnthropicWire, OpenAIWire
-from oshaberi.stage.model_servers.model_script import (
+from oshaberi.stage.model_servers.scripts import (
     Count,
     Cut,
     Finish,

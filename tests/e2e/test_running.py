@@ -9,14 +9,14 @@ from pathlib import Path
 
 import aiohttp
 
+from oshaberi.bot.config import load
+from oshaberi.bot.turns.context.dialogue import GO_ON
+from oshaberi.bot.turns.notices import RESTARTED
 from oshaberi.bot.wiring.bot_wiring import Bot, run
-from oshaberi.config import load
 from oshaberi.stage import Stage
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.model_script import Count, Refuse, Say, Stall
+from oshaberi.stage.model_servers.scripts import Count, Refuse, Say, Stall
 from oshaberi.stage.testing import staged
-from oshaberi.turns.context.context_dialogue import GO_ON
-from oshaberi.turns.turn_notices import RESTARTED
 from tests.bot.client_harness import world
 from tests.e2e.bot_harness import (
     FAST,

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from oshaberi.bot.client import proxied_messages
-from oshaberi.stage.control.thread_starting import start_thread
-from oshaberi.stage.model_servers.model_script import Say, Stall
-from oshaberi.stage.rules.message_rules import FORWARD, MessageDraft
-from oshaberi.stage.world.discord_records import MessageType, StageMessage
+from oshaberi.bot.client import message_reader
+from oshaberi.stage.control.api import start_thread
+from oshaberi.stage.model_servers.scripts import Say, Stall
+from oshaberi.stage.rules.messages import FORWARD, MessageDraft
+from oshaberi.stage.world.records import MessageType, StageMessage
 from oshaberi.stage.world_changes import message_posting
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, world
 from tests.e2e.bot_harness import MENTION, BotHarness, run_with_bot, whys
@@ -135,7 +135,7 @@ def test_two_bots_share_the_rounds_of_a_channel() -> None:
 
 def test_a_copy_that_comes_too_late_is_the_webhooks_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody knows any more whose words it repeats: it has no rights of theirs, and few rounds."""
-    monkeypatch.setattr(proxied_messages, "WITHIN", timedelta(0))
+    monkeypatch.setattr(message_reader, "WITHIN", timedelta(0))
 
     async def scenario(here: BotHarness) -> None:
         original = here.ask("who am I?")

@@ -19,13 +19,13 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from oshaberi.bot.commands.command_answers import AWAY
+from oshaberi.bot.commands.answers import AWAY
+from oshaberi.bot.turns.notices import MUTE
 from oshaberi.cli.doctor_checks import Finding, examine
 from oshaberi.stage import Fault
-from oshaberi.stage.model_servers.model_script import NoAnswer, Refuse
+from oshaberi.stage.model_servers.scripts import NoAnswer, Refuse
 from oshaberi.stage.scaled_loop import run_scaled
-from oshaberi.stage.world.discord_records import Webhook
-from oshaberi.turns.status_reactions import MUTE
+from oshaberi.stage.world.records import Webhook
 from tests.crash.redis_proxy import RedisProxy, redis_proxy
 from tests.e2e.alert_rules import alert_names
 from tests.e2e.bot_harness import Answer, BotHarness, bot_harness, run_with_bot

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.conversation.turn_config import PROXY_BOTS
+from oshaberi.bot.conversation.turn_config import PROXY_BOTS
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.model_script import Call, Say, Stall
-from oshaberi.stage.rules.message_rules import MessageDraft
+from oshaberi.stage.model_servers.scripts import Call, Say, Stall
+from oshaberi.stage.rules.messages import MessageDraft
 from oshaberi.stage.scaled_loop import scale_of
 from oshaberi.stage.testing import staged
 from oshaberi.stage.world_changes import message_posting

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Literal
 from unittest.mock import patch
 
-from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED
-from oshaberi.delivery.queue import message_queue
+from oshaberi.delivery import queue
+from oshaberi.delivery.ledger import DELIVERED
 from oshaberi.stage import SEND, WEBHOOK, Fault, Settings
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stream import StreamResult
-from oshaberi.text.text_config import Persona
+from oshaberi.text.config import Persona
 from tests.discord_io.sink_harness import SinkHarness, sink_harness, words
 from tests.faults.fault_kinds import KINDS, Kind
 
@@ -77,7 +77,7 @@ def run_kind(kind: Kind) -> Results:
 
     Messages that wait are not joined: there would be fewer requests than places to strike.
     """
-    with patch.object(message_queue, "BLOCKED_SECONDS", math.inf):
+    with patch.object(queue, "BLOCKED_SECONDS", math.inf):
         return run_scaled(_row(kind), SPEED)
 
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.response import ResponseState
 from oshaberi.stage import SEND, WEBHOOK, Fault, Settings
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stream import StreamConfig, StreamContext, StreamResult, stream_to_sink
-from oshaberi.text.text_config import Persona, TextConfig
+from oshaberi.text.config import Persona, TextConfig
 from tests.discord_io.sink_harness import QUICK, SinkHarness, sink_harness
 from tests.faults.fault_kinds import code, limited, status
 

@@ -10,13 +10,13 @@ import pytest
 from aiohttp import ClientSession, ClientWebSocketResponse
 
 from oshaberi.chunks import Chunk
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.inspector import StreamLog
 from oshaberi.inspector.inspector_api import EVENT, attach
 from oshaberi.scenes import parse_scene
 from oshaberi.stage import Stage
+from oshaberi.stream.context import StreamContext
 from oshaberi.stream.provider_protocol import Silence
-from oshaberi.stream.stream_context import StreamContext
 from tests.inspector.logged_streams import crumbs, stream
 
 Json = dict[str, Any]

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ProviderError, ToolCall
+from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.delivery.sink import Sent
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.inspector import StreamLog, trace
-from oshaberi.inspector.logged_stream import MOST_CHUNKS
+from oshaberi.inspector.stream_log import MOST_CHUNKS
+from oshaberi.stream.context import StreamContext
 from oshaberi.stream.provider_protocol import FollowUp, Silence, Step, Stop
-from oshaberi.stream.stream_context import StreamContext
 from oshaberi.virtual_time import run_virtual
 from tests.inspector.logged_streams import crumbs, stream, virtual_log
 

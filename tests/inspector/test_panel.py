@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.inspector import replayed, trace
 from oshaberi.scenes import parse_scene
 from oshaberi.stream.provider_protocol import Silence
-from oshaberi.text.text_config import Persona, Sprite, TextConfig
+from oshaberi.text.config import Persona, Sprite, TextConfig
 from tests.chromium import axe_source
 from tests.inspector.logged_streams import crumbs, stream
 from tests.inspector.panel_browser import OpenPanel, PanelBrowser

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oshaberi.delivery.response_state import LimitWait
+from oshaberi.delivery.response import LimitWait
 from oshaberi.inspector.recorded_sends import recorded_sends
 from oshaberi.stage.requests.request_log import RequestLog
 

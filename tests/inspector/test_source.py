@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi import TextConfig, TextEngine
-from oshaberi.inspector.raw_stream_positions import (
+from oshaberi.inspector.message_origins import located, trimmed
+from oshaberi.inspector.stream_trace import (
     NOWHERE,
     VisibleTextOrigin,
     plain_pieces,
     source_of,
+    trace,
 )
-from oshaberi.inspector.stream_trace import trace
-from oshaberi.inspector.text_location import located, trimmed
 
 PIECES = st.sampled_from(
     (*"a \n`<é👍", "word ", "<think>", "</think>", "<details>", "</details>", "```", "x>")

@@ -11,7 +11,7 @@ import regex
 
 from oshaberi.inspector import replayed, trace
 from oshaberi.scenes import find_scenes, parse_scene
-from oshaberi.scenes.scene_playback import perform
+from oshaberi.scenes.playback import perform
 from tests.laws.visible_text import UNSEEN
 
 SCENES = find_scenes([str(Path(__file__).parents[1] / "scenes")])

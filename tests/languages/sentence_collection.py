@@ -16,8 +16,8 @@ from babel.messages.pofile import read_po, write_po
 from discord import app_commands
 
 from oshaberi.bot.commands import COMMANDS
-from oshaberi.config import SERVER_KEYS
-from oshaberi.languages.translation_catalogues import PACKAGED
+from oshaberi.bot.config import SERVER_KEYS
+from oshaberi.languages.translations import PACKAGED
 from oshaberi.providers.model_options import OPTIONS
 
 SOURCE = Path(__file__).parents[2] / "src" / "oshaberi"
@@ -40,7 +40,7 @@ def described_settings() -> Iterator[str]:
 def _said_in(path: Path) -> Iterator[MessageId]:
     text = path.read_text(encoding="utf-8")
     is_spoken = "languages import" in text or "Sentence(" in text
-    if not is_spoken or path.parent.name == "languages" or path.name == "errors.py":
+    if not is_spoken or path.parent.name == "languages" or path == SOURCE / "errors.py":
         return
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

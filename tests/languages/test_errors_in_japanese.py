@@ -8,30 +8,29 @@ import pickle
 
 import pytest
 
-from oshaberi.bot.commands.command_answers import _told
+from oshaberi.bot.commands.answers import _told
 from oshaberi.bot.commands.command_context import CommandRefusedError
-from oshaberi.bot.commands.config_answers import setting_line
-from oshaberi.bot.commands.config_origins import ChannelSettings
-from oshaberi.bot.commands.personas.persona_input_checks import checked_name
-from oshaberi.chunks import ProviderError
-from oshaberi.config import (
+from oshaberi.bot.commands.config_answers import ChannelSettings, setting_line
+from oshaberi.bot.commands.personas.persona_changes import checked_name
+from oshaberi.bot.config import (
     DECLARED,
     check_together,
     effective,
     load,
     parse_server_value,
 )
-from oshaberi.config.server_limits import check_limit
-from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.delivery.posting.stream_notices import error_notice
+from oshaberi.bot.config.server_settings import check_limit
+from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.storage.records import StoredSettings
+from oshaberi.chunks import ProviderError
+from oshaberi.delivery.outcome_handling import error_notice
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.languages import in_language, said
-from oshaberi.providers.adapter_registry import connect
 from oshaberi.providers.error_classification import ProviderFailure, provider_error
 from oshaberi.providers.model_options import parsed_option
-from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.providers.wire.actionable_errors import explained
-from oshaberi.storage.stored_records import StoredSettings
+from oshaberi.providers.registry import connect
+from oshaberi.providers.request.model_request import Endpoint
+from oshaberi.providers.wire.errors import explained
 
 
 def own(name: str, value: str) -> None:

@@ -11,8 +11,8 @@ from string import Formatter
 import pytest
 from babel.messages.pofile import read_po
 
-from oshaberi.bot.commands.command_languages import DESCRIPTION_LIMIT
-from oshaberi.languages.translation_catalogues import PACKAGED
+from oshaberi.bot.commands.answers import COMMAND_DESCRIPTION_LIMIT
+from oshaberi.languages.translations import PACKAGED
 from tests.languages.sentence_collection import (
     FUNCTIONS,
     SOURCE,
@@ -25,33 +25,32 @@ CATALOGUES = sorted(PACKAGED.glob("*.po"))
 SPEAKING = sorted(
     [
         *SOURCE.glob("bot/commands/**/*.py"),
-        *SOURCE.glob("discord_io/*button.py"),
+        SOURCE / "discord_io/buttons.py",
         SOURCE / "bot/recovery/crash_recovery.py",
         SOURCE / "bot/recovery/question_recovery.py",
-        SOURCE / "delivery/posting/stream_notices.py",
-        SOURCE / "turns/admission/answer_reasons.py",
-        SOURCE / "turns/running/turn_slot_wait.py",
-        SOURCE / "turns/post_turn/thought_log.py",
-        SOURCE / "turns/quotas/quota_notices.py",
-        SOURCE / "turns/turn_control.py",
-        SOURCE / "turns/turn_notices.py",
+        SOURCE / "delivery/outcome_handling.py",
+        SOURCE / "bot/turns/admission/answer_reasons.py",
+        SOURCE / "bot/turns/running/turn_runner.py",
+        SOURCE / "bot/turns/post_turn/effects.py",
+        SOURCE / "bot/turns/quota_notices.py",
+        SOURCE / "bot/turns/turn_control.py",
+        SOURCE / "bot/turns/notices.py",
     ]
 )
 """The modules whose texts people read."""
 ERRING = sorted(
     [
-        SOURCE / "bot/commands/config_origins.py",
-        *SOURCE.glob("config/server_*.py"),
-        SOURCE / "config/all_settings.py",
-        SOURCE / "config/setting_errors.py",
-        SOURCE / "config/settings_schema.py",
-        SOURCE / "conversation/turn_config.py",
-        SOURCE / "delivery/degree_policy.py",
-        SOURCE / "delivery/stream_config.py",
+        SOURCE / "bot/commands/config_answers.py",
+        *SOURCE.glob("bot/config/server_*.py"),
+        SOURCE / "bot/config/all_settings.py",
+        SOURCE / "bot/config/schema.py",
+        SOURCE / "bot/conversation/turn_config.py",
+        SOURCE / "delivery/pacing.py",
+        SOURCE / "delivery/config.py",
         *SOURCE.glob("providers/**/*.py"),
         *SOURCE.glob("stream/**/*.py"),
-        SOURCE / "conversation/persona_name_rules.py",
-        *SOURCE.glob("turns/generation/*.py"),
+        SOURCE / "bot/conversation/names.py",
+        *SOURCE.glob("bot/turns/generation/*.py"),
     ]
 )
 """The modules whose errors people read: of settings that they change, of models that they ask."""
@@ -59,6 +58,7 @@ ERRORS = re.compile(r"(Config|Provider)Error|our_failure|not_allowed|ErrorHint")
 NO_SENTENCES = frozenset(
     {
         "/config, /model, /persona, /sprite",
+        *("thought log", "thoughts shown"),  # names of tasks, for the log
         "yes, delete it",  # a value; discord.py hands its name to the translator
     }
 )
@@ -88,7 +88,7 @@ def test_descriptions_are_short_enough_for_discord(file: Path) -> None:
     for english in spoken_by_commands():
         found = catalogue.get(english)
         assert found is not None
-        assert 1 <= len(str(found.string)) <= DESCRIPTION_LIMIT, english
+        assert 1 <= len(str(found.string)) <= COMMAND_DESCRIPTION_LIMIT, english
 
 
 @pytest.mark.parametrize("path", SPEAKING, ids=lambda path: path.stem)

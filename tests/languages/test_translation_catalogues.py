@@ -10,7 +10,7 @@ import pytest
 
 from oshaberi.languages import current_language, in_language, speak_language, translated
 from oshaberi.languages.current_language import language_now, translated_count
-from oshaberi.languages.translation_catalogues import TranslationCatalogues
+from oshaberi.languages.translations import TranslationCatalogues
 
 HEAD = (
     'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n'

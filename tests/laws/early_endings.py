@@ -6,7 +6,7 @@ import random
 
 from oshaberi import TextEngine
 from oshaberi.events import Event
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 
 from .law_checks import clusters, conservation, limit, spans, words_counted
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import click
 
 from oshaberi import Decision, TextConfig, TextEngine
-from oshaberi.text import text_engine
+from oshaberi.text import engine as text_engine
 
 from .engine_feeding import pieces_of
 from .law_configs import random_config

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from oshaberi.events import Details, Event, Message, SpeakerStop, Table, Thought, Withheld
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 
 
 class Engine(Protocol):

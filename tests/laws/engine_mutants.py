@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from oshaberi.events import Event, Message, Thought
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 
 from .engine_feeding import Engine, MakeEngine
 

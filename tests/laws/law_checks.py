@@ -11,7 +11,7 @@ from itertools import pairwise
 import regex
 
 from oshaberi.events import Details, Event, Message, Table, Thought, Withheld
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 
 from .code_matching import match_code, pieces, prose_texts
 from .engine_feeding import Engine, MakeEngine, described, pieces_of, run, shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 
 
 class Sizes(NamedTuple):

@@ -9,7 +9,7 @@ import re
 
 from oshaberi.errors import EngineClosedError
 from oshaberi.events import Boundary, Event, Message, Thought, Withheld
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 
 from .expected_atoms import utf16
 

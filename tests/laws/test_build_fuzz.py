@@ -19,7 +19,7 @@ def test_a_build_does_not_differ_from_itself() -> None:
 def test_one_character_is_found(tmp_path: Path) -> None:
     other = tmp_path / "src"
     shutil.copytree(SOURCE, other, ignore=shutil.ignore_patterns("__pycache__", "stage"))
-    joining = other / "oshaberi" / "text" / "messages" / "part_joining.py"
+    joining = other / "oshaberi" / "text" / "messages" / "packing.py"
     written = joining.read_text(encoding="utf-8")
     assert written.count('return "\\n\\n"') == 1
     joining.write_text(written.replace('return "\\n\\n"', 'return "\\n"'), encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 from oshaberi import TextEngine
 from oshaberi.errors import EngineClosedError
 from oshaberi.events import Event, Message, Withheld
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 
 from . import engine_mutants, law_checks
 from .early_endings import broken_around_an_ending

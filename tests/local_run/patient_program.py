@@ -10,8 +10,8 @@ import math
 import sys
 
 from oshaberi.cli import main
-from oshaberi.delivery.queue import message_queue
+from oshaberi.delivery import queue
 
 if __name__ == "__main__":
-    message_queue.BLOCKED_SECONDS = math.inf
+    queue.BLOCKED_SECONDS = math.inf
     sys.exit(main())

@@ -14,8 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from oshaberi.local_run.control_token import kept_token
-from oshaberi.local_run.page_opening import FILE, opening_page
+from oshaberi.bot.local_run.page_opening import OPENING_FILE, kept_token, opening_page
 from tests.local_run.local_run_process import OSHABERI, local_run
 
 pytestmark = pytest.mark.skipif(
@@ -70,12 +69,12 @@ def test_the_browser_is_not_told_the_token(tmp_path: Path, monkeypatch: pytest.M
 def test_the_page_that_opens_leads_to_the_address_alone(tmp_path: Path) -> None:
     address = f'http://127.0.0.1:1/?token={kept_token(tmp_path)}&a="<b>'
     page = opening_page(tmp_path, address)
-    assert page == tmp_path / FILE
+    assert page == tmp_path / OPENING_FILE
     text = page.read_text(encoding="utf-8")
     (escaped,) = re.findall(r'content="0; url=([^"]*)"', text)
     assert "<" not in escaped
     assert html.unescape(escaped) == address
-    (tmp_path / FILE).chmod(0o644)
+    (tmp_path / OPENING_FILE).chmod(0o644)
     assert stat.S_IMODE(opening_page(tmp_path, address).stat().st_mode) == 0o600
 
 

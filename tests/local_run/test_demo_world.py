@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.config import PersonaEntry, load
-from oshaberi.local_run.demo_world import ATTENTION_MS, FACES, MAIN, settle_in, world
-from oshaberi.local_run.startup import _with_settings_of
-from oshaberi.storage import Database, SecretVault
-from oshaberi.storage.stored_records import SpriteRecord
+from oshaberi.bot.config import PersonaEntry, load
+from oshaberi.bot.local_run.demo_world import ATTENTION_MS, FACES, MAIN, settle_in, world
+from oshaberi.bot.local_run.startup import _with_settings_of
+from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.storage.records import SpriteRecord
 
 STAGE, MOVED = "http://127.0.0.1:1", "http://127.0.0.1:2"
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.local_run.model_choice import ModelChoice
+from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.local_run.model_choice import ModelChoice
+from oshaberi.bot.storage.records import ModelRecord
+from oshaberi.bot.turns.services.adapter_pool import AdapterPool
+from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.turn_services import EffectiveConfigs, TurnServices
 from oshaberi.stage.demo_model import MODEL, DemoModel
-from oshaberi.stage.stage_errors import StageError
-from oshaberi.storage.stored_records import ModelRecord
-from oshaberi.stream.stops.stop_registry import StopRegistry
-from oshaberi.turns.services.adapter_pool import AdapterPool
-from oshaberi.turns.services.model_candidates import OperatorModel
-from oshaberi.turns.services.turn_services import EffectiveConfigs, TurnServices
+from oshaberi.stage.errors import StageError
+from oshaberi.stream.stops import StopRegistry
 
 OWN = OperatorModel(ModelRecord(0, "openrouter", "some/model"), ("sk-of-the-settings",))
 KEY = "sk-only-in-memory"

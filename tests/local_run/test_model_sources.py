@@ -10,18 +10,19 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from oshaberi.local_run.model_choice import ModelChoice
-from oshaberi.local_run.model_sources import (
+from oshaberi.bot.local_run.model_choice import ModelChoice
+from oshaberi.bot.local_run.model_sources import (
+    called_model,
     found_servers,
     listed_models,
     model_sources,
     ollama_address,
+    tried_connection,
 )
-from oshaberi.local_run.model_test_call import called_model, tried_connection
 from oshaberi.stage.demo_model import MODEL, DemoModel
+from oshaberi.stage.errors import RefusedFieldError, StageError
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.model_script import Refuse, Say, Stall
-from oshaberi.stage.stage_errors import RefusedFieldError, StageError
+from oshaberi.stage.model_servers.scripts import Refuse, Say, Stall
 
 NOWHERE = "http://127.0.0.1:9/v1"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oshaberi.local_run.running_turns import RunningTurns
+from oshaberi.bot.local_run.startup import RunningTurns
 
 
 def test_pages_are_told_and_may_ask() -> None:

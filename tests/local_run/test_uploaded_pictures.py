@@ -10,10 +10,10 @@ import pytest
 from aiohttp import web
 from PIL import Image
 
-from oshaberi.local_run.uploaded_pictures import StagePictures
-from oshaberi.providers.request.context_items import ImagePart, TextPart
+from oshaberi.bot.local_run.startup import StagePictures
+from oshaberi.providers.request.model_request import ImagePart, TextPart
 from oshaberi.stage import Stage
-from oshaberi.stage.world.discord_records import Attachment
+from oshaberi.stage.world.records import Attachment
 from tests.providers.picture_files import flat_png
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from oshaberi.local_run.demo_world import FACES
+from oshaberi.bot.local_run.demo_world import FACES
 from tests.local_run.local_run_process import LocalRunProcess
 from tests.local_run_page.chat_page import FAST, ChatPage, ChatTurn, fast_local_run, until
 

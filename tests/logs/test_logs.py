@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from oshaberi.bot.logs import StreamLogger, TurnIds, of_stream, of_turn, setup, stream_id
+from oshaberi.bot.logs.log_lines import _Handler
 from oshaberi.chunks import Chunk, ThoughtPart
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.logs import StreamLogger, TurnIds, of_stream, of_turn, setup, stream_id
-from oshaberi.logs.log_lines import _Handler
+from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.stream import ScriptedProvider, StreamConfig, StreamContext, stream_to_sink
+from oshaberi.stream.context import text_engine
+from oshaberi.stream.observers import listen
 from oshaberi.stream.provider_protocol import Provider, Silence, Step
-from oshaberi.stream.stream_context import text_engine
-from oshaberi.stream.text_engine_observers import listen
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
 
 log = logging.getLogger("oshaberi.tests")

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from oshaberi.logs import setup
-from oshaberi.logs.log_lines import _Handler
-from oshaberi.logs.recent_warnings import RecentWarnings
+from oshaberi.bot.logs import setup
+from oshaberi.bot.logs.log_lines import _Handler
+from oshaberi.bot.logs.recent_warnings import RecentWarnings
 from oshaberi.outage_log import COUNT_SECONDS, OutageLog, errors_in
 from oshaberi.virtual_time import run_virtual
 

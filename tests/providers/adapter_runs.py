@@ -8,11 +8,10 @@ from contextlib import aclosing
 from typing import Any, TypeVar
 
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.request.context_items import said
-from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.request.model_request import Request, said
 from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.model_script import Step
+from oshaberi.stage.model_servers.scripts import Step
 from tests.providers.provider_families import Family
 
 T = TypeVar("T")

@@ -16,11 +16,16 @@ from pathlib import Path
 from aiohttp import web
 from PIL import Image
 
-from oshaberi.providers.images.image_fetching import Address, ImageFetcher
-from oshaberi.providers.request.context_items import ContextItem, ImagePart, Item, TextPart
-from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.providers.request.model_request import Request
-from oshaberi.providers.request.request_preparation import prepared
+from oshaberi.providers.images.fetching import Address, ImageFetcher
+from oshaberi.providers.request.model_request import (
+    ContextItem,
+    Endpoint,
+    ImagePart,
+    Item,
+    Request,
+    TextPart,
+)
+from oshaberi.providers.request.preparation import prepared
 
 HOME = ip_address("127.0.0.1")
 PICTURES = 8

@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 import pytest
 
 from oshaberi.chunks import ErrorType
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.adapter_registry import connect
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.registry import connect
 from oshaberi.stage.model_servers import (
     AnthropicWire,
     ModelServer,

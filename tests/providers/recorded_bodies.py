@@ -15,14 +15,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.anthropic.anthropic_adapter import AnthropicAdapter
-from oshaberi.providers.connections.sdk_clients import BODY
+from oshaberi.providers.anthropic.adapter import AnthropicAdapter
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.connections.sdk import BODY
 from oshaberi.providers.connections.streamed_body import StreamedBody
-from oshaberi.providers.google.google_adapter import GoogleAdapter
-from oshaberi.providers.openai_chat.openai_chat_adapter import OpenAIChatAdapter
-from oshaberi.providers.openai_responses.openai_responses_adapter import OpenAIResponsesAdapter
-from oshaberi.providers.request.endpoint import Endpoint
+from oshaberi.providers.google.adapter import GoogleAdapter
+from oshaberi.providers.openai_chat.adapter import OpenAIChatAdapter
+from oshaberi.providers.openai_responses.adapter import OpenAIResponsesAdapter
+from oshaberi.providers.request.model_request import Endpoint
 
 _INDEX = "index.jsonl"
 _HERE = "http://127.0.0.1:9"

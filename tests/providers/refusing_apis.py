@@ -12,7 +12,7 @@ from typing import Any
 
 from oshaberi.stage.model_servers import AnthropicWire, ModelServer, OpenAIWire, WireFormat
 from oshaberi.stage.model_servers.google_wire import GoogleWire
-from oshaberi.stage.model_servers.script_playback import Reply
+from oshaberi.stage.model_servers.server import Reply
 from oshaberi.stage.model_servers.wire_format import ReceivedRequest, WireAnswer
 
 Body = Mapping[str, Any]

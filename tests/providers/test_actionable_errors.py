@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ProviderError
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.providers.wire import actionable_errors
-from oshaberi.providers.wire.actionable_errors import explained, names_shown, shown_address
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.registry import connect
+from oshaberi.providers.request.model_request import Endpoint
+from oshaberi.providers.wire import errors
+from oshaberi.providers.wire.errors import explained, names_shown, shown_address
 from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.model_script import Refuse, Status
-from oshaberi.stage.model_servers.script_playback import Reply
+from oshaberi.stage.model_servers.scripts import Refuse, Status
+from oshaberi.stage.model_servers.server import Reply
 from oshaberi.stage.model_servers.wire_format import ReceivedRequest, WireAnswer
 from tests.providers.adapter_runs import chunks, error, read
 from tests.providers.provider_families import FAMILIES, KEY, Family, every_family
@@ -28,7 +28,7 @@ LISTING = [family for family in FAMILIES if family.name in ("openai", "anthropic
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine a list may take longer than somebody waits for a better message."""
-    monkeypatch.setattr(actionable_errors, "_LISTING_PATIENCE_S", 60.0)
+    monkeypatch.setattr(errors, "_LISTING_PATIENCE_S", 60.0)
 
 
 class ListingServer(ModelServer):

@@ -7,19 +7,20 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ThoughtPart, ToolCall
-from oshaberi.providers.anthropic.anthropic_request_body import DEFAULT_OUTPUT, body
-from oshaberi.providers.request.context_items import (
+from oshaberi.providers.anthropic.request import DEFAULT_OUTPUT, body
+from oshaberi.providers.request.model_request import (
     ContextItem,
+    Endpoint,
     FilePart,
     ImagePart,
+    Request,
     TextPart,
+    Thinking,
     ToolDeclaration,
     ToolResult,
     ToolRound,
     said,
 )
-from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.providers.request.model_request import Request, Thinking
 
 HI = said("user", "hi", "current")
 ADAPTIVE = {"type": "adaptive", "display": "summarized"}

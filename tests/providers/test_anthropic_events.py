@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ThoughtPart
-from oshaberi.providers.anthropic.anthropic_wire_events import read
+from oshaberi.providers.anthropic.events import read
 from oshaberi.providers.error_classification import error_type
-from oshaberi.providers.wire.error_reading import StreamError
+from oshaberi.providers.wire.errors import StreamError
 from oshaberi.providers.wire.sse_decoder import DONE
-from oshaberi.providers.wire.wire_event_steps import (
+from oshaberi.providers.wire.steps import (
     CallPiece,
     CitedPage,
     FinishStep,

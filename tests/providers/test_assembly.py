@@ -10,13 +10,9 @@ from hypothesis import strategies as st
 
 from oshaberi.chunks import Chunk, ThoughtPart, ToolCall, text_chunk
 from oshaberi.providers.request.model_request import Request
-from oshaberi.providers.wire.chunk_assembler import ChunkAssembler
-from oshaberi.providers.wire.reasoning_tail import LOOK_AHEAD, ReasoningTail
+from oshaberi.providers.wire.chunk_assembler import LOOK_AHEAD, ChunkAssembler, ReasoningTail
 from oshaberi.providers.wire.signed_blocks import SignedBlocks, unpacked
-from oshaberi.providers.wire.speaker_holdback import SpeakerHoldback
-from oshaberi.providers.wire.stop_string_cut import StopStringCut
-from oshaberi.providers.wire.tool_call_assembly import ToolCallAssembly
-from oshaberi.providers.wire.wire_event_steps import (
+from oshaberi.providers.wire.steps import (
     CallPiece,
     CitedPage,
     FinishStep,
@@ -24,6 +20,8 @@ from oshaberi.providers.wire.wire_event_steps import (
     Step,
     TokenCount,
 )
+from oshaberi.providers.wire.text_outlet import SpeakerHoldback, StopStringCut
+from oshaberi.providers.wire.tool_calls import ToolCallAssembly
 
 
 def _assembled(steps: list[Step], request: Request | None = None) -> list[Chunk]:

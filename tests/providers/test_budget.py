@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.chunks import ToolCall
-from oshaberi.providers.request.context_items import (
+from oshaberi.providers.request.model_request import (
     ContextItem,
     ImagePart,
     Item,
+    Request,
     ToolDeclaration,
     ToolResult,
     ToolRound,
     said,
 )
-from oshaberi.providers.request.history_trimming import PER_IMAGE, cost, estimate, trimmed
-from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.request.preparation import PER_IMAGE, cost, estimate, trimmed
 
 LONG = "word " * 60
 SYSTEM = said("system", LONG, "persona")

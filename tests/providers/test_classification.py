@@ -10,11 +10,11 @@ from typing import NamedTuple
 import pytest
 
 from oshaberi.chunks import ProviderError
-from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.base import Adapter
 from oshaberi.providers.error_classification import ProviderFailure, provider_error
-from oshaberi.providers.provider_presets import PRESETS
+from oshaberi.providers.presets import PRESETS
 from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.model_script import Status
+from oshaberi.stage.model_servers.scripts import Status
 from tests.providers.adapter_runs import error, read, run
 from tests.providers.provider_families import FAMILIES
 

@@ -11,14 +11,13 @@ from dataclasses import replace
 
 import pytest
 
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.adapter_registry import connect
+from oshaberi.providers.base import Adapter
 from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
-from oshaberi.providers.refusals.parameter_fallback import fewer_parameters
-from oshaberi.providers.request.context_items import ToolDeclaration
-from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.refusals.reading import fewer_parameters
+from oshaberi.providers.registry import connect
+from oshaberi.providers.request.model_request import Request, ToolDeclaration
 from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.model_script import (
+from oshaberi.stage.model_servers.scripts import (
     Call,
     Count,
     ErrorEvent,

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ErrorType, ThoughtPart, ToolCall, Usage
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.request.context_items import ToolResult, ToolRound, said
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.request.model_request import ToolResult, ToolRound, said
 from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.model_script import (
+from oshaberi.stage.model_servers.scripts import (
     Call,
     Count,
     Cut,

@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ThoughtPart, ToolCall
-from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.anthropic import anthropic_request_body as anthropic
+from oshaberi.providers.anthropic import request as anthropic
 from oshaberi.providers.capabilities import capabilities_of
-from oshaberi.providers.openai_chat import openai_chat_request_body as openai
-from oshaberi.providers.provider_presets import PRESETS
-from oshaberi.providers.request.context_items import (
+from oshaberi.providers.openai_chat import request as openai
+from oshaberi.providers.presets import PRESETS
+from oshaberi.providers.registry import connect
+from oshaberi.providers.request.dialogue import for_model
+from oshaberi.providers.request.model_request import (
+    Endpoint,
+    Request,
     ToolDeclaration,
     ToolResult,
     ToolRound,
     said,
 )
-from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.providers.request.history_as_text import for_model
-from oshaberi.providers.request.model_request import Request
 from oshaberi.stage.model_servers import ModelServer
 from oshaberi.stage.model_servers.google_wire import GoogleWire
 from tests.providers.adapter_runs import read

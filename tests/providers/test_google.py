@@ -13,22 +13,22 @@ import pytest
 
 from oshaberi.chunks import Chunk, ToolCall
 from oshaberi.errors import ConfigError
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.request.context_items import (
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.registry import connect
+from oshaberi.providers.request.model_request import (
     ContextItem,
     FilePart,
     ImagePart,
+    Request,
     TextPart,
     ToolDeclaration,
     ToolResult,
     ToolRound,
     said,
 )
-from oshaberi.providers.request.model_request import Request
 from oshaberi.stage.model_servers import ModelServer
 from oshaberi.stage.model_servers.google_wire import GoogleWire, blocked_prompt
-from oshaberi.stage.model_servers.model_script import Call, Count, Refuse, Say, Status, Step, Think
+from oshaberi.stage.model_servers.scripts import Call, Count, Refuse, Say, Status, Step, Think
 from tests.providers.adapter_runs import ASK, chunks, error, read, run, text, thoughts
 from tests.providers.provider_families import KEY, Family
 

@@ -13,19 +13,20 @@ import pytest
 from aiohttp import web
 from PIL import Image
 
-from oshaberi.providers.images import image_preparation
-from oshaberi.providers.images.image_cache import ImageCache, image_key
-from oshaberi.providers.images.image_fetching import (
+from oshaberi.providers.images import preparation
+from oshaberi.providers.images.fetching import (
     Address,
+    ImageCache,
     ImageFetcher,
     ImageLimits,
+    image_key,
     image_type,
     is_public,
     prepare_image,
     resolve_host,
     shared_fetcher,
 )
-from oshaberi.providers.request.context_items import ImagePart, TextPart
+from oshaberi.providers.request.model_request import ImagePart, TextPart
 from oshaberi.public_fetching import FetchRefusedError
 from tests.providers.picture_files import flat_jpeg, flat_png, noisy_png
 
@@ -494,10 +495,10 @@ def test_one_picture_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         running -= 1
         return found
 
-    monkeypatch.setattr(image_preparation, "prepare_image", slow)
+    monkeypatch.setattr(preparation, "prepare_image", slow)
 
     async def main() -> None:
-        jobs = (image_preparation.prepare_in_turn(picture(), ImageLimits()) for _ in range(8))
+        jobs = (preparation.prepare_in_turn(picture(), ImageLimits()) for _ in range(8))
         await asyncio.gather(*jobs)
 
     asyncio.run(main())

@@ -7,8 +7,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from oshaberi.providers.local_addresses import is_local
-from oshaberi.providers.provider_presets import PRESETS
+from oshaberi.bot.turns.generation.model_chain import is_local
+from oshaberi.providers.presets import PRESETS
 from oshaberi.public_fetching import Address
 
 NAMES = {

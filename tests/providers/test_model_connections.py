@@ -12,13 +12,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.connections import sdk_clients
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.connections import sdk
 from oshaberi.providers.connections.aiohttp_transport import AiohttpTransport
 from oshaberi.providers.connections.streamed_body import StreamedBody
+from oshaberi.providers.registry import connect
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.model_script import Say
+from oshaberi.stage.model_servers.scripts import Say
 from oshaberi.virtual_time import run_virtual
 from tests.providers.adapter_runs import error, read, run, text
 from tests.providers.provider_families import KEY, Family, every_family, having
@@ -270,6 +270,6 @@ def test_a_proxy_is_left_to_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_aiohttp_the_sdks_send_with_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sdk_clients, "find_spec", lambda _name: None)
+    monkeypatch.setattr(sdk, "find_spec", lambda _name: None)
     adapter = connect("openai", "m", api_key=KEY)
     assert isinstance(transport_of(adapter), httpx2.AsyncHTTPTransport)

@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ToolCall
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.novelai.novelai_adapter import body, prompt
-from oshaberi.providers.request.context_items import (
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.novelai import body, prompt
+from oshaberi.providers.registry import connect
+from oshaberi.providers.request.model_request import (
     ContextItem,
+    Endpoint,
     ImagePart,
+    Request,
     TextPart,
     ToolResult,
     ToolRound,
     said,
 )
-from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.providers.request.model_request import Request
 from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.model_script import Finish, Say, Stall, Status
 from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
+from oshaberi.stage.model_servers.scripts import Finish, Say, Stall, Status
 from tests.providers.adapter_runs import ASK, chunks, error, read, run, text
 from tests.providers.provider_families import KEY, Family
 

@@ -8,20 +8,21 @@ import pytest
 
 from oshaberi.chunks import ThoughtPart, ToolCall
 from oshaberi.errors import ConfigError
-from oshaberi.providers.openai_chat.openai_chat_request_body import body
-from oshaberi.providers.provider_presets import PRESETS
-from oshaberi.providers.request.context_items import (
+from oshaberi.providers.openai_chat.request import body
+from oshaberi.providers.presets import PRESETS
+from oshaberi.providers.request.model_request import (
     ContextItem,
+    Endpoint,
     FilePart,
     ImagePart,
+    Request,
     TextPart,
+    Thinking,
     ToolDeclaration,
     ToolResult,
     ToolRound,
     said,
 )
-from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.providers.request.model_request import Request, Thinking
 
 HI = said("user", "hi", "current")
 

@@ -8,10 +8,10 @@ import pytest
 
 from oshaberi.chunks import Chunk, ThoughtPart
 from oshaberi.providers.error_classification import error_type, provider_error
-from oshaberi.providers.openai_chat.openai_chat_wire_events import read
-from oshaberi.providers.wire.error_reading import StreamError
+from oshaberi.providers.openai_chat.events import read
+from oshaberi.providers.wire.errors import StreamError
 from oshaberi.providers.wire.sse_decoder import DONE
-from oshaberi.providers.wire.wire_event_steps import (
+from oshaberi.providers.wire.steps import (
     CallPiece,
     FinishStep,
     SignedBlock,

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult, ToolRound
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.request.model_request import ToolDeclaration, ToolResult, ToolRound
 from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.model_script import (
+from oshaberi.stage.model_servers.scripts import (
     Call,
     ErrorEvent,
     RefuseParameters,
@@ -132,7 +132,7 @@ def test_what_only_began_like_a_stop_string_is_said() -> None:
 
 
 def test_a_summary_in_parts_is_thoughts_apart() -> None:
-    from oshaberi.stream.thought_collector import ThoughtCollector
+    from oshaberi.stream.model_output import ThoughtCollector
 
     found = [
         Chunk("text", thoughts=parts)

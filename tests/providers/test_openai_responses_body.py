@@ -11,23 +11,24 @@ from openai.types.responses import ResponseInputItemParam, ToolParam
 from pydantic import TypeAdapter
 
 from oshaberi.chunks import ThoughtPart, ToolCall
-from oshaberi.providers.openai_responses.openai_responses_request_body import (
+from oshaberi.providers.openai_responses.request import (
     body,
     without_reasoning_items,
     without_summary,
 )
-from oshaberi.providers.request.context_items import (
+from oshaberi.providers.request.model_request import (
     ContextItem,
+    Endpoint,
     FilePart,
     ImagePart,
+    Request,
     TextPart,
+    Thinking,
     ToolDeclaration,
     ToolResult,
     ToolRound,
     said,
 )
-from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.providers.request.model_request import Request, Thinking
 
 ASK = Request((said("system", "Be brief."), said("user", "hi", "current")))
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}

@@ -10,13 +10,12 @@ import pytest
 
 from oshaberi.chunks import Chunk, ThoughtPart, ToolCall, Usage
 from oshaberi.providers.error_classification import error_type, provider_error
-from oshaberi.providers.openai_responses.openai_responses_wire_events import read
-from oshaberi.providers.openai_responses.repeated_response_text import Repetitions
+from oshaberi.providers.openai_responses.events import Repetitions, read
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.wire.chunk_assembler import ChunkAssembler
-from oshaberi.providers.wire.error_reading import StreamError
+from oshaberi.providers.wire.errors import StreamError
 from oshaberi.providers.wire.sse_decoder import DONE
-from oshaberi.providers.wire.wire_event_steps import (
+from oshaberi.providers.wire.steps import (
     CallPiece,
     FinishStep,
     SignedBlock,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from oshaberi.providers.google.partial_calls import PartialCalls
+from oshaberi.providers.google.events import PartialCalls
 
 Part = dict[str, Any]
 

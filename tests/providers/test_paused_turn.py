@@ -7,9 +7,13 @@ import json
 from typing import Any
 
 from oshaberi.chunks import Chunk, Usage
-from oshaberi.providers.anthropic.anthropic_adapter import AnthropicAdapter
-from oshaberi.providers.anthropic.paused_turn import MOST_KEPT_BYTES, MOST_PAUSES, KeptBody
-from oshaberi.providers.request.endpoint import Endpoint
+from oshaberi.providers.anthropic.adapter import (
+    MOST_KEPT_BYTES,
+    MOST_PAUSES,
+    AnthropicAdapter,
+    KeptBody,
+)
+from oshaberi.providers.request.model_request import Endpoint
 from tests.providers.adapter_runs import error, read, text
 from tests.providers.recorded_bodies import PlayedBody
 

@@ -9,13 +9,19 @@ from dataclasses import replace
 import pytest
 
 from oshaberi.chunks import ProviderError
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.request.context_items import ContextItem, ImagePart, Part, TextPart, said
-from oshaberi.providers.request.model_request import Request
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.recording_sink import RecordingSink
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.request.model_request import (
+    ContextItem,
+    ImagePart,
+    Part,
+    Request,
+    TextPart,
+    said,
+)
 from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.model_script import (
+from oshaberi.stage.model_servers.scripts import (
     Call,
     Count,
     Cut,
@@ -26,7 +32,7 @@ from oshaberi.stage.model_servers.model_script import (
     Think,
 )
 from oshaberi.stream import StreamContext, StreamResult, stream_to_sink
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 from tests.providers.adapter_runs import ASK, read, run
 from tests.providers.provider_families import Family, every_family, having
 

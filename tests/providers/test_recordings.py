@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk
-from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.base import Adapter
 from tests.providers.adapter_runs import read
 from tests.providers.independent_decoding import DecodedAnswer, decoded
 from tests.providers.recorded_bodies import (

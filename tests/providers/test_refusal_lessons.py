@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
-from oshaberi.providers.capabilities.capability_table import TABLE, capabilities_of
-from oshaberi.providers.capabilities.learned_limits import Lesson
+from oshaberi.providers.capabilities.known_models import TABLE, capabilities_of
+from oshaberi.providers.capabilities.learned import Lesson
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.refusals.named_parameters import named_parameters
-from oshaberi.providers.refusals.refusal import Refusal
-from oshaberi.providers.refusals.refusal_rules import lessons
+from oshaberi.providers.refusals.reading import Refusal, named_parameters
+from oshaberi.providers.refusals.rules import lessons
 
 SENT = dict.fromkeys(
     (

@@ -10,16 +10,17 @@ from itertools import product
 
 import pytest
 
-from oshaberi.providers.adapter_registry import connect
-from oshaberi.providers.request.context_items import (
+from oshaberi.providers.registry import connect
+from oshaberi.providers.request.model_request import (
     ContextItem,
     ImagePart,
     Part,
+    Request,
     TextPart,
+    Thinking,
     ToolDeclaration,
     said,
 )
-from oshaberi.providers.request.model_request import Request, Thinking
 from tests.providers.adapter_runs import read, text
 from tests.providers.provider_families import KEY
 from tests.providers.refusing_apis import MODELS, RefusingModel, RefusingServer, has_image

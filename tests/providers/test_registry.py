@@ -13,20 +13,12 @@ import pytest
 
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.errors import ConfigError
-from oshaberi.providers import (
-    PRESETS,
-    Adapter,
-    Endpoint,
-    Request,
-    adapter_registry,
-    connect,
-    families,
-)
-from oshaberi.providers.openai_chat.openai_chat_adapter import OpenAIChatAdapter
-from oshaberi.providers.openai_responses.openai_responses_adapter import OpenAIResponsesAdapter
-from oshaberi.providers.request.context_items import Part, TextPart
-from oshaberi.providers.wire import sdk_loading as sdks
-from oshaberi.providers.wire.wire_event_steps import FinishStep, Step
+from oshaberi.providers import PRESETS, Adapter, Endpoint, Request, connect, families, registry
+from oshaberi.providers.connections import sdk as sdks
+from oshaberi.providers.openai_chat.adapter import OpenAIChatAdapter
+from oshaberi.providers.openai_responses.adapter import OpenAIResponsesAdapter
+from oshaberi.providers.request.model_request import Part, TextPart
+from oshaberi.providers.wire.steps import FinishStep, Step
 
 HOSTED = [
     preset.name
@@ -59,10 +51,10 @@ class Parrot(Adapter):
 
 @pytest.fixture
 def parrot(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = EntryPoint("parrot", f"{__name__}:Parrot", adapter_registry.GROUP)
+    found = EntryPoint("parrot", f"{__name__}:Parrot", registry.GROUP)
     monkeypatch.setattr(EntryPoint, "load", lambda _self: Parrot)
     points = EntryPoints([found])
-    monkeypatch.setattr(adapter_registry, "installed_entry_points", lambda _group: points)
+    monkeypatch.setattr(registry, "installed_entry_points", lambda _group: points)
 
 
 @pytest.mark.usefixtures("parrot")
@@ -203,8 +195,8 @@ def test_a_broken_sdk_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_no_sdk_is_imported_before_it_is_asked_for() -> None:
     code = (
-        "import sys, oshaberi.providers, oshaberi.providers.openai_chat.openai_chat_adapter, "
-        "oshaberi.providers.openai_responses.openai_responses_adapter, "
+        "import sys, oshaberi.providers, oshaberi.providers.openai_chat.adapter, "
+        "oshaberi.providers.openai_responses.adapter, "
         "oshaberi.providers.anthropic; "
         "print(sorted({'openai', 'anthropic', 'httpx2', 'pydantic', 'aiohttp'} & set(sys.modules)))"
     )
@@ -228,14 +220,14 @@ def test_images_are_fetched_by_us_and_not_from_private_addresses(
 ) -> None:
     made: list[Endpoint] = []
 
-    def family(_name: str) -> adapter_registry.MakeAdapter:
+    def family(_name: str) -> registry.MakeAdapter:
         def make(endpoint: Endpoint) -> Adapter:
             made.append(endpoint)
             return Parrot(endpoint)
 
         return make
 
-    monkeypatch.setattr(adapter_registry, "family", family)
+    monkeypatch.setattr(registry, "family", family)
     connect("openai", "m", api_key="k" * 20)
     fetch = made[0].fetch_image
     assert fetch is not None

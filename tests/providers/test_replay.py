@@ -10,19 +10,17 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ThoughtPart, ToolCall
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.errors import SceneError
-from oshaberi.providers.adapter_registry import family
-from oshaberi.providers.replay.replay_adapter import ReplayAdapter
-from oshaberi.providers.request.context_items import said
-from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.registry import family
+from oshaberi.providers.replay import ReplayAdapter
+from oshaberi.providers.request.model_request import Endpoint, Request, said
 from oshaberi.recording import record_into
 from oshaberi.scenes import find_scenes, load_scene
-from oshaberi.scenes.scene_playback import perform
+from oshaberi.scenes.playback import perform
 from oshaberi.stream import ScriptedProvider, Silence, Step, StreamContext, stream_to_sink
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
 
 REQUEST = Request((said("user", "hello", "current"),))

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ProviderError
-from oshaberi.providers.adapter_base import Adapter
-from oshaberi.providers.adapter_registry import families
-from oshaberi.providers.provider_presets import PRESETS
-from oshaberi.providers.request.endpoint import Endpoint
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.presets import PRESETS
+from oshaberi.providers.registry import families
+from oshaberi.providers.request.model_request import Endpoint
 from oshaberi.secret_redaction import MASK, SecretValues, redact
 from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.model_script import (
+from oshaberi.stage.model_servers.scripts import (
     Cut,
     ErrorEvent,
     Garbage,

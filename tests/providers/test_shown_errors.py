@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from oshaberi.chunks import ProviderError
-from oshaberi.delivery.posting.stream_notices import error_notice
-from oshaberi.providers.adapter_registry import connect
+from oshaberi.delivery.outcome_handling import error_notice
 from oshaberi.providers.error_classification import ProviderFailure, provider_error
-from oshaberi.providers.google.google_wire_events import error_failure
-from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.providers.wire.error_reading import body_failure, read_failure
+from oshaberi.providers.google.events import error_failure
+from oshaberi.providers.registry import connect
+from oshaberi.providers.request.model_request import Endpoint
+from oshaberi.providers.wire.errors import body_failure, read_failure
 from oshaberi.providers.wire.sse_decoder import SseDecoder
 
 SECRET = "db-password-in-a-debug-page"
@@ -99,7 +99,7 @@ def test_whose_words_are_known(
         made.append(endpoint)
         return _Adapter()
 
-    monkeypatch.setattr("oshaberi.providers.adapter_registry.family", lambda _name: make)
+    monkeypatch.setattr("oshaberi.providers.registry.family", lambda _name: make)
     connect(provider, "x", api_key="key-0001", base_url=url)
     assert made[0].is_known_server is expected
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.providers.wire.error_reading import StreamError
+from oshaberi.providers.wire.errors import StreamError
 from oshaberi.providers.wire.sse_decoder import DONE, LONGEST_EVENT, SseDecoder, read_object
 
 STREAM = (

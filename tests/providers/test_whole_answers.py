@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ToolCall, Usage
-from oshaberi.stage.model_servers.model_script import Status
+from oshaberi.stage.model_servers.scripts import Status
 from tests.providers.adapter_runs import chunks, error, text, thoughts
 from tests.providers.provider_families import FAMILIES
 

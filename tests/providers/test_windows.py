@@ -12,15 +12,13 @@ import pytest
 from aiohttp import web
 
 from oshaberi.providers import PRESETS, Request, connect, said
-from oshaberi.providers.adapter_base import Adapter
+from oshaberi.providers.base import Adapter
 from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
 from oshaberi.providers.local_context_windows import LocalWindow
-from oshaberi.providers.request.context_window import known_window
-from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.providers.request.history_trimming import estimate
-from oshaberi.providers.request.request_preparation import counter_of
+from oshaberi.providers.request.model_request import Endpoint
+from oshaberi.providers.request.preparation import counter_of, estimate, known_window
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.model_script import Count, Say, Step
+from oshaberi.stage.model_servers.scripts import Count, Say, Step
 from tests.providers.adapter_runs import read
 
 T = TypeVar("T")

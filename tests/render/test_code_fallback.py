@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from oshaberi.events import Alignment, Table
 from oshaberi.render import alt_text, table_as_code
-from oshaberi.render.text_forms.monospace_text import cell_lines, display_width, wrapped
-from oshaberi.text.text_measure import utf16_len
+from oshaberi.render.text_forms import cell_lines, display_width, wrapped
+from oshaberi.text.measure import utf16_len
 
 ALIGNMENTS: list[Alignment] = ["left", "center", "right", "none"]
 CELL = st.text(max_size=80) | st.sampled_from(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.render.cells.cell_markdown import parse_cell, plain_text
-from oshaberi.render.styled_spans import CellMark, StyledSpan
+from oshaberi.render.cell_markdown import CellMark, StyledSpan, parse_cell, plain_text
 
 
 def looks(cell: str) -> list[tuple[str, CellMark]]:

@@ -18,7 +18,7 @@ from oshaberi.package_assets import FONTS, AssetError, emoji_file, emoji_names, 
 pytest.importorskip("PIL", reason="the tables extra is not installed")
 
 DRAW = """
-from oshaberi.delivery.queue.table_attachments import PackagedRenderer
+from oshaberi.delivery.attachments import PackagedRenderer
 from oshaberi.events import Table
 
 renderer = PackagedRenderer()

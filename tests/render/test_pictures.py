@@ -17,13 +17,12 @@ from oshaberi.render import Picture, RenderUnavailableError, can_draw, render_ta
 pytest.importorskip("PIL", reason="the tables extra is not installed")
 from PIL import Image
 
-from oshaberi.render.cells.line_shaping import shape
-from oshaberi.render.column_widths import share
-from oshaberi.render.fonts.font_faces import _face, face_of, faces_for
-from oshaberi.render.fonts.twemoji import emoji_name
-from oshaberi.render.png.page_layout import MAX_HEIGHT, MAX_WIDTH, lay_out
-from oshaberi.render.styled_spans import CellMark, StyledSpan
-from oshaberi.render.table_grid import grid_of
+from oshaberi.render.cell_markdown import CellMark, StyledSpan
+from oshaberi.render.fonts import _face, face_of, faces_for
+from oshaberi.render.grid import grid_of, share
+from oshaberi.render.layout import MAX_HEIGHT, MAX_WIDTH, lay_out
+from oshaberi.render.line_shaping import shape
+from oshaberi.render.twemoji import emoji_name
 
 NASTY = [
     "**bold** *it* `code` ~~no~~ [l](http://x.y)",
@@ -222,8 +221,8 @@ def test_share_fills_the_room_and_respects_the_least() -> None:
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "oshaberi.render.png.table_png", None)
-    monkeypatch.delattr("oshaberi.render.png.table_png", raising=False)
+    monkeypatch.setitem(sys.modules, "oshaberi.render.drawing", None)
+    monkeypatch.delattr("oshaberi.render.drawing", raising=False)
     with pytest.raises(RenderUnavailableError, match=r'pip install "oshaberi\[tables\]"'):
         render_table(table(("A",), ("1",)))
     assert not can_draw(table(("A",), ("1",)))

@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 
 from oshaberi.stage import Stage
-from oshaberi.stage.world.interaction_record import Interaction
+from oshaberi.stage.world.records import Interaction
 from tests.stage.described_answers import answer_differences
 from tests.stage.discord_description import FILE
 

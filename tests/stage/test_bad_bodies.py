@@ -11,8 +11,8 @@ import pytest
 from oshaberi.stage import Settings, Stage
 from oshaberi.stage.interactions import interaction_flow
 from oshaberi.stage.rest import ENDPOINTS
-from oshaberi.stage.rest.route_table import RouteHandler
-from oshaberi.stage.world.interaction_record import InteractionType
+from oshaberi.stage.rest.routing import RouteHandler
+from oshaberi.stage.world.records import InteractionType
 
 WORLD: dict[str, object] = {
     "bot": {"permissions": ["administrator"]},

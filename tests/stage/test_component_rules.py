@@ -10,7 +10,7 @@ import pytest
 
 from oshaberi.stage import Settings, Stage
 from oshaberi.stage.interactions import interaction_flow
-from oshaberi.stage.world.interaction_record import InteractionType
+from oshaberi.stage.world.records import InteractionType
 
 V2 = 1 << 15
 

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import aiohttp
 import pytest
 
-from oshaberi.local_run.demo_world import FACES
-from oshaberi.local_run.demo_world import world as local_world
+from oshaberi.bot.local_run.demo_world import FACES
+from oshaberi.bot.local_run.demo_world import world as local_world
 from oshaberi.stage import Stage
 from oshaberi.stage.cdn import drawn_avatars
 

@@ -11,9 +11,9 @@ import discord
 import pytest
 
 from oshaberi.stage import Fault, RefusalError, Settings, Stage
-from oshaberi.stage.api_refusals import CODES
-from oshaberi.stage.rules.webhook_name_rules import check_avatar_data
-from oshaberi.stage.world.discord_records import Json
+from oshaberi.stage.refusals import CODES
+from oshaberi.stage.rules.webhook_names import check_avatar_data
+from oshaberi.stage.world.records import Json
 from tests.stage.listening_client import FAST, ListeningClient, run_on_stage, world
 
 Act = Callable[[Stage, ListeningClient], Awaitable[object]]

@@ -12,9 +12,9 @@ import aiohttp
 import pytest
 
 from oshaberi.stage import SEND, Fault, Stage
-from oshaberi.stage.control.control_api import ControlExtension
+from oshaberi.stage.control.api import ControlExtension
 from oshaberi.stage.control.live_feed import BAD_HELLO, BAD_TOKEN, KEPT
-from oshaberi.stage.stage_errors import StageError
+from oshaberi.stage.errors import StageError
 from tests.stage.listening_client import ListeningClient, run_on_stage
 from tests.stage.test_control import Remote
 

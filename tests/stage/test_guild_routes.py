@@ -12,7 +12,7 @@ import pytest
 from discord.utils import utcnow
 
 from oshaberi.stage import RefusalError, Stage, StageError
-from oshaberi.stage.request_schema.constraint_table import constraint_table
+from oshaberi.stage.request_schema.check import constraint_table
 from tests.stage.listening_client import ListeningClient, run_on_stage
 from tests.stage.long_play import PIXEL
 

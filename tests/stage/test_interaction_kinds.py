@@ -10,7 +10,7 @@ import pytest
 from discord import app_commands
 
 from oshaberi.stage import Stage, StageError, StageProblemsError
-from oshaberi.stage.interactions.resolved_targets import PostedFile
+from oshaberi.stage.interactions.targets import PostedFile
 from tests.stage.listening_client import ListeningClient, run_on_stage
 
 WORLD: dict[str, object] = {

@@ -10,8 +10,7 @@ import pytest
 from discord import app_commands
 
 from oshaberi.stage import RefusalError, Settings, Stage, StageError
-from oshaberi.stage.world.discord_records import MessageFlag
-from oshaberi.stage.world.interaction_record import Interaction, InteractionReply
+from oshaberi.stage.world.records import Interaction, InteractionReply, MessageFlag
 from tests.stage.listening_client import ListeningClient, run_on_stage, world
 
 Asked = discord.Interaction[Any]

@@ -13,7 +13,7 @@ from discord import app_commands, ui
 from discord.ext import commands, tasks
 
 from oshaberi.stage import Stage
-from oshaberi.stage.interactions.resolved_targets import PostedFile
+from oshaberi.stage.interactions.targets import PostedFile
 from oshaberi.stage.testing import on_stage
 from tests.stage.listening_client import FAST
 from tests.stage.long_play import PIXEL

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from oshaberi.stage import Stage, World
 from oshaberi.stage.access_guard import HEADER
-from oshaberi.stage.control.control_api import ControlApi
-from oshaberi.stage.request_schema.constraint_table import constraint_table
+from oshaberi.stage.control.api import ControlApi
+from oshaberi.stage.request_schema.check import constraint_table
 from oshaberi.stage.rest import ENDPOINTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "stage.md"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.stage import StageError, World, WorldError
-from oshaberi.stage.world.discord_records import ChannelType
 from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world.records import ChannelType
 
 FULL: dict[str, object] = {
     "bot": {

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from oshaberi.stage import Settings, Stage, World
-from oshaberi.stage.control.control_api import ControlExtension
+from oshaberi.stage.control.api import ControlExtension
 from oshaberi.stage.testing import logged_in, patch_discord
 from tests.stage_page.page_bot import PageBot
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from oshaberi.stage import Fault
-from oshaberi.stage.control.control_api import ControlExtension
+from oshaberi.stage.control.api import ControlExtension
 from tests.chromium import Visit
 from tests.stage_page.page_bot import Counter
 from tests.stage_page.page_harness import PageHarness, open_page_harness

@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 
 from playwright.sync_api import Page
 
-from oshaberi.stage.model_servers.model_script import NoAnswer, Refuse
-from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
-from oshaberi.storage.usage_day import usage_day
+from oshaberi.bot.storage.usage import UsageAccount, UsageTotals, usage_day
+from oshaberi.stage.model_servers.scripts import NoAnswer, Refuse
 from tests.bot.client_harness import MEMBER, OWNER
 from tests.e2e.bot_harness import BotHarness, bot_harness
 from tests.free_ports import free_port

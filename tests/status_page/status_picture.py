@@ -11,10 +11,9 @@ from pathlib import Path
 
 from playwright.sync_api import ViewportSize
 
-from oshaberi.stage.model_servers.model_script import NoAnswer, Refuse
-from oshaberi.storage.stored_records import UsedRequest
-from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
-from oshaberi.storage.usage_day import usage_day
+from oshaberi.bot.storage.records import UsedRequest
+from oshaberi.bot.storage.usage import UsageAccount, UsageTotals, usage_day
+from oshaberi.stage.model_servers.scripts import NoAnswer, Refuse
 from tests.bot.client_harness import MEMBER, OWNER
 from tests.chromium import open_browser
 from tests.e2e.bot_harness import BotHarness, bot_harness

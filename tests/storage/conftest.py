@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.storage import database_engine
-from oshaberi.storage.outages import database_circuit_breaker
+from oshaberi.bot.storage import engine, outages
 
 from .database_servers import migrated_postgres_url, postgres_url, stop_servers
 from .migrated_database import place_database
@@ -20,8 +19,8 @@ def pytest_sessionfinish() -> None:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """For two programs that share a file: on a busy machine one may hold it for seconds."""
-    monkeypatch.setattr(database_engine, "BUSY_SECONDS", 60.0)
-    monkeypatch.setattr(database_circuit_breaker, "ANSWER_SECONDS", 60.0)
+    monkeypatch.setattr(engine, "BUSY_SECONDS", 60.0)
+    monkeypatch.setattr(outages, "ANSWER_SECONDS", 60.0)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

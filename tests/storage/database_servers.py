@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import pytest
 from sqlalchemy import make_url
 
-from oshaberi.storage.schema.migration_runner import upgrade
+from oshaberi.bot.storage.schema.migration import upgrade
 
 T = TypeVar("T")
 

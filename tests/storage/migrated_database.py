@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from oshaberi.storage.schema.migration_runner import upgrade
+from oshaberi.bot.storage.schema.migration import upgrade
 
 
 def place_database(file: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from oshaberi.storage import Database, SecretVault
-from oshaberi.storage.database_urls import address_of
+from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.storage.database_urls import address_of
 
 T = TypeVar("T")
 

@@ -10,9 +10,8 @@ import pytest
 from sqlalchemy import Connection
 from sqlalchemy.pool import QueuePool
 
-from oshaberi.storage import Database
-from oshaberi.storage.database_engine import POOL_SECONDS
-from oshaberi.storage.outages import database_circuit_breaker
+from oshaberi.bot.storage import Database, outages
+from oshaberi.bot.storage.engine import POOL_SECONDS
 from tests.storage.migrated_database import place_database
 from tests.storage.scenario_database import with_database
 
@@ -34,7 +33,7 @@ def file_url(tmp_path: Path) -> str:
 
 def test_a_long_queue_of_reads_is_no_outage(file_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The queue takes longer than a database may be silent, but it is not silent meanwhile."""
-    monkeypatch.setattr(database_circuit_breaker, "ANSWER_SECONDS", 1.2)
+    monkeypatch.setattr(outages, "ANSWER_SECONDS", 1.2)
 
     async def read_all(db: Database) -> list[int]:
         store = db.servers._store

@@ -11,9 +11,8 @@ from typing import Protocol
 
 import pytest
 
-from oshaberi.storage import Database, SecretVault, database_engine
-from oshaberi.storage.outages import database_circuit_breaker
-from oshaberi.storage.transactions import Transactions
+from oshaberi.bot.storage import Database, SecretVault, engine, outages
+from oshaberi.bot.storage.transactions import Transactions
 from tests.storage.held_sqlite_driver import held_sqlite_driver
 from tests.storage.postgres_proxy import postgres_proxy
 from tests.storage.scenario_database import KEY
@@ -97,7 +96,7 @@ def test_at_every_step(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(database_engine, "PING_AFTER_SECONDS", -1.0)
+    monkeypatch.setattr(engine, "PING_AFTER_SECONDS", -1.0)
     steps: list[str] = []
 
     def look(step: str) -> None:
@@ -143,9 +142,9 @@ def test_two_time_limits_at_once_are_still_time_limits(url: str) -> None:
 def test_a_probe_that_is_given_up_while_its_connection_is_returned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(database_circuit_breaker, "RETRY_SECONDS", 0)
-    monkeypatch.setattr(database_circuit_breaker, "LEFT_SECONDS", 60.0)
-    monkeypatch.setattr(database_circuit_breaker, "ANSWER_SECONDS", 60.0)
+    monkeypatch.setattr(outages, "RETRY_SECONDS", 0)
+    monkeypatch.setattr(outages, "LEFT_SECONDS", 60.0)
+    monkeypatch.setattr(outages, "ANSWER_SECONDS", 60.0)
 
     async def main() -> None:
         with held_sqlite_driver() as driver:

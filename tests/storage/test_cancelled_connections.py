@@ -17,10 +17,9 @@ import pytest
 from sqlalchemy import event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from oshaberi.storage import database_engine
-from oshaberi.storage.database_engine import open_engine
-from oshaberi.storage.database_urls import address_of
-from oshaberi.storage.sqlite_driver_threads import SqliteDriverThreads
+from oshaberi.bot.storage import engine as database_engine
+from oshaberi.bot.storage.database_urls import address_of
+from oshaberi.bot.storage.engine import SqliteDriverThreads, open_engine
 from tests.storage.held_sqlite_driver import HeldSqliteDriver, held_sqlite_driver
 
 MOST_STEPS = 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.storage.changes.change_feed import FRESH_SECONDS, ChangeFeed, StoredChange
+from oshaberi.bot.storage.changes import FRESH_SECONDS, ChangeFeed, StoredChange
 
 CHANGE = StoredChange("settings", 7)
 

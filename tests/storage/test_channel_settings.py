@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from oshaberi.storage import Database
-from oshaberi.storage.personal_data.table_ownership import DataSubject
-from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
+from oshaberi.bot.storage import Database
+from oshaberi.bot.storage.records import ModelRecord, PersonaRecord
+from oshaberi.bot.storage.schema.ownership import DataSubject
 
 from .scenario_database import with_database
 

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from oshaberi.storage import Database, SecretVault
-from oshaberi.storage.stored_records import Fact, ModelRecord, PersonaRecord
+from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.storage.records import Fact, ModelRecord, PersonaRecord
 from oshaberi.virtual_time import run_virtual
 
 from .database_servers import migrated_postgres_url

@@ -10,9 +10,9 @@ from datetime import date, timedelta
 
 import pytest
 
-from oshaberi.storage import Database, SecretVault
-from oshaberi.storage.stored_records import UsageRecord
-from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals, UsedUp
+from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.storage.records import UsageRecord
+from oshaberi.bot.storage.usage import UsageAccount, UsageLimit, UsageTotals, UsedUp
 
 from .scenario_database import KEY, Clock, ask, with_database
 
@@ -150,11 +150,10 @@ def test_requests_at_once_do_not_pass_the_limit(url: str) -> None:
 PROCESS = """
 import asyncio, json, sys
 from datetime import date
-from oshaberi.storage import Database, SecretVault, database_engine
-from oshaberi.storage.outages import database_circuit_breaker
-from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit
+from oshaberi.bot.storage import Database, SecretVault, engine, outages
+from oshaberi.bot.storage.usage import UsageAccount, UsageLimit
 
-database_engine.BUSY_SECONDS = database_circuit_breaker.ANSWER_SECONDS = 60.0
+engine.BUSY_SECONDS = outages.ANSWER_SECONDS = 60.0
 
 async def main():
     limit = UsageLimit(UsageAccount("operator", 0, "user", 5), requests=25)

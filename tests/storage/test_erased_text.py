@@ -19,12 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.storage import Database, SecretVault, sqlite_erasure, upgrade
-from oshaberi.storage.personal_data.expiry_repository import RetentionPeriods
-from oshaberi.storage.personal_data.table_ownership import DataSubject
-from oshaberi.storage.sqlite_backups import backup_path, backups_of, write_backup
-from oshaberi.storage.sqlite_erasure import SqliteErasure, is_clean
-from oshaberi.storage.stored_records import (
+from oshaberi.bot.storage import Database, SecretVault, sqlite_erasure, upgrade
+from oshaberi.bot.storage.records import (
     ConversationSummary,
     Exchange,
     Fact,
@@ -35,6 +31,10 @@ from oshaberi.storage.stored_records import (
     TurnRecord,
     TurnTraces,
 )
+from oshaberi.bot.storage.repositories.personal_data import RetentionPeriods
+from oshaberi.bot.storage.schema.ownership import DataSubject
+from oshaberi.bot.storage.sqlite_backups import backup_path, backups_of, write_backup
+from oshaberi.bot.storage.sqlite_erasure import SqliteErasure, is_clean
 from oshaberi.virtual_time import run_virtual
 
 from .migrated_database import place_database
@@ -235,7 +235,7 @@ def test_a_reader_in_the_way_is_told_and_waited_for(
             assert await db.erased(LIMIT_S)
         assert files_with(file.parent, SECRET) == []
 
-    with caplog.at_level(logging.INFO, "oshaberi.storage.sqlite_erasure"):
+    with caplog.at_level(logging.INFO, "oshaberi.bot.storage.sqlite_erasure"):
         with_database(f"sqlite:///{file}", scenario)
     blocked = "deleted text is still in"
     assert [blocked in one for one in caplog.messages].count(True) == 1
@@ -244,8 +244,8 @@ def test_a_reader_in_the_way_is_told_and_waited_for(
 
 _KILLED = """
 import asyncio, os, signal, sys
-from oshaberi.storage import Database, SecretVault, sqlite_erasure, upgrade
-from oshaberi.storage.sqlite_erasure import SqliteErasure
+from oshaberi.bot.storage import Database, SecretVault, sqlite_erasure, upgrade
+from oshaberi.bot.storage.sqlite_erasure import SqliteErasure
 from tests.storage.scenario_database import KEY, Clock
 from tests.storage.test_erased_text import _everything_of_ann, _other_secrets, filled
 

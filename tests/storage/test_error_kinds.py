@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from oshaberi.storage import Database, SecretVault, StorageError, upgrade
-from oshaberi.storage.database_urls import address_of
-from oshaberi.storage.outages.driver_errors import told
-from oshaberi.storage.storage_errors import StorageAwayError
+from oshaberi.bot.storage import Database, SecretVault, StorageError, upgrade
+from oshaberi.bot.storage.database_urls import address_of
+from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.storage.outages import told
 
 from .database_servers import postgres_url
 from .scenario_database import KEY, ask
@@ -53,7 +53,7 @@ def test_a_database_that_does_not_exist_stays_away() -> None:
 
 @pytest.mark.slow
 def test_a_locked_file_is_free_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oshaberi.storage.database_engine.BUSY_SECONDS", 0)
+    monkeypatch.setattr("oshaberi.bot.storage.engine.BUSY_SECONDS", 0)
     url = f"sqlite:///{tmp_path}/one.db"
     asyncio.run(upgrade(url))
     with closing(sqlite3.connect(tmp_path / "one.db", isolation_level=None)) as other:

@@ -11,14 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from oshaberi.storage import Database, StorageError
-from oshaberi.storage.outages import kept_writes
-from oshaberi.storage.outages.database_circuit_breaker import DatabaseCircuitBreaker
-from oshaberi.storage.storage_errors import StorageAwayError
-from oshaberi.storage.stored_records import JournalledPost, JournalledStream
-from oshaberi.storage.write_entries import WriteEntry, WriteStep, statement_runs
-from oshaberi.storage.writing import group_commit
-from oshaberi.storage.writing.group_commit import GroupCommit
+from oshaberi.bot.storage import Database, StorageError, group_commit, writes
+from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.storage.group_commit import GroupCommit
+from oshaberi.bot.storage.outages import DatabaseCircuitBreaker
+from oshaberi.bot.storage.records import JournalledPost, JournalledStream
+from oshaberi.bot.storage.writes import WriteEntry, WriteStep, statement_runs
 
 from .counting import counted
 from .scenario_database import NOON, ask, with_database
@@ -156,7 +154,7 @@ class HangingRunner:
 def test_forgotten_entries_are_told_once_if_the_running_transaction_fails_later(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(kept_writes, "MOST_KEPT", 2)
+    monkeypatch.setattr(writes, "MOST_KEPT", 2)
     monkeypatch.setattr(group_commit, "CLOSE_SECONDS", 0.01)
 
     async def never() -> None:

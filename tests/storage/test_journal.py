@@ -11,12 +11,11 @@ from datetime import timedelta
 
 import pytest
 
-from oshaberi.delivery.bookkeeping.send_journal import JournalledSink, post_of_body
+from oshaberi.bot.storage import Database, SecretVault, StorageError
+from oshaberi.bot.storage.records import JournalledPost, JournalledStream
+from oshaberi.delivery.journal import JournalledSink, post_of_body
+from oshaberi.delivery.recording_sink import RecordingSink, ScriptedFault
 from oshaberi.delivery.sink import AmbiguousError, File, Post, WireState
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
-from oshaberi.storage import Database, SecretVault, StorageError
-from oshaberi.storage.stored_records import JournalledPost, JournalledStream
 from oshaberi.virtual_time import run_virtual
 
 from .scenario_database import KEY, NOON, Clock, ask, with_database
@@ -28,8 +27,8 @@ FILE = File("t.png", bytes(range(256)), source="|a|", width=3, height=4)
 
 KILLED = """
 import asyncio, os, signal, sys
-from oshaberi.storage import Database, SecretVault
-from oshaberi.storage.stored_records import JournalledPost, JournalledStream
+from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.storage.records import JournalledPost, JournalledStream
 
 async def main():
     async with Database.open(sys.argv[1], SecretVault([sys.argv[2]])) as db:

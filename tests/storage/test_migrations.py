@@ -14,7 +14,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from oshaberi.storage import (
+from oshaberi.bot.storage import (
     Database,
     SecretVault,
     StorageError,
@@ -22,10 +22,10 @@ from oshaberi.storage import (
     head_revision,
     upgrade,
 )
-from oshaberi.storage.database_urls import address_of
-from oshaberi.storage.schema.migration_runner import VERSION_TABLE
-from oshaberi.storage.schema.table_rows import Base
-from oshaberi.storage.stored_records import Exchange, KeyRecord, PersonaRecord, SpriteRecord
+from oshaberi.bot.storage.database_urls import address_of
+from oshaberi.bot.storage.records import Exchange, KeyRecord, PersonaRecord, SpriteRecord
+from oshaberi.bot.storage.schema.migration import VERSION_TABLE
+from oshaberi.bot.storage.schema.table_rows import Base
 
 from .scenario_database import KEY, NOON, ask, with_database
 
@@ -169,7 +169,7 @@ def test_a_step_that_fails_leaves_nothing_behind(url: str) -> None:
 @pytest.mark.slow
 def test_processes_that_start_at_once(url: str) -> None:
     code = (
-        "import asyncio, json, sys; from oshaberi.storage import upgrade; sys.stdin.readline();"
+        "import asyncio, json, sys; from oshaberi.bot.storage import upgrade; sys.stdin.readline();"
         "print(json.dumps(asyncio.run(upgrade(sys.argv[1]))))"
     )
     processes = [

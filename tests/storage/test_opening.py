@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
-from oshaberi import storage
-from oshaberi.storage import Database, StorageError, current_revision
-from oshaberi.storage.database_urls import address_of
+from oshaberi.bot import storage
+from oshaberi.bot.storage import Database, StorageError, current_revision
+from oshaberi.bot.storage.database_urls import address_of
 
 from .database_servers import postgres_url
 from .scenario_database import ask, with_database
@@ -106,11 +106,11 @@ def test_in_memory() -> None:
 
 
 def test_importing_it_is_light() -> None:
-    code = "import sys, oshaberi.storage, oshaberi.storage.stored_records; print(*sys.modules)"
+    code = "import sys, oshaberi.bot.storage, oshaberi.bot.storage.records; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert "oshaberi.storage" in loaded
+    assert "oshaberi.bot.storage" in loaded
     assert not {"sqlalchemy", "alembic", "cryptography", "asyncpg"} & set(loaded)
 
 

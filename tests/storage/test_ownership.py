@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.storage import StorageError
-from oshaberi.storage.sqlite_ownership import sole_owner
+from oshaberi.bot.storage import StorageError
+from oshaberi.bot.storage.leases import sole_owner
 
 
 def test_the_second_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:

@@ -10,13 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.storage import Database
-from oshaberi.storage.changes.change_feed import ChangeKind
-from oshaberi.storage.key_scope import key_scope
-from oshaberi.storage.personal_data.expiry_repository import RetentionPeriods
-from oshaberi.storage.personal_data.table_ownership import OWNERSHIP, DataSubject
-from oshaberi.storage.schema.table_rows import Base
-from oshaberi.storage.stored_records import (
+from oshaberi.bot.storage import Database
+from oshaberi.bot.storage.changes import ChangeKind
+from oshaberi.bot.storage.records import (
     ConversationSummary,
     Exchange,
     Fact,
@@ -28,7 +24,11 @@ from oshaberi.storage.stored_records import (
     SpriteRecord,
     TurnRecord,
 )
-from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
+from oshaberi.bot.storage.repositories.models import key_scope
+from oshaberi.bot.storage.repositories.personal_data import RetentionPeriods
+from oshaberi.bot.storage.schema.ownership import OWNERSHIP, DataSubject
+from oshaberi.bot.storage.schema.table_rows import Base
+from oshaberi.bot.storage.usage import UsageAccount, UsageTotals
 
 from .database_servers import copied_postgres_url, migrated_postgres_url
 from .migrated_database import place_database

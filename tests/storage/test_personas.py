@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from oshaberi.storage import Database, StorageError
-from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
+from oshaberi.bot.storage import Database, StorageError
+from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
 
 from .scenario_database import ask, with_database
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from oshaberi.storage import Database, SecretVault, StorageError
-from oshaberi.storage.stored_records import Fact, JournalledPost, JournalledStream, PersonaRecord
+from oshaberi.bot.storage import Database, SecretVault, StorageError
+from oshaberi.bot.storage.records import Fact, JournalledPost, JournalledStream, PersonaRecord
 
 from .database_servers import postgres_url
 from .pgbouncer_server import CONNECTIONS, pgbouncer

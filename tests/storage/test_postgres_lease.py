@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.storage import postgres_lease as module
-from oshaberi.storage.postgres_lease import PostgresLease, postgres_lease
+from oshaberi.bot.storage import leases as module
+from oshaberi.bot.storage.leases import PostgresLease, postgres_lease
 
 from .database_servers import postgres_url
 from .scenario_database import ask
@@ -19,7 +19,7 @@ from .scenario_database import ask
 SOON_S = 60.0
 HOLDER = """
 import asyncio, sys
-from oshaberi.storage.postgres_lease import postgres_lease
+from oshaberi.bot.storage.leases import postgres_lease
 
 async def main():
     async with postgres_lease(sys.argv[1], "main"):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from oshaberi.storage import (
+from oshaberi.bot.storage import (
     Database,
     StorageError,
     current_revision,
@@ -20,10 +20,9 @@ from oshaberi.storage import (
     sqlite_backups,
     upgrade,
 )
-from oshaberi.storage.schema.migration_runner import VERSION_TABLE
-from oshaberi.storage.schema.upgrade_plan import plan_upgrade
-from oshaberi.storage.sqlite_backups import backups_of
-from oshaberi.storage.stored_records import KeyRecord, SpriteRecord
+from oshaberi.bot.storage.records import KeyRecord, SpriteRecord
+from oshaberi.bot.storage.schema.migration import VERSION_TABLE, plan_upgrade
+from oshaberi.bot.storage.sqlite_backups import backups_of
 
 from .scenario_database import with_database
 

@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from oshaberi.chunks import ToolCall
-from oshaberi.storage import Database, StorageError
-from oshaberi.storage.stored_records import (
+from oshaberi.bot.storage import Database, StorageError
+from oshaberi.bot.storage.records import (
     MOST_FACTS,
     TAKEN_BACK,
     Exchange,
@@ -19,7 +18,8 @@ from oshaberi.storage.stored_records import (
     TurnRecord,
     UsageRecord,
 )
-from oshaberi.tools import ToolBox, builtin_tools
+from oshaberi.bot.tools import ToolBox, builtin_tools
+from oshaberi.chunks import ToolCall
 
 from ..tools.fake_tool_context import MIKA, context
 from .scenario_database import NOON, Clock, ask, with_database
@@ -252,7 +252,7 @@ def test_messages_with_a_face_and_tables(url: str) -> None:
 
 
 def test_messages_are_bounded(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oshaberi.storage.repositories.message_repository.KEPT_PER_CHANNEL", 3)
+    monkeypatch.setattr("oshaberi.bot.storage.repositories.messages.MESSAGES_PER_CHANNEL", 3)
     clock = Clock()
 
     async def scenario(db: Database) -> None:
@@ -344,7 +344,7 @@ def test_direct_channels_newest_first(url: str) -> None:
 
 
 def test_turns_are_bounded(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oshaberi.storage.repositories.turn_repository.KEPT_PER_CHANNEL", 2)
+    monkeypatch.setattr("oshaberi.bot.storage.repositories.messages.TURNS_PER_CHANNEL", 2)
 
     async def scenario(db: Database) -> None:
         for message_id in range(1, 5):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from oshaberi.storage import Database
-from oshaberi.storage.repositories.question_repository import KEPT_DAYS
-from oshaberi.storage.stored_records import StoredQuestion, TurnRecord, TurnTraces
+from oshaberi.bot.storage import Database
+from oshaberi.bot.storage.records import StoredQuestion, TurnRecord, TurnTraces
+from oshaberi.bot.storage.repositories.journal import QUESTIONS_KEPT_DAYS
 
 from .scenario_database import NOON, Clock, with_database
 
@@ -51,7 +51,7 @@ def test_taken_up_again_it_is_as_old_as_it_was_and_begun_it_is_new(url: str) -> 
     async def look(db: Database) -> None:
         (one,) = await db.questions.left("main")
         assert (one.at, one.is_begun) == (clock.time, True)
-        clock.pass_days(KEPT_DAYS + 1)
+        clock.pass_days(QUESTIONS_KEPT_DAYS + 1)
         await db.questions.forget_old()
         assert await db.questions.left("main") == ()
 

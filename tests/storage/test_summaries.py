@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from oshaberi.storage import Database
-from oshaberi.storage.stored_records import ConversationSummary, SurroundingsQuery
+from oshaberi.bot.storage import Database
+from oshaberi.bot.storage.records import ConversationSummary, SurroundingsQuery
 
 from .scenario_database import NOON, Clock, with_database
 

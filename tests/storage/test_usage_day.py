@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
-from oshaberi.storage.usage_day import first_kept_day, renewal, usage_day
+from oshaberi.bot.storage.usage import first_kept_day, renewal, usage_day
 
 EVENING = datetime(2026, 3, 31, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
 DAY = date(2026, 4, 1)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.storage import Database, SecretVault, StorageError
-from oshaberi.storage.secret_vault import VARIABLE
-from oshaberi.storage.stored_records import KeyRecord
+from oshaberi.bot.storage import Database, SecretVault, StorageError
+from oshaberi.bot.storage.records import KeyRecord
+from oshaberi.bot.storage.secret_vault import VARIABLE
 
 from .scenario_database import KEY, ask, with_database
 

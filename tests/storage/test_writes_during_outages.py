@@ -15,12 +15,10 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from oshaberi.storage import Database, SecretVault, StorageError
-from oshaberi.storage.outages import database_circuit_breaker, kept_writes
-from oshaberi.storage.storage_errors import StorageAwayError
-from oshaberi.storage.stored_records import Exchange, TurnRecord, TurnTraces, UsedRequest
-from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals
-from oshaberi.storage.writing import group_commit
+from oshaberi.bot.storage import Database, SecretVault, StorageError, group_commit, outages, writes
+from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.storage.records import Exchange, TurnRecord, TurnTraces, UsedRequest
+from oshaberi.bot.storage.usage import UsageAccount, UsageLimit, UsageTotals
 
 from .database_servers import migrated_postgres_url
 from .migrated_database import place_database
@@ -32,7 +30,7 @@ BACK_S = 60.0
 
 @pytest.fixture(autouse=True)
 def its_return_is_noticed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_circuit_breaker, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(outages, "RETRY_SECONDS", 0.05)
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +68,7 @@ def test_a_commit_without_an_answer_counts_once(cut: Cut) -> None:
 def test_the_oldest_entries_are_forgotten_and_that_is_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(kept_writes, "MOST_KEPT", 5)
+    monkeypatch.setattr(writes, "MOST_KEPT", 5)
     file = tmp_path / "kept.db"
 
     async def main() -> None:
@@ -180,7 +178,7 @@ def test_a_full_disk_is_an_outage_until_there_is_room_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """SQLite may not grow by a page. What needs none could still be written: that is not enough."""
-    monkeypatch.setattr(database_circuit_breaker, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(outages, "RETRY_SECONDS", 0.01)
     caplog.set_level(logging.INFO)
     long = Exchange(5, 2, "x" * 100_000, "I see.")
 

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from oshaberi.chunks import Chunk
-from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
-from oshaberi.delivery.queue.table_attachments import TableRenderer
-from oshaberi.delivery.response_state import ResponseState
-from oshaberi.delivery.sinks.recording_sink import Record, RecordingSink
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.delivery.attachments import DeliveryPlugIns, TableRenderer
+from oshaberi.delivery.recording_sink import Record, RecordingSink, ScriptedFault
+from oshaberi.delivery.response import ResponseState
 from oshaberi.events import Table
-from oshaberi.render.render_result import Picture
+from oshaberi.render.grid import Picture
 from oshaberi.stream import (
     ScriptedProvider,
     Step,
@@ -24,7 +22,7 @@ from oshaberi.stream import (
     StreamResult,
     stream_to_sink,
 )
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
 
 CHANNEL = "channel"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ToolCall
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.stream import (
     ScriptedProvider,
     Silence,
@@ -19,7 +19,7 @@ from oshaberi.stream import (
     StreamResult,
     stream_to_sink,
 )
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
 
 from .scripted_streams import CHANNEL

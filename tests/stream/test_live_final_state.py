@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oshaberi.delivery import deliverer
 from oshaberi.stream import Silence, Step
-from oshaberi.text.text_measure import utf16_len
+from oshaberi.text.measure import utf16_len
 
 from .scripted_streams import Played, play
 

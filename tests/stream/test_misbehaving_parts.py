@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ProviderError
+from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.delivery.sink import Post, Sent, WireState
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
 from oshaberi.stream import (
     ScriptedProvider,
     Silence,
@@ -21,7 +21,7 @@ from oshaberi.stream import (
     StreamContext,
     stream_to_sink,
 )
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
 
 from .scripted_streams import CHANNEL, Played, chunks, play

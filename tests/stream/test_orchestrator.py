@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from oshaberi.chunks import Chunk, ProviderError, ThoughtPart, ToolCall, Usage
-from oshaberi.delivery.response_state import ResponseState
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.delivery.recording_sink import ScriptedFault
+from oshaberi.delivery.response import ResponseState
 from oshaberi.stream import FollowUp, ScriptedProvider, Silence, Step, Stop, StopRegistry
 
 from .scripted_streams import CHANNEL, chunks, play
@@ -311,7 +311,7 @@ class TestEndlessAnswer:
         assert played.result.data.code == "time_budget"
         assert played.result.metrics.duration_ms == 3_600_000
         assert "\n".join(played.messages) == "\n".join(f"line {n}" for n in range(61))
-        assert "after 3600 seconds" in played.of("embed")[0]["description"]
+        assert "after 3600 s." in played.of("embed")[0]["description"]
 
     def test_waits_for_discord_do_not_count(self) -> None:
         lines = "".join(f"{n}\n" for n in range(200))

@@ -10,7 +10,7 @@ import pytest
 
 from oshaberi import TextConfig, TextEngine
 from oshaberi.chunks import Chunk, ToolCall
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
+from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.events import Message, Table, Withheld
 from oshaberi.stream import (
     ScriptedProvider,
@@ -20,8 +20,8 @@ from oshaberi.stream import (
     StreamResult,
     stream_to_sink,
 )
+from oshaberi.stream.engine_closing import whole_part, without_unfinished
 from oshaberi.stream.provider_protocol import Step
-from oshaberi.stream.reading.process_end_cut import whole_part, without_unfinished
 from oshaberi.virtual_time import run_virtual
 
 LONG = Silence(60_000)

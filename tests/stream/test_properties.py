@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 
 from oshaberi.chunks import Chunk, ProviderError, ToolCall
 from oshaberi.delivery import deliverer
-from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.delivery.ledger import DELIVERED
+from oshaberi.delivery.recording_sink import RecordingSink, ScriptedFault
 from oshaberi.stream import FollowUp, Silence, Step, Stop
 
 from .scripted_streams import Played, play

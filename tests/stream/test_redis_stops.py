@@ -13,9 +13,9 @@ from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from oshaberi.stream.stops import redis_stops
-from oshaberi.stream.stops.redis_stops import TOPIC, RedisStops
-from oshaberi.stream.stops.stop_registry import StopRequest
+from oshaberi.stream import redis_stops
+from oshaberi.stream.redis_stops import TOPIC, RedisStops
+from oshaberi.stream.stops import StopRequest
 from tests.crash.redis_proxy import RedisProxy, redis_proxy
 from tests.storage.database_servers import redis_url
 

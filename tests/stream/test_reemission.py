@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.stream.reading.reemission import Reemission, overlap
+from oshaberi.stream.model_output import Reemission, overlap
 
 from .scripted_streams import play
 

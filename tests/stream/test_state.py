@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from oshaberi.stream.stream_state import (
+from oshaberi.stream.states import (
     TRANSITIONS,
     IllegalTransitionError,
     StreamPhase,

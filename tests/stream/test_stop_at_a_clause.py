@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.chunks import Chunk
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.recording_sink import RecordingSink
+from oshaberi.stream.context import StreamContext
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider, Silence, Step, Stop
-from oshaberi.stream.stops.stop_registry import StopRegistry
-from oshaberi.stream.stream_context import StreamContext
-from oshaberi.stream.stream_result import StreamResult
-from oshaberi.text.text_config import TextConfig
+from oshaberi.stream.result import StreamResult
+from oshaberi.stream.stops import StopRegistry
+from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
 
 

@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 from oshaberi.chunks import Chunk
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.delivery.recording_sink import RecordingSink, ScriptedFault
 from oshaberi.stream import (
     ScriptedProvider,
     Silence,
@@ -17,7 +16,7 @@ from oshaberi.stream import (
     StreamResult,
     stream_to_sink,
 )
-from oshaberi.stream.stops.stop_registry import (
+from oshaberi.stream.stops import (
     SETTLE_SECONDS,
     StopAnswer,
     StopRegistry,

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import Chunk, ThoughtPart
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
+from oshaberi.delivery.recording_sink import RecordingSink, ScriptedFault
 from oshaberi.stream import FollowUp, Silence, Step, Stop
 from tests.delivery.limited_sink import LimitedSink
 from tests.delivery.seen_typing import TypingWatch, longest_silence

@@ -7,8 +7,8 @@ from itertools import cycle
 from typing import Any, NamedTuple
 
 from oshaberi.events import Details, Event, Message, Table, Thought, Withheld
-from oshaberi.text.text_config import TextConfig
-from oshaberi.text.text_engine import TextEngine
+from oshaberi.text.config import TextConfig
+from oshaberi.text.engine import TextEngine
 
 Ending = Callable[[TextEngine], list[Event]]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from oshaberi.text.segments.segment_splitter import SegmentSplitter
-from oshaberi.text.text_config import Persona, TextConfig
-from oshaberi.text.text_engine import Carry, TextEngine
+from oshaberi.text.config import Persona, TextConfig
+from oshaberi.text.engine import Carry, TextEngine
+from oshaberi.text.segments.splitter import SegmentSplitter
 
 from .engine_runs import Ending, messages, outcome, run, shown
 from .plain_values import fields

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.events import Details, Thought
-from oshaberi.text.intake.captured_blocks import Capture, Captured, StrayClose
+from oshaberi.text.captured_blocks import Capture, Captured, StrayClose
 
 from .engine_runs import messages, outcome, run
 

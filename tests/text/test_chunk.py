@@ -10,10 +10,10 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from oshaberi.text.config import TextConfig
 from oshaberi.text.line_kinds import begins_block, block_kind, indent, is_intro
-from oshaberi.text.messages.segment_chunker import SegmentChunker
-from oshaberi.text.text_config import TextConfig
-from oshaberi.text.text_measure import has_visible, utf16_len
+from oshaberi.text.measure import has_visible, utf16_len
+from oshaberi.text.messages.chunker import SegmentChunker
 from tests.laws.visible_text import UNSEEN
 
 SOUP = "<:soup:111111111111111111>"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.text.code_block_splitting import CodeBlock, split_code
-from oshaberi.text.text_measure import utf16_len
+from oshaberi.text.measure import utf16_len
 
 FENCE = "```"
 

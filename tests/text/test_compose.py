@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.events import Event, Identity, Message, Table, Withheld
-from oshaberi.text.text_config import TextConfig
-from oshaberi.text.text_engine import TextEngine
+from oshaberi.text.config import TextConfig
+from oshaberi.text.engine import TextEngine
 
 from .engine_runs import Ending, messages, outcome, run, shown
 

@@ -7,17 +7,16 @@ from typing import Any
 import pytest
 
 from oshaberi.text.atoms import code_limit
-from oshaberi.text.markers.closed_pair_scan import begun_url, find_spans
-from oshaberi.text.markers.marker_closing import closing
-from oshaberi.text.markers.marker_rules import MARKS, read_mark
+from oshaberi.text.config import TextConfig
+from oshaberi.text.markers.closed_pairs import begun_url, closing, find_spans
 from oshaberi.text.markers.open_markers import (
     CLOSERS,
     KINDS,
     HeldBoundary,
     OpenMarkers,
 )
-from oshaberi.text.segments.segment_splitter import SegmentSplitter
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.markers.rules import MARKS, read_mark
+from oshaberi.text.segments.splitter import SegmentSplitter
 
 from .engine_runs import messages, run, shown
 from .plain_values import fields

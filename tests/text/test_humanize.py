@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oshaberi.text.measure import has_visible
 from oshaberi.text.messages.humanize import humanize
-from oshaberi.text.text_measure import has_visible
 
 
 class Always(random.Random):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.text.intake.character_intake import CharacterIntake
+from oshaberi.text.intake import CharacterIntake
 
 from .engine_runs import messages
 

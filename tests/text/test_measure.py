@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import regex
 
-from oshaberi.text.text_measure import (
+from oshaberi.text.measure import (
     extends,
     first_visible,
     fits,

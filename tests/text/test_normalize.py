@@ -14,11 +14,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oshaberi.text.atoms import code_limit, code_spans
+from oshaberi.text.config import Known, Persona, Sprite, TextConfig
 from oshaberi.text.decision_observer import Decision, Observer
-from oshaberi.text.normalize.normalizer_table import NORMALIZERS, Normalizers, cleaned_text
-from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
-from oshaberi.text.text_config import Known, Persona, Sprite, TextConfig
-from oshaberi.text.text_measure import has_visible
+from oshaberi.text.measure import has_visible
+from oshaberi.text.normalize.pieces import SegmentWork, TextPiece
+from oshaberi.text.normalize.table import NORMALIZERS, Normalizers, cleaned_text
 
 FULL = TextConfig(
     persona=Persona("Tomori", ("Lilya",), sprites=(Sprite("mad", "https://x.test/mad.png"),)),
@@ -108,7 +108,7 @@ def test_modifiers_and_speakers_of_tools_stay() -> None:
 def test_plain_text_needs_no_emoji_package() -> None:
     code = (
         "import sys; from oshaberi import cleaned_text as c;"
-        "from oshaberi.text.text_config import TextConfig as T;"
+        "from oshaberi.text.config import TextConfig as T;"
         "c('a :smile: 10:30 <:a:1>', T()); assert 'emoji' not in sys.modules;"
         "c('a :grinning:', T()); assert 'emoji' in sys.modules"
     )

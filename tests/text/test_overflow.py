@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from oshaberi.events import Message
-from oshaberi.text.segments.overflow_cuts import CutWindow, choose_cut
-from oshaberi.text.text_config import TextConfig
-from oshaberi.text.text_engine import TextEngine
-from oshaberi.text.text_measure import utf16_len
+from oshaberi.text.config import TextConfig
+from oshaberi.text.engine import TextEngine
+from oshaberi.text.measure import utf16_len
+from oshaberi.text.segments.release import CutWindow, choose_cut
 
 from .engine_runs import run
 

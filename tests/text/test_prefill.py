@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from oshaberi.text.intake.prefill_echo import PrefillEcho
-from oshaberi.text.text_config import Persona
+from oshaberi.text.config import Persona
+from oshaberi.text.intake import PrefillEcho
 
 from .engine_runs import messages, outcome, run
 

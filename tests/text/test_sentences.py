@@ -10,7 +10,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.text.sentences.sentence_end_search import (
+from oshaberi.text.sentences.ends import (
     TERMINATORS,
     run_end,
     sentence_end,

@@ -6,9 +6,8 @@ import pytest
 
 from oshaberi.events import Alignment, Table, Withheld
 from oshaberi.text.markdown_tables import cells, header_width, is_row, parse, separator
-from oshaberi.text.segments.reader_protocol import SegmentReader
-from oshaberi.text.segments.table_reader import TableReader
-from oshaberi.text.segments.visible_buffer import NEVER, VisibleBuffer
+from oshaberi.text.segments.buffer import NEVER, SegmentReader, VisibleBuffer
+from oshaberi.text.segments.tables import TableReader
 
 from .engine_runs import run, shown
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.conversation.conversation_messages import (
+from oshaberi.bot.conversation.messages import (
     ChannelInfo,
     ChannelMessage,
+    ChannelPath,
     IncomingMessage,
     Person,
 )
+from oshaberi.bot.storage.records import Exchange, Fact
+from oshaberi.bot.tools.context import ToolContext
+from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.delivery.sink import Embed, Sink, WebhookFace
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.storage.stored_records import Exchange, Fact
-from oshaberi.tools.tool_context import ToolContext
 
 MIKA = Person(77, "Mika", ("mika_m",), avatar_url="https://cdn.test/mika.png")
 REN = Person(78, "Ren", can_manage_server=True)

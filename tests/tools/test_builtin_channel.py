@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.conversation.messages import AttachedFile, Person
+from oshaberi.bot.tools import ToolBox, ToolContext, builtin_tools
 from oshaberi.chunks import ToolCall
-from oshaberi.conversation.conversation_messages import AttachedFile, Person
-from oshaberi.delivery.response_state import ResponseState
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
-from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.providers.request.context_items import ToolResult
-from oshaberi.text.text_config import Known, Persona, TextConfig
-from oshaberi.tools import ToolBox, ToolContext, builtin_tools
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.recording_sink import RecordingSink, ScriptedFault
+from oshaberi.delivery.response import ResponseState
+from oshaberi.providers.request.model_request import ToolResult
+from oshaberi.text.config import Known, Persona, TextConfig
 from oshaberi.virtual_time import run_virtual
 from tests.tools.fake_tool_context import MIKA, REN, FakeToolChannel, context, said
 

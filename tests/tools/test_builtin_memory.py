@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.conversation.messages import Person
+from oshaberi.bot.storage.records import Exchange
+from oshaberi.bot.tools import ToolBox, builtin_tools
 from oshaberi.chunks import ToolCall
-from oshaberi.conversation.conversation_messages import Person
-from oshaberi.providers.request.context_items import ToolResult
-from oshaberi.storage.stored_records import Exchange
-from oshaberi.tools import ToolBox, builtin_tools
+from oshaberi.providers.request.model_request import ToolResult
 from oshaberi.virtual_time import run_virtual
 from tests.tools.fake_tool_context import (
     CHANNEL,

@@ -10,7 +10,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import pytest
 
-from oshaberi.tools import Tool, ToolContext, ToolDefinitionError, tool
+from oshaberi.bot.tools import Tool, ToolContext, ToolDefinitionError, tool
 from tests.tools.fake_tool_context import context
 
 

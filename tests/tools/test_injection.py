@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.tools import ToolBox, builtin_tools, tool
 from oshaberi.chunks import ToolCall
-from oshaberi.delivery.stream_config import StreamConfig
-from oshaberi.providers.request.context_items import ToolResult
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.providers.request.model_request import ToolResult
 from oshaberi.stage import Settings
-from oshaberi.text.text_config import Persona, TextConfig
-from oshaberi.tools import ToolBox, builtin_tools, tool
+from oshaberi.text.config import Persona, TextConfig
 from oshaberi.virtual_time import run_virtual
 from tests.discord_io.sink_harness import QUICK, SinkHarness, guild, run_with_sinks
 from tests.tools.fake_tool_context import REN, FakeStore, FakeToolChannel, context, said

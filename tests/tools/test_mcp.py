@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.tools import McpServer, McpTools, ToolBox, builtin_tools
+from oshaberi.bot.tools.mcp import connection
 from oshaberi.chunks import ToolCall
-from oshaberi.providers.request.context_items import ToolResult
-from oshaberi.tools import McpServer, McpTools, ToolBox, builtin_tools
-from oshaberi.tools.mcp import mcp_connection
+from oshaberi.providers.request.model_request import ToolResult
 from tests.tools.fake_tool_context import context
 
 SCRIPT = str(Path(__file__).with_name("mcp_server.py"))
@@ -249,7 +249,7 @@ def test_a_server_that_is_killed_while_nobody_asks(caplog: pytest.LogCaptureFixt
 def test_a_server_that_dies_again_and_again_has_to_wait(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(mcp_connection, "BACKOFF_S", (0.0, 3600.0))
+    monkeypatch.setattr(connection, "BACKOFF_S", (0.0, 3600.0))
     starts = tmp_path / "starts"
 
     async def scenario(running: Servers) -> None:
@@ -276,7 +276,7 @@ def test_a_call_that_hangs_does_not_block_the_others() -> None:
 
 @pytest.mark.slow
 def test_a_server_that_hangs_as_a_whole_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_connection, "PROBE_S", 0.1)
+    monkeypatch.setattr(connection, "PROBE_S", 0.1)
 
     async def scenario(running: Servers) -> None:
         first = int(await running.told("whoami"))
@@ -292,7 +292,7 @@ def test_a_server_that_hangs_as_a_whole_is_replaced(monkeypatch: pytest.MonkeyPa
 def test_an_http_server_that_dies_and_comes_back(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(mcp_connection, "BACKOFF_S", (0.0,))
+    monkeypatch.setattr(connection, "BACKOFF_S", (0.0,))
 
     async def main() -> None:
         async with AsyncExitStack() as stack:
@@ -313,7 +313,7 @@ def test_an_http_server_that_dies_and_comes_back(
 def test_a_server_without_tools_yet_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(mcp_connection, "RETRY_S", 0.05)
+    monkeypatch.setattr(connection, "RETRY_S", 0.05)
     ready = tmp_path / "ready"
     late = f'test -e {ready} && exec "{sys.executable}" "{SCRIPT}"'
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.tools import McpServer, McpTools, mcp_servers
 from oshaberi.errors import ConfigError
-from oshaberi.tools import McpServer, McpTools, mcp_servers
 from tests.tools.test_mcp import Servers, run, serving, until
 
 OLD = str(Path(__file__).with_name("old_server.py"))
@@ -66,7 +66,7 @@ def test_servers_from_the_settings() -> None:
 
 
 def test_servers_that_the_settings_have_read() -> None:
-    from oshaberi.config import McpServerEntry as Entry
+    from oshaberi.bot.config import McpServerEntry as Entry
 
     entries = {"files": Entry("npx", ("-y",), {"A": "x"}), "web": Entry(url="https://x.test/mcp")}
     one, other = mcp_servers(entries)

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oshaberi.bot.tools import Tool, ToolFailedError, load_tools
+from oshaberi.bot.tools.calls import ArgumentChecks
+from oshaberi.bot.tools.definition import by_name, is_valid, valid_name
 from oshaberi.errors import ConfigError
-from oshaberi.tools import Tool, ToolFailedError, load_tools
-from oshaberi.tools.argument_checks import ArgumentChecks
-from oshaberi.tools.tool_names import by_name, is_valid, valid_name
 
 
 async def _nothing(*_: Any) -> str:
@@ -140,15 +140,16 @@ def test_a_null_stays_where_it_means_something(schema: dict[str, Any], kept: boo
 
 
 @pytest.mark.parametrize(
-    "first", ["tools", "tools.tool_definition", "turns", "tools.builtin", "tools.mcp"]
+    "first",
+    ["bot.tools", "bot.tools.definition", "bot.turns", "bot.tools.builtin", "bot.tools.mcp"],
 )
 def test_it_can_be_imported_from_everywhere_and_is_light(first: str) -> None:
-    code = f"import oshaberi.{first}, oshaberi.tools, sys; print(*sys.modules)"
+    code = f"import oshaberi.{first}, oshaberi.bot.tools, sys; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     loaded = set(done.stdout.split())
-    assert "oshaberi.tools.toolbox" in loaded
+    assert "oshaberi.bot.tools.toolbox" in loaded
     heavy = {"mcp", "pydantic", "aiohttp", "jsonschema", "sqlalchemy", "discord", "httpx2", "emoji"}
     assert not loaded & heavy
 
@@ -156,7 +157,7 @@ def test_it_can_be_imported_from_everywhere_and_is_light(first: str) -> None:
 # -- modules -------------------------------------------------------------------------------------
 
 GOOD = '''
-from oshaberi.tools import tool
+from oshaberi.bot.tools import tool
 
 @tool
 async def first(a: int) -> str:

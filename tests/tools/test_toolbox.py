@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.tools import Tool, ToolBox, ToolContext, ToolFailedError, tool
+from oshaberi.bot.tools.calls import MOST_CALLS
 from oshaberi.chunks import ToolCall
 from oshaberi.errors import ConfigError
-from oshaberi.providers.request.context_items import ToolResult
-from oshaberi.tools import Tool, ToolBox, ToolContext, ToolFailedError, tool
-from oshaberi.tools.tool_calls import MOST_CALLS
+from oshaberi.providers.request.model_request import ToolResult
 from oshaberi.virtual_time import run_virtual
 from tests.tools.fake_tool_context import MIKA, REN, context
 
@@ -363,7 +363,7 @@ def test_a_thread_that_hangs_is_left_behind() -> None:
 STUCK = """
 import asyncio, threading
 from oshaberi.chunks import ToolCall
-from oshaberi.tools import ToolBox, tool
+from oshaberi.bot.tools import ToolBox, tool
 from tests.tools.fake_tool_context import context
 
 @tool
@@ -391,7 +391,7 @@ STUCK_LOG = "tool stuck did not end within 1 ms\n"
 
 
 def test_threads_that_pile_up_are_refused() -> None:
-    from oshaberi.tools.daemon_threads import DaemonThreads
+    from oshaberi.bot.tools.daemon_threads import DaemonThreads
 
     free = threading.Event()
     threads = DaemonThreads(most=2)
@@ -456,7 +456,7 @@ def test_every_call_is_in_the_log_without_what_it_was_about(
 
     box = ToolBox([made(slow, "slow"), made(raising(ToolFailedError(KEY)), "bad")])
     calls = [ToolCall("slow", {"word": KEY}), ToolCall("bad"), ToolCall("none\nsuch")]
-    with caplog.at_level("INFO", "oshaberi.tools"):
+    with caplog.at_level("INFO", "oshaberi.bot.tools"):
         run_virtual(ask(box, *calls))
     lines = sorted(record.getMessage() for record in caplog.records)
     assert lines == [

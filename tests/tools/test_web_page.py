@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.tools import ToolBox, builtin_tools
+from oshaberi.bot.tools.builtin import web as module
+from oshaberi.bot.tools.builtin.web import page_text, web_page_tool
 from oshaberi.chunks import ToolCall
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.providers.request.context_items import ToolResult
+from oshaberi.providers.request.model_request import ToolResult
 from oshaberi.public_fetching import Address, resolve_host
-from oshaberi.tools import ToolBox, builtin_tools
-from oshaberi.tools.builtin import read_web_page as module
-from oshaberi.tools.builtin.page_text import page_text
-from oshaberi.tools.builtin.read_web_page import web_page_tool
 from tests.tools.fake_tool_context import context
 
 HOME = ip_address("127.0.0.1")

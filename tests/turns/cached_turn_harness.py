@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from oshaberi.bot.settings.cache_invalidation import cache_invalidation
-from oshaberi.bot.settings.current_settings import CurrentSettings
-from oshaberi.bot.wiring.process_stores import shared_state
-from oshaberi.config import LoadedSettings
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.storage import Database, SecretVault
-from oshaberi.turns.channel_turns import ChannelTurns
+from oshaberi.bot.config import LoadedSettings
+from oshaberi.bot.config.current_settings import CurrentSettings
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.coordination.cache_invalidation import cache_invalidation
+from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.turns.channel_turns import ChannelTurns
+from oshaberi.bot.wiring.services import shared_state
 from tests.turns.memory_store import MemoryStore
 from tests.turns.turn_harness import (
     REN,

@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
-from oshaberi.storage.changes.change_feed import ChangeFeed
-from oshaberi.storage.storage_errors import StorageError
-from oshaberi.storage.stored_records import (
+from oshaberi.bot.storage.changes import ChangeFeed
+from oshaberi.bot.storage.errors import StorageError
+from oshaberi.bot.storage.records import (
     TAKEN_BACK,
     ConversationSummary,
     Exchange,
@@ -24,7 +24,7 @@ from oshaberi.storage.stored_records import (
     TurnTraces,
     UsedRequest,
 )
-from oshaberi.storage.usage_accounts import UsageAccount, UsageLimit, UsageTotals, UsedUp
+from oshaberi.bot.storage.usage import UsageAccount, UsageLimit, UsageTotals, UsedUp
 
 
 class MemoryPersonas:

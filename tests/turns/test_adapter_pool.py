@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.errors import ConfigError
 from oshaberi.providers.capabilities import ModelPlace
-from oshaberi.providers.request.context_items import said
-from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.request.model_request import Request, said
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.model_script import RefuseParameters, Say
-from oshaberi.turns.services.adapter_pool import AdapterPool
+from oshaberi.stage.model_servers.scripts import RefuseParameters, Say
 from oshaberi.virtual_time import run_virtual
 
 

@@ -7,12 +7,11 @@ from typing import Any, get_args
 
 import pytest
 
-from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.admission.admission_rules import admission, why_ignored
-from oshaberi.turns.admission.answer_reasons import ADMITTED, WHY, Admitted, Refused
-from oshaberi.turns.admission.user_cooldowns import MOST_USERS, Cooldowns
+from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage.records import PersonaRecord
+from oshaberi.bot.turns.admission.answer_reasons import ADMITTED, WHY, Admitted, Refused
+from oshaberi.bot.turns.admission.rules import MOST_USERS, Cooldowns, admission, why_ignored
 from tests.turns.turn_harness import ALICE, BOT_ID, EPOCH, REN, TOMORI, unaddressed
 
 PERSONAS = (TOMORI, REN)

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
+from oshaberi.bot.turns.outcome import AnswerTimes
 from oshaberi.stream.provider_protocol import Silence, Step
-from oshaberi.turns.answer_times import AnswerTimes
 from tests.turns.turn_harness import ALICE, BOB, TurnHarness, run_turns, text
 
 SLOW: list[Step] = [Silence(2000), text("one\n\ntw"), Silence(3000), text("o")]

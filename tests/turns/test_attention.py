@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.stream.provider_protocol import Silence
-from oshaberi.turns.admission.attention_and_interjection import (
+from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.turns.admission.rules import (
     MOST_CHANNELS,
     ChannelAttention,
     RecentTalk,
     told_odds,
 )
-from oshaberi.turns.status_reactions import FULL, TOO_SOON, USED_UP
+from oshaberi.bot.turns.notices import FULL, TOO_SOON, USED_UP
+from oshaberi.stream.provider_protocol import Silence
 from tests.turns.turn_harness import ALICE, BOB, EPOCH, REN, TOMORI, TurnHarness, fails, run_turns
 from tests.turns.turn_harness import text as says
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from oshaberi.conversation.conversation_messages import IncomingMessage
-from oshaberi.storage.stored_records import StoredQuestion
+from oshaberi.bot.conversation.messages import IncomingMessage
+from oshaberi.bot.storage.records import StoredQuestion
+from oshaberi.bot.turns.notices import FULL, TOO_SOON
 from oshaberi.stream.provider_protocol import Silence, Step
-from oshaberi.turns.status_reactions import FULL, TOO_SOON
 from tests.turns.turn_harness import ALICE, BOB, CHANNEL, REN, TurnHarness, run_turns, text
 
 BURSTS = {"burst_wait_ms": 700, "burst_max_ms": 8000}

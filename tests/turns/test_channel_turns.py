@@ -10,14 +10,12 @@ from typing import Any
 
 import pytest
 
-from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.conversation.conversation_messages import IncomingMessage
-from oshaberi.storage import StorageError
-from oshaberi.storage.stored_records import PersonaRecord
+from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage
+from oshaberi.bot.storage import StorageError
+from oshaberi.bot.storage.records import PersonaRecord
+from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
+from oshaberi.bot.turns.notices import FULL, RESTARTED, TOO_SOON
 from oshaberi.stream.provider_protocol import Silence, Step
-from oshaberi.turns.bounded_cache import BoundedCache, KeyedLocks
-from oshaberi.turns.status_reactions import FULL, TOO_SOON
-from oshaberi.turns.turn_notices import RESTARTED
 from oshaberi.virtual_time import run_virtual
 from tests.turns.turn_harness import (
     ALICE,

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from oshaberi.storage.stored_records import KeyRecord, ModelRecord
-from oshaberi.turns.services.key_cooldowns import LONGEST_SECONDS, KeyCooldowns
+from oshaberi.bot.storage.records import KeyRecord, ModelRecord
+from oshaberi.bot.turns.services.models import LONGEST_SECONDS, KeyCooldowns
 from tests.turns.turn_harness import EPOCH, SERVER, TurnHarness, fails, link, now, run_turns, text
 
 STEPS = [timedelta(hours=-1), timedelta(hours=1), timedelta(days=-400), timedelta(days=400)]

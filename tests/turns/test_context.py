@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 
-from oshaberi.conversation.conversation_messages import (
+from oshaberi.bot.conversation.messages import (
     AttachedFile,
     ChannelInfo,
     ChannelMessage,
     IncomingMessage,
     Person,
 )
+from oshaberi.bot.storage.records import Exchange, Fact, PersonaRecord, SpriteRecord
+from oshaberi.bot.turns.context.building import context_items, without_oldest
+from oshaberi.bot.turns.context.dialogue import GO_ON
+from oshaberi.bot.turns.context.surroundings import TurnSurroundings
+from oshaberi.bot.turns.generation.engine_config import speakers, text_config
+from oshaberi.bot.turns.shown_reasoning import shown_thoughts
 from oshaberi.events import Message, SpeakerStop
-from oshaberi.providers.request.context_items import ContextItem, FilePart, ImagePart, TextPart
-from oshaberi.storage.stored_records import Exchange, Fact, PersonaRecord, SpriteRecord
-from oshaberi.text.text_config import TextConfig
-from oshaberi.text.text_engine import TextEngine
-from oshaberi.turns.context.context_building import context_items, without_oldest
-from oshaberi.turns.context.context_dialogue import GO_ON
-from oshaberi.turns.context.turn_surroundings import TurnSurroundings
-from oshaberi.turns.generation.engine_config import speakers, text_config
-from oshaberi.turns.shown_reasoning import shown_thoughts
+from oshaberi.providers.request.model_request import ContextItem, FilePart, ImagePart, TextPart
+from oshaberi.text.config import TextConfig
+from oshaberi.text.engine import TextEngine
 from tests.turns.turn_harness import ALICE, BOB, BOT_ID, EPOCH, REN, TOMORI
 
 BOT = Person(BOT_ID, "Tomori", is_bot=True)

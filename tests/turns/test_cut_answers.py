@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from oshaberi.delivery.bookkeeping.send_journal import JournalledPost, JournalledStream
+from oshaberi.bot.turns.notices import GOES_ON, RESTARTED
+from oshaberi.delivery.journal import JournalledPost, JournalledStream
 from oshaberi.delivery.sink import Post, Sent, WireState
 from oshaberi.stream.provider_protocol import Silence, Step
-from oshaberi.turns.turn_notices import GOES_ON, RESTARTED
 from tests.turns.turn_harness import CHANNEL, TurnHarness, run_turns, spoil, text
 
 CUT: list[Step] = [text("One.\nTwo. And then the qui"), Silence(60_000), text("ck fox.")]

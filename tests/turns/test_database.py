@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oshaberi.storage import Database
-from oshaberi.storage.stored_records import Fact, KeyRecord, ModelRecord
-from oshaberi.turns.services.key_cooldowns import KeyCooldowns
+from oshaberi.bot.storage import Database
+from oshaberi.bot.storage.records import Fact, KeyRecord, ModelRecord
+from oshaberi.bot.turns.services.models import KeyCooldowns
 from tests.turns.turn_harness import (
     ALICE,
     CHANNEL,

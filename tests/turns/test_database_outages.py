@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.storage import Database
-from oshaberi.storage.outages import database_circuit_breaker
+from oshaberi.bot.storage import Database, outages
 from tests.storage.database_servers import OwnPostgres
 from tests.storage.migrated_database import place_database
 from tests.turns.cached_turn_harness import ANSWER, LINES, run_turns_on
@@ -29,7 +28,7 @@ Outage = Callable[[], AbstractContextManager[None]]
 
 @pytest.fixture(autouse=True)
 def its_return_is_noticed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_circuit_breaker, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(outages, "RETRY_SECONDS", 0.05)
 
 
 @pytest.fixture(scope="module")

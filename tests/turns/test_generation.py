@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.storage.records import KeyRecord, ModelRecord
+from oshaberi.bot.turns.services.models import KeyCooldowns, OperatorModel, rest_seconds
 from oshaberi.chunks import Chunk, ProviderError, ThoughtPart
-from oshaberi.storage.stored_records import KeyRecord, ModelRecord
 from oshaberi.stream.provider_protocol import Silence
-from oshaberi.turns.services.key_cooldowns import KeyCooldowns, rest_seconds
-from oshaberi.turns.services.model_candidates import OperatorModel
 from tests.turns.turn_harness import (
     ALICE,
     CHANNEL,

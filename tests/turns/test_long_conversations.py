@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from oshaberi.conversation.conversation_messages import Person
-from oshaberi.providers.request.context_items import ContextItem
-from oshaberi.providers.request.history_trimming import trimmed
-from oshaberi.providers.request.model_request import Request
-from oshaberi.storage.stored_records import ConversationSummary
-from oshaberi.storage.usage_accounts import UsageAccount
+from oshaberi.bot.conversation.messages import Person
+from oshaberi.bot.storage.records import ConversationSummary
+from oshaberi.bot.storage.usage import UsageAccount
+from oshaberi.bot.turns.generation.history_summarising import PAUSE_S
+from oshaberi.providers.request.model_request import ContextItem, Request
+from oshaberi.providers.request.preparation import trimmed
 from oshaberi.stream.provider_protocol import Step
-from oshaberi.turns.generation.history_summarising import PAUSE_S
 from tests.turns.turn_harness import (
     ALICE,
     BOB,

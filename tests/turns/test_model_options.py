@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage.records import KeyRecord, ModelRecord
+from oshaberi.bot.storage.usage import UsageAccount
+from oshaberi.bot.turns.channel_turns import ChannelTurns
+from oshaberi.bot.turns.generation.model_call import MOST_CONTINUATIONS
+from oshaberi.bot.turns.services.adapter_pool import AdapterPool
+from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.chunks import ToolCall
-from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.conversation.turn_config import TurnConfig
 from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.model_script import Finish, Say
 from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
-from oshaberi.storage.stored_records import KeyRecord, ModelRecord
-from oshaberi.storage.usage_accounts import UsageAccount
-from oshaberi.stream.stops.stop_registry import StopRegistry
-from oshaberi.turns.channel_turns import ChannelTurns
-from oshaberi.turns.generation.token_limit_continuation import MOST_CONTINUATIONS
-from oshaberi.turns.services.adapter_pool import AdapterPool
-from oshaberi.turns.services.model_candidates import OperatorModel
-from oshaberi.turns.services.turn_services import TurnServices
+from oshaberi.stage.model_servers.scripts import Finish, Say
+from oshaberi.stream.stops import StopRegistry
 from tests.turns.turn_harness import (
     ALICE,
     EPOCH,

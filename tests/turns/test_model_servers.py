@@ -10,16 +10,16 @@ from typing import TypeVar
 
 import pytest
 
-from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage.records import ModelRecord
+from oshaberi.bot.turns.channel_turns import ChannelTurns
+from oshaberi.bot.turns.services.adapter_pool import AdapterPool
+from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.model_script import Call, Refuse, Say, Status, Step
-from oshaberi.storage.stored_records import ModelRecord
-from oshaberi.stream.stops.stop_registry import StopRegistry
-from oshaberi.turns.channel_turns import ChannelTurns
-from oshaberi.turns.services.adapter_pool import AdapterPool
-from oshaberi.turns.services.model_candidates import OperatorModel
-from oshaberi.turns.services.turn_services import TurnServices
+from oshaberi.stage.model_servers.scripts import Call, Refuse, Say, Status, Step
+from oshaberi.stream.stops import StopRegistry
 from tests.turns.turn_harness import TOMORI, FakeTurnChannel, Fixed, quick
 
 pytest.importorskip("openai")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.conversation.conversation_messages import Person
-from oshaberi.conversation.name_lookalikes import mixes_alphabets, skeleton
-from oshaberi.conversation.transcript_lines import TranscriptNames, reserved_names
-from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.context.context_building import context_items
+from oshaberi.bot.conversation.messages import Person
+from oshaberi.bot.conversation.names import mixes_alphabets, skeleton
+from oshaberi.bot.conversation.transcript import TranscriptNames, reserved_names
+from oshaberi.bot.storage.records import PersonaRecord
+from oshaberi.bot.turns.context.building import context_items
 from tests.turns.test_context import around, by, current, history, tagged
 from tests.turns.turn_harness import ALICE, REN, TOMORI
 

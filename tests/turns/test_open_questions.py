@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.storage.stored_records import StoredQuestion, TurnRecord
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage.records import StoredQuestion, TurnRecord
+from oshaberi.bot.turns.notices import CAN_GO_ON, GOES_ON, RESTARTED
 from oshaberi.stream.provider_protocol import Silence, Step
-from oshaberi.turns.turn_notices import CAN_GO_ON, GOES_ON, RESTARTED
 from tests.turns.turn_harness import (
     ALICE,
     BOB,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from oshaberi.conversation.conversation_messages import IncomingMessage, Person
-from oshaberi.conversation.turn_config import PROXY_BOTS
+from oshaberi.bot.conversation.messages import IncomingMessage, Person
+from oshaberi.bot.conversation.turn_config import PROXY_BOTS
 from tests.turns.turn_harness import ALICE, BOB, TurnHarness, run_turns
 
 ROBO = Person(77, "Robo", is_bot=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from oshaberi.chunks import Chunk, ThoughtPart
-from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns, PersonaMessage
+from oshaberi.delivery.attachments import DeliveryPlugIns, PersonaMessage
 from oshaberi.delivery.sink import File
 from tests.turns.turn_harness import TurnHarness, quick, run_turns, text
 

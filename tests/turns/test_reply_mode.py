@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.stream.provider_protocol import Silence, Step
 from tests.turns.turn_harness import BOB, TurnHarness, run_turns, text
 

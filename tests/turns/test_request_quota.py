@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage.errors import StorageError
+from oshaberi.bot.storage.records import KeyRecord, ModelRecord
+from oshaberi.bot.storage.usage import UsageAccount, UsageTotals
+from oshaberi.bot.turns.services.models import OperatorModel
 from oshaberi.chunks import ToolCall
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.storage.storage_errors import StorageError
-from oshaberi.storage.stored_records import KeyRecord, ModelRecord
-from oshaberi.storage.usage_accounts import UsageAccount, UsageTotals
 from oshaberi.stream.provider_protocol import Silence, Step
-from oshaberi.turns.services.model_candidates import OperatorModel
 from tests.turns.turn_harness import (
     ALICE,
     BOB,

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from bench.whole_bot.distance import DelayingProxy, delaying_proxy
 
-from oshaberi.storage import Database, database_engine
-from oshaberi.storage.stored_records import StoredQuestion, StoredSurroundings, SurroundingsQuery
+from oshaberi.bot.storage import Database, engine
+from oshaberi.bot.storage.records import StoredQuestion, StoredSurroundings, SurroundingsQuery
 from tests.storage.database_servers import migrated_postgres_url
 from tests.storage.migrated_database import place_database
 from tests.turns.cached_turn_harness import ANSWER, LINES, cached_turns, run_turns_on
@@ -73,7 +73,7 @@ def test_a_connection_is_not_asked_whether_it_is_there(monkeypatch: pytest.Monke
             before = proxy.sent
             await db.seen.last(5)
             assert proxy.sent - before == 1
-            monkeypatch.setattr(database_engine, "PING_AFTER_SECONDS", -1.0)
+            monkeypatch.setattr(engine, "PING_AFTER_SECONDS", -1.0)
             await db.seen.last(5)
             assert proxy.sent - before == 3
 

@@ -7,10 +7,15 @@ from typing import Any
 
 import pytest
 
-from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
-from oshaberi.storage.stored_records import PersonaRecord
-from oshaberi.turns.admission.persona_routing import allowed_in, who_answers, who_is_called
-from oshaberi.turns.personas.message_attribution import AttributedSpeaker, speaker_of
+from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
+from oshaberi.bot.storage.records import PersonaRecord
+from oshaberi.bot.turns.personas import (
+    AttributedSpeaker,
+    allowed_in,
+    speaker_of,
+    who_answers,
+    who_is_called,
+)
 from tests.turns.turn_harness import ALICE, BOT_ID, EPOCH, REN, TOMORI
 
 KAI = PersonaRecord(7, "Kai", aliases=("Captain",), triggers=("kai",))

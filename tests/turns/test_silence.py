@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from oshaberi.bot.tools import ToolBox, builtin_tools
 from oshaberi.chunks import Chunk, ToolCall
-from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.delivery.config import StreamConfig
 from oshaberi.stream.provider_protocol import Silence, Step
-from oshaberi.tools import ToolBox, builtin_tools
 from tests.turns.turn_harness import CHANNEL, TurnHarness, calls, quick, run_turns, text
 
 AUTO = {"auto_channels": (CHANNEL,)}

@@ -7,11 +7,11 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oshaberi.bot.turns.post_turn.effects import MOST_EMBEDS, thought_embeds
+from oshaberi.bot.turns.shown_reasoning import MARK, is_shown_thought, shown_thoughts
 from oshaberi.chunks import ThoughtPart
-from oshaberi.stream.thought_collector import ThoughtLog
-from oshaberi.text.text_measure import utf16_len
-from oshaberi.turns.post_turn.thought_log import MOST_EMBEDS, thought_embeds
-from oshaberi.turns.shown_reasoning import MARK, is_shown_thought, shown_thoughts
+from oshaberi.stream.model_output import ThoughtLog
+from oshaberi.text.measure import utf16_len
 
 NASTY = st.lists(
     st.text(alphabet=st.sampled_from("a7|\\`*_<@>\n# 👩‍👩‍👧é-"), max_size=300), max_size=4

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from oshaberi.bot.tools.context import ToolContext
 from oshaberi.chunks import Chunk, ThoughtPart, ToolCall
-from oshaberi.providers.request.context_items import ToolDeclaration, ToolResult, ToolRound
-from oshaberi.tools.tool_context import ToolContext
+from oshaberi.providers.request.model_request import ToolDeclaration, ToolResult, ToolRound
 from tests.turns.turn_harness import (
     CHANNEL,
     SERVER,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.storage import Database
+from oshaberi.bot.storage import Database
 from tests.storage.counting import counted
 from tests.storage.database_servers import migrated_postgres_url
 from tests.storage.migrated_database import place_database

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.conversation.messages import ChannelInfo
+from oshaberi.bot.storage.errors import StorageError
+from oshaberi.bot.storage.records import KeyRecord, ModelRecord, PersonaRecord, SpriteRecord
+from oshaberi.bot.storage.repositories.models import key_scope
 from oshaberi.chunks import Chunk, ThoughtPart
-from oshaberi.conversation.conversation_messages import ChannelInfo
+from oshaberi.delivery.recording_sink import ScriptedFault
 from oshaberi.delivery.sink import WebhookFace
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
-from oshaberi.storage.key_scope import key_scope
-from oshaberi.storage.storage_errors import StorageError
-from oshaberi.storage.stored_records import KeyRecord, ModelRecord, PersonaRecord, SpriteRecord
 from oshaberi.stream.provider_protocol import Silence, Step, Stop
 from tests.turns.turn_harness import (
     CHANNEL,
@@ -306,7 +306,7 @@ def test_a_channel_that_refuses_everything() -> None:
 
 
 def test_small_text_files_are_read() -> None:
-    from oshaberi.conversation.conversation_messages import AttachedFile
+    from oshaberi.bot.conversation.messages import AttachedFile
 
     asked: list[str] = []
 

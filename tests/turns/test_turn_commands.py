@@ -6,12 +6,12 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.turns import turn_control
+from oshaberi.bot.turns.admission.answer_reasons import WHY
+from oshaberi.bot.turns.context.dialogue import GO_ON
 from oshaberi.stream.provider_protocol import Silence
-from oshaberi.turns import turn_control
-from oshaberi.turns.admission.answer_reasons import WHY
-from oshaberi.turns.context.context_dialogue import GO_ON
 from tests.turns.turn_harness import (
     ALICE,
     BOB,

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from oshaberi.delivery.pacing.typing_indicator import KEEP_ALIVE_SECONDS, QUIET_SECONDS
+from oshaberi.bot.turns.notices import FULL
+from oshaberi.bot.turns.running.turn import CROWDED_SECONDS
+from oshaberi.bot.turns.running.turn_runner import OVERLOADED
+from oshaberi.bot.turns.services.turn_slots import CROWD, NEAR_PLACES, NoTurnSlotError, TurnSlots
+from oshaberi.delivery.typing_indicator import KEEP_ALIVE_SECONDS, QUIET_SECONDS
 from oshaberi.stream.provider_protocol import Silence, Step
-from oshaberi.turns.running.turn import CROWDED_SECONDS
-from oshaberi.turns.running.turn_slot_wait import OVERLOADED
-from oshaberi.turns.services.turn_slots import CROWD, NEAR_PLACES, NoTurnSlotError, TurnSlots
-from oshaberi.turns.status_reactions import FULL
 from oshaberi.virtual_time import run_virtual
 from tests.delivery.seen_typing import TypingWatch
 from tests.turns.turn_harness import (

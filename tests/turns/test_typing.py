@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from oshaberi.chunks import ToolCall
-from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.response import ResponseState
 from oshaberi.stream import Silence, Step
 from tests.delivery.seen_typing import TypingWatch
 from tests.turns.test_tool_loop import Workshop

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from oshaberi.conversation.conversation_messages import ChannelMessage, IncomingMessage, Person
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.storage.changes.change_feed import ChangeFeed, StoredChange
-from oshaberi.storage.storage_errors import StorageAwayError
+from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage.changes import ChangeFeed, StoredChange
+from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.turns.admission.answer_reasons import ADMITTED
+from oshaberi.bot.turns.admission.rules import admission, why_ignored
+from oshaberi.bot.turns.caches import StoredCache
 from oshaberi.stream.provider_protocol import Silence
-from oshaberi.turns.admission.admission_rules import admission, why_ignored
-from oshaberi.turns.admission.answer_reasons import ADMITTED
-from oshaberi.turns.stored_cache import StoredCache
 from oshaberi.virtual_time import run_virtual
 from tests.turns.turn_harness import (
     ALICE,

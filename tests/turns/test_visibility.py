@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from oshaberi.conversation.conversation_messages import ChannelMessage, Person
-from oshaberi.conversation.history_visibility import visible_exchanges, visible_history
-from oshaberi.storage.stored_records import Exchange
+from oshaberi.bot.conversation.messages import (
+    ChannelMessage,
+    Person,
+    visible_exchanges,
+    visible_history,
+)
+from oshaberi.bot.storage.records import Exchange
 
 NOW = datetime(2026, 11, 3, tzinfo=UTC)
 MIKA, REN, BOT = Person(1, "Mika"), Person(2, "Ren", can_read_history=False), Person(3, "Bot")

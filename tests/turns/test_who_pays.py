@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oshaberi.storage.stored_records import KeyRecord, ModelRecord, PersonaRecord
-from oshaberi.turns.services.model_candidates import OperatorModel
+from oshaberi.bot.storage.records import KeyRecord, ModelRecord, PersonaRecord
+from oshaberi.bot.turns.services.models import OperatorModel
 from tests.turns.turn_harness import ALICE, BOB, SERVER, TOMORI, TurnHarness, run_turns, text
 
 OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operator",))

@@ -11,33 +11,33 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from oshaberi.chunks import Chunk, ProviderError, ToolCall, Usage
-from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.conversation.conversation_messages import (
+from oshaberi.bot.conversation.messages import (
     ChannelInfo,
     ChannelMessage,
+    ChannelPath,
     IncomingMessage,
     Person,
 )
-from oshaberi.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.storage.records import ModelRecord, PersonaRecord
+from oshaberi.bot.turns.admission.questions import Claim
+from oshaberi.bot.turns.admission.rules import UnaddressedMessage
+from oshaberi.bot.turns.channel_turns import ChannelTurns
+from oshaberi.bot.turns.services.adapter_pool import AdapterPool
+from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.turn_store import TurnStore
+from oshaberi.chunks import Chunk, ProviderError, ToolCall, Usage
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.delivery.sink import Embed, Sink, WebhookFace
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.stream_config import StreamConfig
 from oshaberi.errors import ConfigError
-from oshaberi.providers.request.history_trimming import overflowing
 from oshaberi.providers.request.model_request import Request
-from oshaberi.storage import Database, SecretVault
-from oshaberi.storage.stored_records import ModelRecord, PersonaRecord
+from oshaberi.providers.request.preparation import overflowing
 from oshaberi.stream.provider_protocol import ScriptedProvider, Step
-from oshaberi.stream.stops.stop_registry import StopRegistry
-from oshaberi.text.text_config import TextConfig
-from oshaberi.turns.admission.unaddressed_message import UnaddressedMessage
-from oshaberi.turns.admission.unbegun_questions import Claim
-from oshaberi.turns.channel_turns import ChannelTurns
-from oshaberi.turns.services.adapter_pool import AdapterPool
-from oshaberi.turns.services.model_candidates import OperatorModel
-from oshaberi.turns.services.turn_services import TurnServices
-from oshaberi.turns.turn_store import TurnStore
+from oshaberi.stream.stops import StopRegistry
+from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
 from tests.storage.migrated_database import place_database
 from tests.turns.memory_store import MemoryStore

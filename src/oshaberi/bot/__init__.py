@@ -1,9 +1,13 @@
-"""The bot: a Discord client, its commands, and the wiring of everything else.
+"""The bot: everything that only the bot needs. A library user imports nothing from here.
 
-- `wiring` opens the parts in order, and closes them again.
-- `client` (Discord), `commands`, `settings`, `coordination` (several processes), `recovery` (after
-  a restart), `observability` and `status_page`. `operator_endpoint` serves the last two over HTTP.
-  `bot_context` holds what client, commands and status page use.
-- `bot_tools` opens the tools of the bot. `data_retention` deletes data that is too old or too much;
-  `old_direct_message_keys` finds the owners of keys that older versions stored.
+- `wiring` opens the parts in order, and closes them again. `bot_context` holds what client,
+  commands and status page use.
+- `config`: the settings. `storage`: what outlives a process. `conversation`: people, messages
+  and channels as values. `tools`: what a model may call.
+- `turns`: from an admitted message to a delivered answer.
+- `client` (Discord), `commands`, `coordination` (several processes), `recovery` (after a
+  restart).
+- `logs`, `observability` and `status_page` tell operators what the bot does; `operator_endpoint`
+  serves the last two over HTTP. `data_retention` deletes data that is too old or too much.
+- `local_run`: the bot on a stage, without Discord.
 """

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from oshaberi.config import LoadedSettings
-from oshaberi.storage import Database
-from oshaberi.storage.stored_records import KeyRecord
-from oshaberi.turns.channel_turns import ChannelTurns
-from oshaberi.turns.services.turn_services import TurnServices
+from oshaberi.bot.config import LoadedSettings
+from oshaberi.bot.storage import Database
+from oshaberi.bot.storage.records import KeyRecord
+from oshaberi.bot.turns.channel_turns import ChannelTurns
+from oshaberi.bot.turns.services.turn_services import TurnServices
 
 
 @dataclass(frozen=True, slots=True)

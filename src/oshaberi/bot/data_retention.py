@@ -12,10 +12,10 @@ import logging
 from collections.abc import Awaitable, Callable, Collection
 from datetime import UTC, datetime, timedelta
 
-from oshaberi.config import LoadedSettings
-from oshaberi.storage import Database, StorageError
-from oshaberi.storage.personal_data.expiry_repository import RetentionPeriods
-from oshaberi.storage.personal_data.table_ownership import DataSubject
+from oshaberi.bot.config import LoadedSettings
+from oshaberi.bot.storage import Database, StorageError
+from oshaberi.bot.storage.repositories.personal_data import RetentionPeriods
+from oshaberi.bot.storage.schema.ownership import DataSubject
 from oshaberi.terminal_output import counted
 
 log = logging.getLogger(__name__)
@@ -29,10 +29,10 @@ ERASE_S = 60.0
 Servers = Callable[[], Collection[int]]
 """Returns the ids of the servers that the bot is in."""
 IsOurs = Callable[[int], bool]
-"""Tells whether this process serves the shard of a server, and so would know if the bot were in
+"""Decides whether this process serves the shard of a server, and so would know if the bot were in
 it."""
 IsGone = Callable[[int, int], Awaitable[bool]]
-"""Tells whether a channel was deleted; takes the server's id and the channel's id."""
+"""Decides whether a channel was deleted; takes the server's id and the channel's id."""
 
 
 async def never_gone(_server_id: int, _channel_id: int) -> bool:

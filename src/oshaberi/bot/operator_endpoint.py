@@ -10,20 +10,19 @@ from functools import partial
 
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
+from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination
-from oshaberi.bot.observability.health_endpoint import (
+from oshaberi.bot.logs import RecentWarnings
+from oshaberi.bot.observability.health import (
     Check,
     HealthChecks,
+    ModelHealth,
     RunsOn,
     health_endpoint,
 )
 from oshaberi.bot.observability.metrics import BotMetrics
-from oshaberi.bot.observability.model_health import ModelHealth
-from oshaberi.bot.status_page.page_routes import StatusPage
-from oshaberi.bot.status_page.status_report import StatusSources, status_report
-from oshaberi.bot.status_page.usage_overview import UsageReader
-from oshaberi.config import LoadedSettings
-from oshaberi.logs import RecentWarnings
+from oshaberi.bot.status_page.report import StatusSources, UsageReader, status_report
+from oshaberi.bot.status_page.routes import StatusPage
 
 log = logging.getLogger(__name__)
 

@@ -1,8 +1,7 @@
 """The `oshaberi` command. Each of the `commands` is a file of its own, imported when it is used.
 
-`command_group` finds the command, `exit_status` chooses its exit status. Commands share their
-options (`config_file_option`, `set_option`), their input (`text_input`) and what they print
-(`progress_line`, `replay_transcript`, `engine_build`). `doctor_checks` are those of `doctor`.
+`command_group` finds the command and chooses its exit status. Commands share their `options` and
+what they print (`replay_output`, `engine_build`). `doctor_checks` are those of `doctor`.
 """
 
 from __future__ import annotations

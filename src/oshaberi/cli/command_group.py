@@ -1,7 +1,4 @@
-"""The `oshaberi` command group: names its commands and turns errors into exit statuses.
-
-An error is one line on stderr; a traceback only with --debug.
-"""
+"""The `oshaberi` command group: names its commands and turns errors into exit statuses."""
 
 from __future__ import annotations
 
@@ -17,9 +14,39 @@ from typing import TextIO
 import click
 from click.shell_completion import CompletionItem
 
-from oshaberi import OshaberiError, __version__
-from oshaberi.cli import INTERRUPTED
-from oshaberi.cli.exit_status import BAD_INPUT, BROKEN_PIPE, INTERNAL_ERROR, status_of
+from oshaberi import __version__
+from oshaberi.cli import INTERRUPTED, SERVICE
+from oshaberi.errors import OshaberiError, TemporaryError
+
+# Exit statuses, and which error leads to which (see docs/decisions/0014).
+#
+# Service managers start `run`, and decide by its status whether to start it again. People type
+# the other commands: for them bad input is always 2.
+
+
+BAD_INPUT = 2
+INTERNAL_ERROR = 70
+TEMPORARY = 75
+"""EX_TEMPFAIL: the problem may go away by itself."""
+CONFIGURATION = 78
+"""EX_CONFIG: the problem stays until somebody changes something."""
+BROKEN_PIPE = 141
+
+
+def status_of(error: OshaberiError | OSError, command: str) -> int:
+    """Return the exit status of a command that ends with this error."""
+    if command != SERVICE:
+        return BAD_INPUT
+    if isinstance(error, OSError):
+        settled = isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError)
+        return CONFIGURATION if settled else TEMPORARY
+    return TEMPORARY if isinstance(error, TemporaryError) else CONFIGURATION
+
+
+# The `oshaberi` command group: names its commands and turns errors into exit statuses.
+#
+# An error is one line on stderr; a traceback only with --debug.
+
 
 DEBUG = "--debug"
 COMPLETE = "_OSHABERI_COMPLETE"
@@ -139,7 +166,7 @@ def run(args: Sequence[str]) -> int:
 
 
 def _was_interrupted(error: BaseException) -> bool:
-    """Tell whether Ctrl-C caused the error. Older Pythons wrap one during class creation."""
+    """Return whether Ctrl-C caused the error. Older Pythons wrap one during class creation."""
     while error.__cause__ is not None:
         error = error.__cause__
     return isinstance(error, KeyboardInterrupt)
@@ -163,7 +190,7 @@ def _refuse(line: str, args: Sequence[str], status: int) -> int:
 
 def _is_logged(line: str) -> bool:
     """Log the line if the command's log is JSON: then whoever reads it expects nothing else."""
-    logs = sys.modules.get("oshaberi.logs")
+    logs = sys.modules.get("oshaberi.bot.logs")
     if logs is None or not logs.is_json():
         return False
     import logging

@@ -1,11 +1,11 @@
-"""Tells whether the text engine that runs is compiled or pure Python."""
+"""Decides whether the text engine that runs is compiled or pure Python."""
 
 from __future__ import annotations
 
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 
-ENGINE = "oshaberi.text.text_engine"
+ENGINE = "oshaberi.text.engine"
 
 
 def is_compiled() -> bool:

@@ -1,8 +1,14 @@
-"""Step 07b: from the engine's messages to messages in a channel.
+"""Step 07b: from the engine's messages to messages in a channel. Read in this order:
 
-`deliverer` takes events and runs them through `queue` → `pacing` → `posting` to a `sink`;
-before a message leaves, `typing_waits` and `bucket_waits` let it wait. `live` edits instead of
-sending. `bookkeeping` keeps the ledger and the journal.
-`stream_config` has the settings, `degree_policy` what each degree means, `notify_policy` which
-messages notify, `response_state` what passes from stream to stream of one response.
+- `deliverer`: the loop. `queue`: what waits, and how a message is made; `attachments`: tables
+  and other files.
+- `pacing`: what each degree means, how long a person would type; `leave_times`: when the next
+  message leaves; `typing_indicator`; `waits`: every wait, ended at once by a stop.
+- `posting`: one message on its way to the `sink`; `exactly_once`: when it is sent again;
+  `outcomes`: how that can end; `outcome_handling`: what follows from it; `service_outage`:
+  whether Discord answers at all.
+- `live`: one message that grows by edits.
+- `ledger`: what became of each character; `delivery_record`: of each message; `journal`: what
+  was promised before it left; `response`: what passes from stream to stream of one answer.
+- `config`: the settings. `recording_sink`: the sink of tests and replays.
 """

@@ -1,7 +1,7 @@
-"""Takes the engine's messages and sends them: in order, at a human pace, within the limits.
+"""The loop of step 07b: take a message from the queue, wait, send it, record the outcome.
 
-One runs beside the reader of each stream. It ends when the queue is closed and empty, when a stop
-halts it, or when it cannot continue; messages left in the queue were not sent.
+One deliverer runs beside the reader of each stream. It ends when the queue is closed and empty,
+when a stop halts it, or when it cannot continue; messages left in the queue were not sent.
 """
 
 from __future__ import annotations
@@ -9,21 +9,81 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
-from oshaberi.delivery.degree_policy import (
+from oshaberi.delivery.attachments import DeliveryPlugIns, TableRenderer
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.delivery_record import DeliveryRecord
+from oshaberi.delivery.exactly_once import ExactlyOnceSender
+from oshaberi.delivery.leave_times import BucketWaits, TypingWaits
+from oshaberi.delivery.ledger import Ledger
+from oshaberi.delivery.live import EditPace, LiveEdits, LiveGrowth
+from oshaberi.delivery.outcome_handling import LimitOverrun, OutcomeHandler, refuses_pictures, show
+from oshaberi.delivery.outcomes import Broken, Delivered, MessageLimits
+from oshaberi.delivery.pacing import (
     gathers,
     grows,
     paces,
     policy_of,
     shows_unfinished,
 )
-from oshaberi.delivery.delivery_parts import DeliveryParts
-from oshaberi.delivery.live.live_growth import LiveGrowth
-from oshaberi.delivery.outgoing_message import OutgoingMessage
-from oshaberi.delivery.posting.outcome_handling import refuses_pictures
-from oshaberi.delivery.posting.send_outcome import Broken, Delivered
-from oshaberi.delivery.posting.stream_notices import show
-from oshaberi.delivery.sink import Embed, File
+from oshaberi.delivery.posting import MessageEdits, MessagePoster, NotifyPolicy
+from oshaberi.delivery.queue import MessageQueue, OutgoingBuilder, OutgoingMessage
+from oshaberi.delivery.response import ResponseState
+from oshaberi.delivery.sink import Embed, File, Sink
+from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.events import Message, Table
+
+# What a delivery is made of: queue, pace, sender, live edits and books, wired together.
+
+
+class DeliveryParts:
+    """The parts of one delivery. `on_sent` is called after every success."""
+
+    def __init__(
+        self,
+        config: StreamConfig,
+        sink: Sink,
+        response: ResponseState,
+        *,
+        waits: InterruptibleWaits,
+        ledger: Ledger,
+        renderer: TableRenderer,
+        plug_ins: DeliveryPlugIns,
+        reply_to: bool,
+        on_sent: Callable[[], None],
+    ) -> None:
+        limit = config.text.max_single_message_length
+        self.config = config
+        self.response = response
+        self.waits = waits
+        self.closing = False
+        """The one flush after a stop is being sent, which a stop does not forbid."""
+        self.queue = MessageQueue(limit)
+        self.record = DeliveryRecord(response, ledger, config.text.persona, on_sent, waits.now)
+        self.pace = TypingWaits(config.max_backlog_ms, self.queue, response, waits)
+        self.room = BucketWaits(config, sink, self.queue, response, waits, self.pace)
+        self.limits = MessageLimits(config, response)
+        self.notify = NotifyPolicy(config, self.limits, response)
+        self.outcomes = OutcomeHandler(self.record, self.queue, waits)
+        self.builder = OutgoingBuilder(config, response, ledger, renderer, plug_ins, waits)
+        self.sender = ExactlyOnceSender(sink, waits, response)
+        self.overrun = LimitOverrun(config, response, self.sender, self.record, self.outcomes)
+        self.poster = MessagePoster(
+            config, sink, self.sender, response, self.record, self._may_send, reply_to, plug_ins
+        )
+        self.edit_pace = EditPace(sink, self.queue, waits)
+        edits = MessageEdits(sink, waits, response)
+        self.live_edits = LiveEdits(
+            limit, edits, self.poster, response, self.record, self.edit_pace, self.outcomes
+        )
+
+    def _may_send(self) -> bool:
+        return self.closing or not self.waits.halted
+
+
+# Takes the engine's messages and sends them: in order, at a human pace, within the limits.
+#
+# One runs beside the reader of each stream. It ends when the queue is closed and empty, when a
+# stop halts it, or when it cannot continue; messages left in the queue were not sent.
 
 
 class Deliverer:
@@ -77,7 +137,7 @@ class Deliverer:
 
     @property
     def shows_unfinished(self) -> bool:
-        """Tell whether it must be told about new text (live mode)."""
+        """Return whether it must be told about new text (live mode)."""
         return self._growth is not None
 
     def text_came(self) -> None:
@@ -211,7 +271,7 @@ class Deliverer:
         return await self._send(self.queue.take(), silent, files)
 
     def _is_silent(self) -> bool:
-        """Tell whether the next message is sent without a notification."""
+        """Return whether the next message is sent without a notification."""
         at_end = self._response_ends and len(self.queue) == 1
         return self._notify.is_silent(ends_response=at_end)
 
@@ -239,7 +299,7 @@ class Deliverer:
         return self._live_edits.next_at(is_text_waiting=bool(self.queue))
 
     def _may_begin(self) -> bool:
-        """Tell whether a message may be begun for unfinished text."""
+        """Return whether a message may be begun for unfinished text."""
         if self._overrun.collects or self._limits.reached() is not None:
             return False
         return self._room.for_unfinished_text()

@@ -1,6 +1,6 @@
 """The protocol of a sink, the values it takes, and the errors it may raise.
 
-A sink makes one request per call and never repeats it by itself: delivery/posting/exactly_once.py
+A sink makes one request per call and never repeats it by itself: delivery/exactly_once.py
 alone decides what to do about a failure. Each error says whether the outcome is known.
 """
 

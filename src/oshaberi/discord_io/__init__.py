@@ -16,17 +16,16 @@ keeps the global limit of requests per second (`RequestBudget`).
 
 from __future__ import annotations
 
+from oshaberi.discord_io.channels import bot_name, emojis_of, known_people
 from oshaberi.discord_io.client_state import ClientState
-from oshaberi.discord_io.discord_embeds import notice_embed
-from oshaberi.discord_io.discord_sink import DiscordSink
-from oshaberi.discord_io.guild_directory import bot_name, emojis_of, known_people
 from oshaberi.discord_io.mention_policy import MentionPolicy
-from oshaberi.discord_io.requests.answer_classification import TokenRevokedError
-from oshaberi.discord_io.requests.ban_guard import BanGuard
-from oshaberi.discord_io.requests.lease_fence import LeaseFence
-from oshaberi.discord_io.requests.request_budget import RequestBudget
-from oshaberi.discord_io.requests.request_meter import RequestMeter
-from oshaberi.discord_io.requests.request_watch import RequestTrace
+from oshaberi.discord_io.requests.answers import TokenRevokedError
+from oshaberi.discord_io.requests.guards import BanGuard, LeaseFence
+from oshaberi.discord_io.requests.limits import RequestBudget
+from oshaberi.discord_io.requests.meter import RequestMeter
+from oshaberi.discord_io.requests.parameters import notice_embed
+from oshaberi.discord_io.requests.watch import RequestTrace
+from oshaberi.discord_io.sink import DiscordSink
 
 __all__ = [
     "BanGuard",

@@ -6,23 +6,18 @@ from collections.abc import Iterable
 
 import discord
 
-from oshaberi.discord_io.arrival_matching import Arrivals, Claims
-from oshaberi.discord_io.discord_sink import DiscordSink
+from oshaberi.discord_io.arrivals import Arrivals, Claims
+from oshaberi.discord_io.buttons import TableSourceLookup, TableText
+from oshaberi.discord_io.histories import ReceivedHistories
 from oshaberi.discord_io.mention_policy import MentionPolicy
 from oshaberi.discord_io.message_removal import MessageRemoval
-from oshaberi.discord_io.received_histories import ReceivedHistories
-from oshaberi.discord_io.requests.ban_guard import BanGuard
-from oshaberi.discord_io.requests.bucket_headers import KnownRooms
-from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
-from oshaberi.discord_io.requests.lease_fence import LeaseFence
-from oshaberi.discord_io.requests.request_budget import RequestBudget, RequestRank
-from oshaberi.discord_io.requests.request_meter import RequestMeter
-from oshaberi.discord_io.requests.request_watch import RequestSender, RequestTrace
+from oshaberi.discord_io.requests.guards import BanGuard, CircuitBreaker, LeaseFence
+from oshaberi.discord_io.requests.limits import KnownRooms, RequestBudget, RequestRank
+from oshaberi.discord_io.requests.meter import RequestMeter
 from oshaberi.discord_io.requests.typing_requests import TypingRequests
-from oshaberi.discord_io.shared_sink_state import SharedSinkState
-from oshaberi.discord_io.table_button import TableSourceLookup, TableText
-from oshaberi.discord_io.webhooks.managed_webhooks import Alone, ManagedWebhooks, alone_anyway
-from oshaberi.discord_io.webhooks.webhook_http import WebhookHttp
+from oshaberi.discord_io.requests.watch import RequestSender, RequestTrace
+from oshaberi.discord_io.sink import DiscordSink, SharedSinkState
+from oshaberi.discord_io.webhooks import Alone, ManagedWebhooks, WebhookHttp, alone_anyway
 
 MOST_WAITING_REACTIONS = 1000
 
@@ -89,7 +84,7 @@ class ClientState:
             await MessageRemoval(self._shared, channel).remove(message_ids)
 
     async def may_react(self) -> bool:
-        """Tell whether a reaction may be set, as soon as Discord answers.
+        """Return whether a reaction may be set, as soon as Discord answers.
 
         A reaction may be all that somebody hears about a question, so it waits for Discord too.
         """
@@ -105,7 +100,7 @@ class ClientState:
 
     @property
     def allows_reactions(self) -> bool:
-        """Tell whether the client may spend requests on reactions now."""
+        """Return whether the client may spend requests on reactions now."""
         return self.guard.allows_courtesies and self.budget.allows(RequestRank.REACTION)
 
     def try_again(self, channel_ids: Iterable[int]) -> None:

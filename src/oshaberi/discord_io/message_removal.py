@@ -12,15 +12,13 @@ from datetime import timedelta
 import discord
 
 from oshaberi.delivery.sink import DiscordRefusalError, SinkError
-from oshaberi.discord_io.arrival_search import PAGE
-from oshaberi.discord_io.channel_address import (
+from oshaberi.discord_io.channels import (
     ChannelAddress,
     may_manage_messages,
     may_read_history,
 )
-from oshaberi.discord_io.discord_sink import MESSAGE_GONE
-from oshaberi.discord_io.requests.success_reading import id_of, objects_of
-from oshaberi.discord_io.shared_sink_state import SharedSinkState
+from oshaberi.discord_io.requests.answers import id_of, objects_of
+from oshaberi.discord_io.sink import MESSAGE_GONE, PAGE, SharedSinkState
 
 log = logging.getLogger(__name__)
 

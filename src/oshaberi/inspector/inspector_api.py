@@ -12,15 +12,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from oshaberi.errors import OshaberiError
-from oshaberi.inspector.logged_stream import NOW, LoggedStream
 from oshaberi.inspector.recorded_sends import recorded_sends
-from oshaberi.inspector.stream_log import StreamLog
+from oshaberi.inspector.stream_log import NOW, LoggedStream, StreamLog
 from oshaberi.inspector.stream_trace import replayed, trace
-from oshaberi.stage.control.control_api import ControlExtension
+from oshaberi.stage.control.api import ControlExtension
+from oshaberi.stage.errors import StageError
 from oshaberi.stage.requests.request_log import RequestRecord
-from oshaberi.stage.stage_errors import StageError
-from oshaberi.stage.stage_server import Stage
-from oshaberi.stage.world.snowflakes import number_in
+from oshaberi.stage.server import Stage
+from oshaberi.stage.world.ids import number_in
 
 EVENT = "STREAM"
 REMEMBERED = 16

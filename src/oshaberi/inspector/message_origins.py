@@ -1,28 +1,185 @@
-"""Finds from which stretch of the visible text each message in the channel was made."""
+"""From which stretch of the visible text each message was made, and why it was cut there."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import groupby, pairwise
 from typing import Any
 
-from oshaberi import Decision, Message, Table, Withheld
-from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED
-from oshaberi.delivery.bookkeeping.character_ledger import LedgerEntry as Line
-from oshaberi.delivery.sinks.recording_sink import RecordedPost
-from oshaberi.events import Span
-from oshaberi.inspector.decision_steps import reason_to_cut
-from oshaberi.inspector.decision_words import KEPT_BACK, TRANSFORMS, fate_told
+from oshaberi import Decision
+from oshaberi.delivery.ledger import DELIVERED
+from oshaberi.delivery.ledger import LedgerEntry as Line
+from oshaberi.delivery.recording_sink import RecordedPost
+from oshaberi.events import Identity, Message, Span, Table, Withheld
+from oshaberi.inspector.decisions import (
+    ENDS,
+    KEPT_BACK,
+    RELEASES,
+    TRANSFORMS,
+    fate_told,
+    quoted,
+    reason_to_cut,
+)
 from oshaberi.inspector.engine_recorder import Entry
-from oshaberi.inspector.hold_times import Hold
-from oshaberi.inspector.message_reasons import why
-from oshaberi.inspector.text_location import located, trimmed
-from oshaberi.scenes.scene_playback import PlayedScene
+from oshaberi.scenes.playback import PlayedScene
+from oshaberi.terminal_output import counted
+
+# Finds which boundaries waited for an open marker, how long, and what released them.
+
+
+Timed = tuple[Entry, int]
+
+
+@dataclass(slots=True)
+class Hold:
+    """A line or sentence that could have ended at `at` of V, but had to wait."""
+
+    marker: str
+    at: int
+    from_ms: int
+    until_ms: int | None = None
+    rule: str = ""
+    why: str = ""
+
+    def release(self, rule: str, marker: str, at_ms: int) -> None:
+        self.until_ms, self.rule = at_ms, rule
+        self.why = RELEASES[rule].format(quoted(marker)) if rule else "The text was cut first."
+
+
+def holds_in(entries: Iterable[Timed]) -> list[Hold]:
+    holds: list[Hold] = []
+    for entry, at_ms in entries:
+        if not isinstance(entry, Decision):
+            continue
+        if entry.kind == "hold":
+            holds.append(Hold(entry.what, entry.at, at_ms))
+        elif entry.kind == "release":
+            for hold in _open(holds):
+                hold.release(entry.why, entry.what, at_ms)
+        elif entry.kind == "boundary":
+            for hold in _open(holds):
+                if hold.at < entry.at:
+                    hold.release("", hold.marker, at_ms)
+    return holds
+
+
+def _open(holds: list[Hold]) -> list[Hold]:
+    return [hold for hold in holds if hold.until_ms is None]
+
+
+# Finds a message's words in the stretch of visible text that it was made of.
+
+
+_WORD = re.compile(r"\S+")
+_FAR = 400
+"""A word that is this much further on is another one."""
+
+
+def located(text: str, within: str, span: Span, start: int) -> Span | None:
+    """Find `text` in `within[span]` from `start` on: as it is, or word by word.
+
+    Words may have changed (a name became a mention): the span of those found is returned, else
+    None.
+    """
+    at = within.find(text, start, span[1])
+    if at >= 0:
+        return at, at + len(text)
+    first, end = -1, start
+    low = within.lower() if len(within.lower()) == len(within) else within
+    for word in _WORD.findall(text.lower()):
+        at = low.find(word, end, min(span[1], end + _FAR))
+        if at >= 0:
+            first, end = (at if first < 0 else first), at + len(word)
+    return (first, end) if first >= 0 else None
+
+
+def trimmed(text: str, span: Span) -> Span:
+    """Return the span without the white space at its ends."""
+    start, end = span
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+# Writes one sentence per message: why it was cut there, and how long it waited.
+
+
+AT_ONCE_MS = 50
+LONG_MS = 500
+NOTICE = "A notice of the bot, not text of the model"
+LABEL = "Says who speaks, because there is no webhook that could show it"
+OVERDUE_FILE = "The rest, as a file: the limit of messages was reached"
+
+Made = Mapping[str, Any]
+
+
+def why(
+    message: Made, events: Sequence[Message | Table], holds: Sequence[Hold], siblings: int
+) -> str:
+    """Explain a message. `message` is its trace, `events` are the engine's events in it."""
+    return "; ".join([_end(message, events), *_more(message, events, holds, siblings)]) + "."
+
+
+def _end(message: Made, events: Sequence[Message | Table]) -> str:
+    if message["kind"] == "notice":
+        return NOTICE
+    if not events:
+        return LABEL
+    if len(events) > 1 and message["files"]:
+        return OVERDUE_FILE
+    last = events[-1]
+    if isinstance(last, Table):
+        return f"A whole table, as {_table_form(message)}"
+    return ENDS[last.boundary]
+
+
+def _table_form(message: Made) -> str:
+    if not message["files"]:
+        return "aligned code"
+    return "a picture" if message["files"][0]["width"] else "a file: it is too long for pictures"
+
+
+def _more(
+    message: Made, events: Sequence[Message | Table], holds: Sequence[Hold], siblings: int
+) -> Iterator[str]:
+    if siblings > 1:
+        yield f"one of {siblings} messages from the same segment"
+    for marker in dict.fromkeys(hold.marker for hold in holds if hold.rule == "H1"):
+        yield f"held together while {quoted(marker)} was open"
+    for marker in dict.fromkeys(hold.marker for hold in holds if hold.rule in ("H2", "H3")):
+        yield f"waited in vain for {quoted(marker)} to be closed"
+    if message["edits"]:
+        yield f"grew by {counted(len(message['edits']), 'edit')}"
+    elif len(events) > 1 and not message["files"]:
+        yield f"{counted(len(events), 'text')} joined, because sending was too slow"
+    face = next((e.identity for e in events if e.identity is not None), None)
+    if face is not None:
+        yield _face(face)
+    yield from _waits(message)
+
+
+def _face(identity: Identity) -> str:
+    if identity.kind == "copied":
+        return f"with somebody else's name and avatar, {identity.username}"
+    return f"with the sprite {quoted(identity.sprite or identity.username)}"
+
+
+def _waits(message: Made) -> Iterator[str]:
+    if message["queued_ms"] >= LONG_MS:
+        yield f"{message['queued_ms'] / 1000:.1f} s in the queue"
+    at_once = message["wait_ms"] < AT_ONCE_MS
+    yield "sent at once" if at_once else f"waited {message['wait_ms'] / 1000:.1f} s"
+
+
+# Finds from which stretch of the visible text each message in the channel was made.
+
 
 Json = dict[str, Any]
-Timed = tuple[Entry, int]
 
 
 class MessageOrigins:
@@ -193,7 +350,7 @@ class MessageOrigins:
 
 
 def _was_to_be_sent(entry: Entry) -> bool:
-    """Tell whether the ledger expects it. Text dropped for a follow-up or a stop counts too."""
+    """Return whether the ledger expects it. Text dropped for a follow-up or a stop counts too."""
     if isinstance(entry, Withheld):
         return entry.reason in ("follow_up", "incomplete_clause")
     return isinstance(entry, Message | Table)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from oshaberi.delivery.response_state import LimitWait
+from oshaberi.delivery.response import LimitWait
 from oshaberi.stage.requests.request_log import RequestRecord
 
 SENDS = ("POST /channels/*/messages", "POST /webhooks/*/*")
@@ -86,7 +86,7 @@ def _key(record: RequestRecord) -> str:
 
 
 def _is_another_try(record: RequestRecord, before: Sequence[RequestRecord]) -> bool:
-    """Tell whether a request repeats another: by its nonce or, for a webhook, after a failure."""
+    """Return whether a request repeats another: by its nonce or, for a webhook, after a failure."""
     return record.body.get("nonce") is not None or not _succeeded(before[-1])
 
 

@@ -1,4 +1,4 @@
-"""The language of the current task, and sentences translated into it."""
+"""The language of the current task, how it is chosen, and sentences translated into it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from oshaberi.errors import Sentence
-from oshaberi.languages.translation_catalogues import CATALOGUES, ENGLISH
+from oshaberi.languages.translations import CATALOGUES, ENGLISH
+
+# The language of the current task, and sentences translated into it.
+
 
 _language: ContextVar[str] = ContextVar("oshaberi_language", default=ENGLISH)
 
@@ -62,3 +65,52 @@ def translated_count(one: str, many: str, count: int, /, **values: object) -> st
 def _filled(said: str, values: Mapping[str, object]) -> str:
     """Fill in the values. Catalogues contain no translation with other placeholders."""
     return said.format(**values) if values else said
+
+
+# Chooses the language for a channel, and for the user of a command.
+
+
+AUTO = "auto"
+DISCORD_LOCALES = (
+    "bg",
+    "cs",
+    "da",
+    "de",
+    "el",
+    "es-419",
+    "es-ES",
+    "fi",
+    "fr",
+    "hi",
+    "hr",
+    "hu",
+    "id",
+    "it",
+    "ja",
+    "ko",
+    "lt",
+    "nl",
+    "no",
+    "pl",
+    "pt-BR",
+    "ro",
+    "ru",
+    "sv-SE",
+    "th",
+    "tr",
+    "uk",
+    "vi",
+    "zh-CN",
+    "zh-TW",
+)
+"""The languages of Discord's clients, without the English ones."""
+
+
+def channel_language(setting: str, locale: str) -> str:
+    """Return the language of a channel: the setting `language`, or the server's own."""
+    return reader_language(locale) if setting == AUTO else setting
+
+
+def reader_language(locale: str) -> str:
+    """Return the catalogue's code for a locale of Discord. All English locales share one."""
+    return "en" if not locale or locale.startswith("en") else locale

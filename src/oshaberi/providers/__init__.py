@@ -1,35 +1,34 @@
 """Steps 01-03: from a request that names no API to `Chunk`s. SDKs are imported only when used.
 
-- `connect` (`adapter_registry`) finds an adapter by provider name (`provider_presets`).
-  `model_options` are a model's own settings, `model_listing` lists the models of an endpoint,
-  `local_context_windows` asks local servers for their window.
-- `capabilities` says what a model can do, `request` holds what it is asked, with `images`. After a
-  refused request, `refusals` learns from the error and changes the request.
-- A family has a folder (`openai_chat`, `openai_responses`, `anthropic`, `google`, `novelai`) with
-  `…_request_body` (request to JSON), `…_wire_events` (JSON to steps) and `…_adapter`, each with the
-  folder's name in front. `replay` plays scenes. `adapter_base` and `wire` hold what families share.
-- `connections` carry the requests; `local_addresses` recognises addresses that only the operator's
-  own models may use.
-- `error_classification` finds the type of an error.
+- `connect` (`registry`) finds an adapter by provider name (`presets`). `model_options` are a
+  model's own settings, `model_listing` lists the models of an endpoint, `local_context_windows`
+  asks local servers for their window.
+- `capabilities` says what a model can do, `request` holds what it is asked, with `images`. After
+  a refused request, `refusals` learns from the error and changes the request.
+- A family has a folder (`openai_chat`, `openai_responses`, `anthropic`, `google`) with `request`
+  (request to JSON), `events` (JSON to steps) and `adapter`, or one file (`novelai`). `replay`
+  plays scenes. `base` and `wire` hold what families share.
+- `connections` carry the requests. `error_classification` finds the type of an error.
 """
 
-from oshaberi.providers.adapter_base import Adapter, RawChunk
-from oshaberi.providers.adapter_registry import connect, families, family
-from oshaberi.providers.provider_presets import PRESETS, Preset
-from oshaberi.providers.request.context_items import (
+from oshaberi.providers.base import Adapter, RawChunk
+from oshaberi.providers.presets import PRESETS, Preset
+from oshaberi.providers.registry import connect, families, family
+from oshaberi.providers.request.model_request import (
     ContextItem,
+    Endpoint,
     FilePart,
     ImagePart,
     Item,
     Part,
+    Request,
     TextPart,
+    Thinking,
     ToolDeclaration,
     ToolResult,
     ToolRound,
     said,
 )
-from oshaberi.providers.request.endpoint import Endpoint
-from oshaberi.providers.request.model_request import Request, Thinking
 
 __all__ = [
     "PRESETS",

@@ -184,7 +184,7 @@ def error_type(failure: ProviderFailure) -> ErrorType:
 
 
 def is_retryable(failure: ProviderFailure, kind: ErrorType) -> bool:
-    """Tell whether the same request may succeed later, such as after an error of the server."""
+    """Return whether the same request may succeed later, such as after an error of the server."""
     if kind != "api_error":
         return kind in RETRYABLE
     said = " ".join((*failure.codes, failure.message))

@@ -14,7 +14,7 @@ from typing import Any
 from oshaberi.checked_json import parse_json
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.providers.request.model_request import THINKING_ALLOWED, Thinking, is_thinking
-from oshaberi.text.text_config import TextConfig, not_allowed
+from oshaberi.text.config import TextConfig, not_allowed
 
 MOST_TOKENS = 100_000_000
 SMALLEST_WINDOW = 256

@@ -1,16 +1,20 @@
 """Recording: a live stream becomes a scene that `oshaberi replay` plays (spec 10).
 
-`StreamRecorder` (`stream_recorder`) records any provider, `scene_of` (`scene_document`) makes the
-document, `recording_redaction` removes secrets and images, `scene_writing` writes the file.
-`record_folder` saves every stream of a provider (`record_into`) or of a bot (`RecordingObserver`).
+`StreamRecorder` (`stream_recorder`) records any provider, `recording_redaction` removes secrets
+and images, `scene_writing` makes the document and writes the file, for one stream or all of a
+bot.
 """
 
 from __future__ import annotations
 
-from oshaberi.recording.record_folder import record_into
 from oshaberi.recording.recording_redaction import SecretMasker
-from oshaberi.recording.scene_document import SceneFrame, scene_of
-from oshaberi.recording.scene_writing import file_name, write_scene
+from oshaberi.recording.scene_writing import (
+    SceneFrame,
+    file_name,
+    record_into,
+    scene_of,
+    write_scene,
+)
 from oshaberi.recording.stream_recorder import HeardStream, StreamRecorder
 from oshaberi.secret_redaction import secrets_in
 

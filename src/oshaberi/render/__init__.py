@@ -1,8 +1,8 @@
 """Tables for people: pictures if the fonts are installed, aligned code otherwise.
 
-`table_grid` makes a table rectangular, `cells` parses each cell (`styled_spans`), `fonts` and
-`column_widths` measure, `png` draws; `render_result` is the result. `text_forms` has the table as
-code and as alt text.
+`grid` makes a table rectangular, `cell_markdown` parses each cell, `line_shaping` measures it
+with `fonts`, `twemoji` and `grapheme_clusters`, `layout` and `drawing` make the picture.
+`text_forms` has the table as code and as alt text.
 
 Importing this package is cheap: what a function needs (Pillow, the fonts) is loaded when it is
 called.
@@ -11,7 +11,7 @@ called.
 from __future__ import annotations
 
 from oshaberi.events import Table
-from oshaberi.render.render_result import (
+from oshaberi.render.grid import (
     Picture,
     RenderUnavailableError,
     Theme,
@@ -39,30 +39,30 @@ def render_table(
     RenderUnavailableError without Pillow or fonts.
     """
     try:
-        from oshaberi.render.png import table_png
+        from oshaberi.render import drawing
     except ImportError as missing:
         raise RenderUnavailableError from missing
-    return table_png.render(table, theme, most_pictures)
+    return drawing.render(table, theme, most_pictures)
 
 
 def can_draw(table: Table) -> bool:
-    """Tell whether the fonts have the table's characters. If not, text in Discord looks better."""
+    """Return whether the fonts have the table's characters. If not, text looks better."""
     try:
-        from oshaberi.render.png import table_png
+        from oshaberi.render import drawing
     except ImportError:
         return False
-    return table_png.can_draw(table)
+    return drawing.can_draw(table)
 
 
 def alt_text(table: Table) -> str:
     """Describe the table in words, row by row, for readers who cannot see the picture."""
-    from oshaberi.render.text_forms import alt_text
+    from oshaberi.render import text_forms
 
-    return alt_text.alt_text(table)
+    return text_forms.alt_text(table)
 
 
 def table_as_code(table: Table, max_length: int) -> list[str]:
     """Write the table as aligned code blocks: the fallback that never fails."""
-    from oshaberi.render.text_forms import code_fallback
+    from oshaberi.render import text_forms
 
-    return code_fallback.table_as_code(table, max_length)
+    return text_forms.table_as_code(table, max_length)

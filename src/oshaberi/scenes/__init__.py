@@ -1,16 +1,13 @@
 """Scenes: one stream in a JSON file, so that it can be kept, replayed, compared and reported.
 
-`load_scene` (`scene_files`, `scene_parsing`) reads a `scene`, `rechunk` (`scene_rechunking`) cuts
-its text differently, `perform` (`scene_playback`) plays it, `differences` (`scene_expectations`)
-compares.
+`load_scene` (`files`, `scene`) reads one; `playback` plays it (`perform`), cuts its text
+differently (`rechunk`) and compares (`differences`).
 """
 
 from __future__ import annotations
 
-from oshaberi.scenes.scene import Scene
-from oshaberi.scenes.scene_expectations import differences
-from oshaberi.scenes.scene_files import find_scenes, load_scene
-from oshaberi.scenes.scene_parsing import parse_scene
-from oshaberi.scenes.scene_rechunking import rechunk
+from oshaberi.scenes.files import find_scenes, load_scene
+from oshaberi.scenes.playback import differences, rechunk
+from oshaberi.scenes.scene import Scene, parse_scene
 
 __all__ = ["Scene", "differences", "find_scenes", "load_scene", "parse_scene", "rechunk"]

@@ -2,32 +2,30 @@
 
 The real, unmodified discord.py logs in to it. `testing` has what tests need (`pytest_fixtures`,
 `client_runner`); `bot_runner` starts a bot in its own process, `discord_py_redirect` points
-discord.py at the stage, `handler_errors` notices exceptions in a bot's handlers, `scaled_loop`
-makes its waits shorter.
+discord.py at the stage, `scaled_loop` makes its waits shorter.
 
 Each part knows only those before it:
 
-- `stage_errors`, `api_refusals` (Discord's error answers), `form_errors` (those of a bad form),
-  `json_bodies`;
-- `world`: what exists; `request_schema` and `rules`: what Discord accepts; `payloads`: records as
-  JSON; `requests`: log, rate limits and faults;
-- `stage_state`: what all parts share; `access_guard`: which requests are allowed;
+- `errors`, `refusals` (Discord's error answers), `json_bodies`;
+- `world`: what exists; `request_schema` and `rules`: what Discord accepts; `payloads`: records
+  as JSON; `requests`: log, rate limits and faults;
+- `state`: what all parts share; `access_guard`: which requests are allowed;
 - `world_changes`: what happens in the world; `interactions`; `people_actions`: what people do;
 - `gateway`, `rest`, `cdn`, `control` (for tests and the page), `page`;
-- `stage_server`: puts them together. `demo_model` and `model_servers` are models for bots.
+- `server`: puts them together. `demo_model` and `model_servers` are models for bots.
 """
 
-from oshaberi.stage.api_refusals import RefusalError
-from oshaberi.stage.requests.injected_faults import EDIT, SEND, TYPING, WEBHOOK, Fault
-from oshaberi.stage.stage_errors import (
+from oshaberi.stage.errors import (
     StageError,
     StageProblemsError,
     StageTimeoutError,
     WorldError,
 )
-from oshaberi.stage.stage_server import Stage
-from oshaberi.stage.stage_state import Settings
-from oshaberi.stage.world.discord_records import StageMessage
+from oshaberi.stage.refusals import RefusalError
+from oshaberi.stage.requests.injected_faults import EDIT, SEND, TYPING, WEBHOOK, Fault
+from oshaberi.stage.server import Stage
+from oshaberi.stage.state import Settings
+from oshaberi.stage.world.records import StageMessage
 from oshaberi.stage.world.world_state import World
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Refuses the requests of foreign web pages: those whose Host or Origin is not the stage's own.
 
 `may_control` checks the token of the control API, which only the starter of the stage knows. Other
-machines cannot connect: `stage_server` listens on loopback only.
+machines cannot connect: `server` listens on loopback only.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hmac
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from oshaberi.stage.stage_state import StageState
+from oshaberi.stage.state import StageState
 
 HEADER = "X-Stage-Token"
 
@@ -34,7 +34,7 @@ def guarded(state: StageState) -> Middleware:
 
 
 def _hung_up(request: web.Request) -> bool:
-    """Tell whether the client has closed the connection, such as a page that is reloaded."""
+    """Return whether the client has closed the connection, such as a page that is reloaded."""
     return request.transport is None or request.transport.is_closing()
 
 

@@ -1,23 +1,71 @@
-"""Runs a discord.py client on a stage: the functions of `oshaberi.stage.testing`."""
+"""Runs a discord.py client on a stage, and notices what its handlers raise."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TypeVar
 
 import discord
 from discord.gateway import KeepAliveHandler
 
 from oshaberi.stage.discord_py_redirect import patch_discord
-from oshaberi.stage.handler_errors import watching_handlers
+from oshaberi.stage.errors import StageError, StageTimeoutError
 from oshaberi.stage.scaled_loop import run_scaled, scale_of
-from oshaberi.stage.stage_errors import StageError, StageTimeoutError
-from oshaberi.stage.stage_server import Stage
-from oshaberi.stage.stage_state import Settings
+from oshaberi.stage.server import Stage
+from oshaberi.stage.state import Settings
 from oshaberi.stage.world.world_state import World
+
+# Notices exceptions that discord.py catches in a bot's handlers and only logs.
+#
+# If the handler of an event, command, button or form raises, the bot just seems to say nothing.
+# In a test that is a failure. Exceptions that the bot's own error handlers take care of are never
+# logged, and a person's wrong input (an unknown command, a failed check) does not count as one.
+
+
+LOGGER = "discord"
+_STARTS = ("Ignoring exception", "Unhandled exception")
+_OF_PEOPLE = frozenset({"CommandError", "AppCommandError"})
+
+
+class HandlerErrorWatch(logging.Handler):
+    """Calls `tell` with each exception: where it was raised, and the traceback."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        super().__init__(logging.ERROR)
+        self._tell = tell
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        said = record.getMessage()
+        if error is None or not said.startswith(_STARTS) or _is_of_people(error):
+            return
+        lines = "".join(traceback.format_exception(error)).rstrip()
+        self._tell(f"the bot raised an exception ({said}):\n{lines}")
+
+
+def _is_of_people(error: BaseException) -> bool:
+    """Return whether a user's mistake caused it. An error of the bot's code has an `original`."""
+    names = {base.__name__ for base in type(error).__mro__}
+    return bool(names & _OF_PEOPLE) and not hasattr(error, "original")
+
+
+@contextmanager
+def watching_handlers(tell: Callable[[str], None]) -> Iterator[None]:
+    logger, watch = logging.getLogger(LOGGER), HandlerErrorWatch(tell)
+    logger.addHandler(watch)
+    try:
+        yield
+    finally:
+        logger.removeHandler(watch)
+
+
+# Runs a discord.py client on a stage: the functions of `oshaberi.stage.testing`.
+
 
 C = TypeVar("C", bound=discord.Client)
 READY_S = 30.0

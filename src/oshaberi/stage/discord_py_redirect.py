@@ -11,7 +11,7 @@ import discord.gateway
 import discord.http
 import yarl
 
-from oshaberi.stage.stage_errors import StageError
+from oshaberi.stage.errors import StageError
 
 
 class StageAddress(Protocol):

@@ -8,36 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from oshaberi.stage.api_refusals import refusal
+from oshaberi.stage.errors import StageError
 from oshaberi.stage.interactions import interaction_flow
-from oshaberi.stage.interactions.component_values import modal_data
-from oshaberi.stage.interactions.interaction_data import (
+from oshaberi.stage.interactions.data import (
     command_data,
     component,
     message_menu_data,
     user_menu_data,
 )
-from oshaberi.stage.interactions.resolved_targets import PostedFile, ResolvedTargets
-from oshaberi.stage.rules.message_rules import Upload, read_draft
-from oshaberi.stage.stage_errors import StageError
-from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world.discord_records import (
+from oshaberi.stage.interactions.entered_values import modal_data
+from oshaberi.stage.interactions.targets import PostedFile, ResolvedTargets
+from oshaberi.stage.refusals import refusal
+from oshaberi.stage.rules.messages import Upload, read_draft
+from oshaberi.stage.state import StageState
+from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world.records import (
     Channel,
     Guild,
+    Interaction,
+    InteractionType,
     Json,
     MessageType,
     StageMessage,
     User,
 )
-from oshaberi.stage.world.interaction_record import Interaction, InteractionType
-from oshaberi.stage.world.permissions import Permission
 from oshaberi.stage.world.world_state import Key
 from oshaberi.stage.world_changes import (
     channel_changes,
-    content_filters,
     member_changes,
     message_posting,
-    poll_changes,
     reaction_changes,
 )
 
@@ -77,9 +76,9 @@ class PeopleActions:
             return made
         draft.refuse_empty()
         guild = self._state.world.guild_of(place)
-        content_filters.check_filters(guild, draft.content or "")
-        content_filters.check_automod(guild, place, who, draft.content or "")
-        content_filters.check_slowmode(self._state, place, person)
+        message_posting.check_filters(guild, draft.content or "")
+        message_posting.check_automod(guild, place, who, draft.content or "")
+        message_posting.check_slowmode(self._state, place, person)
         return message_posting.post(self._state, place, message_posting.PostAuthor(who), draft)
 
     def join(self, user: str, *, guild: Key | None = None, invite: str | None = None) -> User:
@@ -149,7 +148,7 @@ class PeopleActions:
 
     def vote(self, message: MessageKey, answer: str, *, user: Key | None = None) -> None:
         """Vote in a poll, for an answer given by its text or its number."""
-        poll_changes.vote(self._state, self._message(message), self._who(user), answer)
+        reaction_changes.vote(self._state, self._message(message), self._who(user), answer)
 
     def press(
         self,

@@ -8,7 +8,7 @@ import discord
 import pytest
 
 from oshaberi.stage.client_runner import Play, default_client, on_stage
-from oshaberi.stage.stage_state import Settings
+from oshaberi.stage.state import Settings
 from oshaberi.stage.world.world_state import World
 
 

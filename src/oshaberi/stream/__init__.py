@@ -22,10 +22,11 @@ each `function_call`: its `response` carries what lasts. On a real loop it all r
 
 from __future__ import annotations
 
-from oshaberi.delivery.response_state import ResponseState
-from oshaberi.delivery.sinks.recording_sink import RecordingSink
-from oshaberi.delivery.sinks.scripted_faults import ScriptedFault
-from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.recording_sink import RecordingSink, ScriptedFault
+from oshaberi.delivery.response import ResponseState
+from oshaberi.stream.context import StreamContext
+from oshaberi.stream.model_output import ThoughtLog
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import (
     FollowUp,
@@ -35,10 +36,8 @@ from oshaberi.stream.provider_protocol import (
     Step,
     Stop,
 )
-from oshaberi.stream.stops.stop_registry import StopRegistry, StopRequest
-from oshaberi.stream.stream_context import StreamContext
-from oshaberi.stream.stream_result import Metrics, StreamResult
-from oshaberi.stream.thought_collector import ThoughtLog
+from oshaberi.stream.result import Metrics, StreamResult
+from oshaberi.stream.stops import StopRegistry, StopRequest
 from oshaberi.virtual_time import run_virtual
 
 __all__ = [

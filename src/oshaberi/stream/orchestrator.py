@@ -1,33 +1,84 @@
-"""Step 04: one stream from the provider's chunks to sent messages and exactly one result.
-
-Reading and sending run side by side; this watches both, handles stops and applies the time limits.
-`reading.chunk_reader` routes the chunks, `stream_status` chooses the status, `result_report` makes
-the result.
-"""
+"""Step 04: one stream from the provider's chunks to sent messages and exactly one result."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Coroutine
 from typing import Any, assert_never
 
-from oshaberi.delivery.posting.send_outcome import Broken
-from oshaberi.delivery.posting.stream_notices import error_notice, timeout_notice
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.outcome_handling import error_notice, timeout_notice
+from oshaberi.delivery.outcomes import Broken
 from oshaberi.delivery.sink import Sink
-from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.stream.context import StreamContext
+from oshaberi.stream.ending import StreamFacts, close_books, report
+from oshaberi.stream.observers import traced_request
 from oshaberi.stream.provider_protocol import Provider
-from oshaberi.stream.reading.chunk_reader import ReadingEnd
-from oshaberi.stream.request_span import traced_request
-from oshaberi.stream.result_report import close_books, report
-from oshaberi.stream.stops.stop_registry import ActiveChannel, StopRequest
-from oshaberi.stream.stream_context import StreamContext
+from oshaberi.stream.reader import CLOSE_SECONDS, ChunkReader, ReadingEnd
+from oshaberi.stream.result import StreamResult
+from oshaberi.stream.states import StreamPhase, StreamTrigger, following
+from oshaberi.stream.stops import ActiveChannel, StopRequest
 from oshaberi.stream.stream_parts import StreamParts
-from oshaberi.stream.stream_result import StreamResult
-from oshaberi.stream.stream_state import StreamPhase, StreamTrigger, following
-from oshaberi.stream.stream_status import StreamFacts
-from oshaberi.stream.stream_tasks import StreamTasks
 from oshaberi.turn_spans import is_traced
 from oshaberi.virtual_time import settle
+
+# The two tasks of a stream, reading and delivering, and how they are ended.
+
+
+LEAVE_SECONDS = 2 * CLOSE_SECONDS
+
+
+class StreamTasks:
+    """Runs both tasks; `on_done` is called when one ends."""
+
+    def __init__(
+        self,
+        reader: ChunkReader,
+        reading: Coroutine[Any, Any, ReadingEnd],
+        delivering: Coroutine[Any, Any, Broken | None],
+        on_done: Callable[[], None],
+    ) -> None:
+        self.reading = asyncio.create_task(reading)
+        self.delivering = asyncio.create_task(delivering)
+        self._reader = reader
+        self._closing: asyncio.Task[None] | None = None
+        for task in (self.reading, self.delivering):
+            task.add_done_callback(lambda _task: on_done())
+
+    def end_reading(self) -> None:
+        """Read nothing more, and release the provider's connection."""
+        self._reader.stop()
+        if self._closing is None:
+            self.reading.cancel()
+            self._closing = asyncio.create_task(self._close_provider())
+
+    async def _close_provider(self) -> None:
+        """Cancel reading once, so that an adapter can clean up; again if that takes long."""
+        await asyncio.wait({self.reading}, timeout=CLOSE_SECONDS)
+        self.reading.cancel()
+        await self._reader.close()
+
+    def cancel(self) -> None:
+        self.end_reading()
+        self.delivering.cancel()
+
+    async def leave(self) -> None:
+        """Wait until all tasks have ended, for a limited time (spec 04 O10)."""
+        tasks = [self.reading, self.delivering, self._closing]
+        left: list[asyncio.Task[Any]] = [task for task in tasks if task is not None]
+        await asyncio.wait(left, timeout=LEAVE_SECONDS)
+        for task in left:
+            if task.done() and not task.cancelled():
+                task.exception()  # retrieved, so that asyncio does not log it
+
+
+# Step 04: one stream from the provider's chunks to sent messages and exactly one result.
+#
+# Reading and sending run side by side; this watches both, handles stops and applies the time
+# limits. `reader` routes the chunks, `ending` chooses the status,
+# `ending` makes the result.
+
 
 log = logging.getLogger(__name__)
 
@@ -248,7 +299,7 @@ class _Stream:
 
     @property
     def _has_said_all(self) -> bool:
-        """Tell whether the response is over: neither a tool nor another model will go on."""
+        """Return whether the response is over: neither a tool nor another model will go on."""
         called = self._ending is not None and self._ending.trigger is StreamTrigger.CALL
         return self._deliverer.delivery_record.visible > 0 and not called
 

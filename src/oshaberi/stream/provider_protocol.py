@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.stream.stops.stop_registry import StopRegistry
+from oshaberi.stream.stops import StopRegistry
 from oshaberi.virtual_time import settle
 
 
@@ -26,7 +26,7 @@ class Provider(Protocol):
 
     @property
     def reemits(self) -> bool:
-        """Tell whether it repeats its last tokens at the start of the next chunk."""
+        """Return whether it repeats its last tokens at the start of the next chunk."""
 
     def open(self, request: Any) -> AsyncIterator[Any]:
         """Return the raw chunks of one answer."""

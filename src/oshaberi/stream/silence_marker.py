@@ -14,15 +14,15 @@ from typing import Any, Literal
 import regex
 
 from oshaberi.events import Details, Event, Message, Thought, Withheld
-from oshaberi.stream.reading.silence_patterns import (
+from oshaberi.stream.context import StreamTextEngine
+from oshaberi.stream.silence_patterns import (
     MOST_BLANKS,
     SILENT,
     After,
     silence_patterns,
     trimmed_reason,
 )
-from oshaberi.stream.stream_context import StreamTextEngine
-from oshaberi.text.intake.captured_blocks import Capture, match_tag
+from oshaberi.text.captured_blocks import Capture, match_tag
 
 SILENCE = "silence"
 """Why a marker, and the reason beside it, are withheld."""
@@ -176,12 +176,12 @@ class SilenceMarkerFilter:
         return None if self._patterns.is_last_word(rest) else 1
 
     def _ends_first(self, held: str) -> bool:
-        """Tell whether the whole answer is a marker, perhaps with a reason."""
+        """Return whether the whole answer is a marker, perhaps with a reason."""
         after = self._patterns.after(held, is_first=True, is_end=True)
         return after in SILENT or self._patterns.is_fenced(held, is_end=True)
 
     def _ends(self, held: str) -> bool:
-        """Tell whether the answer ends with a marker, perhaps with a reason."""
+        """Return whether the answer ends with a marker, perhaps with a reason."""
         if self._patterns.is_last_word(held, is_end=True):
             return True
         after = self._patterns.after(held, is_first=False, is_end=True)
@@ -217,7 +217,7 @@ def _word(text: str) -> int:
 
 
 def _may_be_last(rest: str) -> bool:
-    """Tell whether the first line may be the last one: only blanks are known after it."""
+    """Return whether the first line may be the last one: only blanks are known after it."""
     end = rest.find("\n", 0, LONGEST_LINE)
     if end < 0:
         return len(rest) < LONGEST_LINE

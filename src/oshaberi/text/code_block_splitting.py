@@ -12,7 +12,7 @@ from typing import Final
 import regex
 
 from oshaberi.text.copied_state import CopiedState
-from oshaberi.text.text_measure import grapheme_edge, utf16_len, utf16_offset
+from oshaberi.text.measure import grapheme_edge, utf16_len, utf16_offset
 
 FENCE: Final = "```"
 _LONGEST_TAG: Final = 40
@@ -240,7 +240,7 @@ class _Prefix(CopiedState):
         self._reach = self._indent + sum(self._behind) + len(behind)
 
     def decides(self, line: str) -> bool:
-        """Tell whether more text cannot change where the prefix of `line` ends."""
+        """Return whether more text cannot change where the prefix of `line` ends."""
         return len(line) >= self._reach or bool(line.replace(">", "").strip())
 
     def end(self, line: str) -> int:

@@ -60,19 +60,19 @@ def indent(line: str) -> int:
 
 
 def begins_block(text: str) -> bool:
-    """Tell whether `text` begins with a block marker or a fence."""
+    """Return whether `text` begins with a block marker or a fence."""
     if text[:1] not in _BLOCK_BEGINS:
         return False
     return _MARKER.match(text) is not None or _FENCE.match(text) is not None
 
 
 def is_rule(line: str) -> bool:
-    """Tell whether Discord cannot show `line`: a rule, or an empty quote (spec 06 S4)."""
+    """Return whether Discord cannot show `line`: a rule, or an empty quote (spec 06 S4)."""
     return _RULE.fullmatch(line) is not None
 
 
 def is_intro(line: str) -> bool:
-    """Tell whether `line` announces the next one: a heading, or a line that ends in a colon."""
+    """Return whether `line` announces the next one: a heading, or a line that ends in a colon."""
     if line.rstrip(" \t*_").endswith(_INTRO_ENDS):
         return True
     return block_kind(line) == "heading"

@@ -54,7 +54,7 @@ def separator(line: str) -> tuple[Alignment, ...]:
 
 
 def is_row(line: str, leading_bar: bool) -> bool:
-    """Tell whether `line` continues a table. `leading_bar`: the header begins with a bar."""
+    """Return whether `line` continues a table. `leading_bar`: the header begins with a bar."""
     if "```" in line:
         return False
     if leading_bar:
@@ -97,7 +97,7 @@ def _bars(line: str) -> list[int]:
 
 
 def _only_spoilers(line: str, bars: list[int]) -> bool:
-    """Tell whether every bar is half of a `||`, and the line is not just empty cells."""
+    """Return whether every bar is half of a `||`, and the line is not just empty cells."""
     places = set(bars)
     paired = all(at + 1 in places or at - 1 in places for at in bars)
     return paired and line.strip(" \t|") != ""

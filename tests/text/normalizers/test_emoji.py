@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from oshaberi.text.normalize.normalizer_table import Normalizers
-from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
+from oshaberi.text.normalize.pieces import SegmentWork, TextPiece
+from oshaberi.text.normalize.table import Normalizers
 
 LIST = ("<:soup:111>", "<:Soup2:112>", "<:SOUP2:113>", "<a:dance:222>")
 

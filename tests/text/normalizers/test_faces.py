@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.events import Identity
-from oshaberi.text.normalize.names.username_alternation import SpriteUsernames, SpriteUsernameState
-from oshaberi.text.normalize.names.webhook_usernames import webhook_username
-from oshaberi.text.text_config import Persona
-from oshaberi.text.text_measure import utf16_len
+from oshaberi.text.config import Persona
+from oshaberi.text.measure import utf16_len
+from oshaberi.text.normalize.webhook_names import (
+    SpriteUsernames,
+    SpriteUsernameState,
+    webhook_username,
+)
 
 REN = Persona("Ren", avatar_url="https://x.test/ren.png")
 ALTER = Persona("Ren", is_alter=True, avatar_url="https://x.test/ren.png")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.text.normalize.normalizer_table import Normalizers
-from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
+from oshaberi.text.normalize.pieces import SegmentWork, TextPiece
+from oshaberi.text.normalize.table import Normalizers
 
 
 def run(text: str, line_start: bool = True, ends_line: bool = True) -> SegmentWork:

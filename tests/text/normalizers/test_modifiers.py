@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.events import Identity
-from oshaberi.text.normalize.normalizer_table import Normalizers, SpeakingState
-from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
-from oshaberi.text.text_config import Known, Persona, Sprite, TextConfig
+from oshaberi.text.config import Known, Persona, Sprite, TextConfig
+from oshaberi.text.normalize.pieces import SegmentWork, TextPiece
+from oshaberi.text.normalize.table import Normalizers, SpeakingState
 
 from ..plain_values import fields
 

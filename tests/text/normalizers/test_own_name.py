@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.text.normalize.normalizer_table import Normalizers
-from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
-from oshaberi.text.text_config import Persona, TextConfig
+from oshaberi.text.config import Persona, TextConfig
+from oshaberi.text.normalize.pieces import SegmentWork, TextPiece
+from oshaberi.text.normalize.table import Normalizers
 
 TOMORI = TextConfig(persona=Persona("Tomori", ("Lilya", "The Star")))
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from oshaberi.text.normalize.normalizer_table import Normalizers
-from oshaberi.text.normalize.segment_pieces import SegmentWork, TextPiece
-from oshaberi.text.text_config import Known, Persona, TextConfig
+from oshaberi.text.config import Known, Persona, TextConfig
+from oshaberi.text.normalize.pieces import SegmentWork, TextPiece
+from oshaberi.text.normalize.table import Normalizers
 
 PATTERN: dict[str, Any] = {"llm_stop_speaker_pattern_enabled": True}
 REGISTERED: dict[str, Any] = {"registered_speaker_guard_enabled": True}

@@ -5,25 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.client.channel_places import place_ids, places_in
-from oshaberi.bot.client.deleted_messages import forget_deleted
-from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
-from oshaberi.bot.client.gateway_intents import intents
-from oshaberi.bot.client.login_errors import explained_login
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
-from oshaberi.bot.client.shards.channels_of_other_shards import ChannelsOfOtherShards
-from oshaberi.bot.client.shards.gateway_state import GatewayState
-from oshaberi.bot.client.shards.movable_shards import MovableShardsClient
-from oshaberi.bot.client.unanswered_log import UnansweredLog
-from oshaberi.bot.client.unanswered_search import UnansweredSearch, WhenReady
+from oshaberi.bot.client.people import place_ids, places_in
+from oshaberi.bot.client.shards import ChannelsOfOtherShards, GatewayState, MovableShardsClient
+from oshaberi.bot.client.turn_channel import DiscordTurnChannel
+from oshaberi.bot.client.unanswered import UnansweredLog, UnansweredSearch, WhenReady
+from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.turns.admission.answer_reasons import ADMITTED
+from oshaberi.bot.turns.admission.channel_queue import Arrival
+from oshaberi.bot.turns.admission.questions import CLAIMED
+from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io import (
     BanGuard,
@@ -33,18 +34,90 @@ from oshaberi.discord_io import (
     RequestMeter,
     RequestTrace,
 )
-from oshaberi.discord_io.received_histories import ReceivedHistories
-from oshaberi.discord_io.requests.bucket_sweep import BucketSweep
-from oshaberi.discord_io.webhooks.managed_webhooks import Alone, alone_anyway
-from oshaberi.errors import OshaberiError
+from oshaberi.discord_io.histories import ReceivedHistories
+from oshaberi.discord_io.requests.limits import BucketSweep
+from oshaberi.discord_io.webhooks import Alone, alone_anyway
+from oshaberi.errors import ConfigError, OshaberiError, TemporaryError
 from oshaberi.outage_log import OutageLog
 from oshaberi.terminal_output import counted
-from oshaberi.turns.admission.answer_reasons import ADMITTED
-from oshaberi.turns.admission.channel_queue import Arrival
-from oshaberi.turns.admission.unbegun_questions import CLAIMED
-from oshaberi.turns.bounded_cache import BoundedCache
+
+# Which events the bot asks Discord for.
+
+
+def intents(*, members: bool = False) -> discord.Intents:
+    """Return the intents that the bot uses. Message content and members are privileged."""
+    return discord.Intents(
+        guilds=True,
+        guild_messages=True,
+        dm_messages=True,
+        message_content=True,
+        emojis_and_stickers=True,
+        guild_typing=True,
+        dm_typing=True,
+        members=members,
+    )
+
+
+# Explains in one line why the bot cannot connect to Discord, and what to do about it.
+
+
+@contextmanager
+def explained_login() -> Iterator[None]:
+    """Turn errors of login and connection into a one-line ConfigError or TemporaryError."""
+    try:
+        yield
+    except discord.LoginFailure:
+        raise ConfigError(
+            "discord_token: Discord does not accept it; copy it again from the bot's page in "
+            "the Developer Portal"
+        ) from None
+    except discord.PrivilegedIntentsRequired:
+        raise ConfigError(
+            "Discord refuses the intents: switch on Message Content Intent on the bot's page "
+            "in the Developer Portal"
+        ) from None
+    except (aiohttp.ClientConnectionError, TimeoutError) as error:
+        raise TemporaryError(
+            f"Discord cannot be reached: {_host()}: {_reason(error)}; check the network "
+            "of this machine, then start the bot again"
+        ) from None
+    except discord.HTTPException as error:
+        raise TemporaryError(
+            f"Discord refuses the connection: {_host()} answers HTTP {error.status}; "
+            "try again later, and see https://discordstatus.com"
+        ) from None
+
+
+def _host() -> str:
+    return urlsplit(discord.http.Route.BASE).netloc
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+# Handles deleted messages: the bot does not answer them, and short-term memory forgets them.
+
 
 log = logging.getLogger(__name__)
+
+
+async def forget_deleted(context: BotContext, channel_id: int, message_ids: Sequence[int]) -> None:
+    """Withdraw deleted questions, and delete their exchanges from short-term memory.
+
+    A summary that may contain one of the messages is deleted as a whole.
+    """
+    for message_id in message_ids:
+        context.channel_turns.withdraw(channel_id, message_id)
+    for forget in (context.db.memory.forget_messages, context.db.summaries.forget_messages):
+        try:
+            await forget(channel_id, message_ids)
+        except StorageAwayError as error:
+            log.info("deleted messages are forgotten when the database is back: %s", error)
+
+
+# The bot's discord.py client: receives messages, registers commands, finds channels.
+
 
 CONNECTING = ("discord.shard", "discord.gateway")
 """discord.py's loggers. Each try to connect again is an error with a traceback there."""
@@ -155,7 +228,7 @@ class OshaberiClient(MovableShardsClient):
         return frozenset(one.id for one in self.guilds) if self.is_ready() else None
 
     def would_have(self, server_id: int) -> bool:
-        """Tell whether a server belongs to one of the shards of this process."""
+        """Return whether a server belongs to one of the shards of this process."""
         return self.knows_servers_of(self.shard_of(server_id))
 
     async def close(self) -> None:
@@ -215,7 +288,7 @@ class OshaberiClient(MovableShardsClient):
             self._handled.forget(message.id)
 
     async def _is_ignored(self, message: discord.Message) -> bool:
-        """Tell whether a message is not for the bot, as far as a quick look can tell."""
+        """Return whether a message is not for the bot, as far as a quick look can tell."""
         unaddressed = self.reader.unaddressed(message)
         if unaddressed is None:
             return False

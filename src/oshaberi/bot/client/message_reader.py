@@ -1,18 +1,18 @@
-"""Turns discord.py's messages into the values of a turn."""
+"""Turns discord.py's messages into the values of a turn, also those of proxy bots."""
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 
 import aiohttp
 import discord
 
-from oshaberi.bot.client.channel_places import is_age_restricted, path_of
-from oshaberi.bot.client.discord_people import AnyUser, RecentMembers, person_of, roles_of
 from oshaberi.bot.client.message_text import (
     attached,
     embed_text,
@@ -21,17 +21,83 @@ from oshaberi.bot.client.message_text import (
     source_of,
     typed,
 )
-from oshaberi.bot.client.proxied_messages import original_of
-from oshaberi.conversation.conversation_messages import (
+from oshaberi.bot.client.people import (
+    AnyUser,
+    RecentMembers,
+    is_age_restricted,
+    path_of,
+    person_of,
+    roles_of,
+)
+from oshaberi.bot.conversation.messages import (
     ChannelMessage,
     IncomingMessage,
     Person,
 )
-from oshaberi.discord_io.channel_address import may_write
-from oshaberi.discord_io.webhooks.reply_notice import is_reply_notice
-from oshaberi.turns.admission.unaddressed_message import UnaddressedMessage
-from oshaberi.turns.bounded_cache import BoundedCache
-from oshaberi.turns.shown_reasoning import is_logged_thought
+from oshaberi.bot.turns.admission.rules import UnaddressedMessage
+from oshaberi.bot.turns.caches import BoundedCache
+from oshaberi.bot.turns.shown_reasoning import is_logged_thought
+from oshaberi.discord_io.channels import may_write
+from oshaberi.discord_io.reply_notice import is_reply_notice
+
+# Finds whose words a proxy bot (PluralKit, Tupperbox) repeats.
+#
+# A proxy bot posts a person's message again through a webhook, without the tags around it, and
+# then deletes the original. The original is the message that has the same words and mentions, and
+# the least besides. `bot.turns.admission.questions` makes sure that only one of the two is
+# answered.
+
+
+WITHIN = timedelta(seconds=15)
+MOST_TAGS = 100
+"""How many characters the tags around a text may have."""
+_MENTION = re.compile(r"<@!?(&?\d+)>")
+
+
+def original_of(
+    copy: discord.Message, newest_first: Iterable[discord.Message]
+) -> discord.Message | None:
+    """Return the person's message that a webhook's message repeats, if it is known.
+
+    A short text is often a part of what others wrote, so the closest message counts; of equally
+    close ones the newest.
+    """
+    if copy.webhook_id is None:
+        return None
+    since = discord.utils.time_snowflake(copy.created_at - WITHIN)
+    closest, fewest = None, MOST_TAGS + 1
+    for message in newest_first:
+        if message.id <= since:
+            break
+        if message.id < copy.id and message.channel.id == copy.channel.id:
+            is_person = message.webhook_id is None and not message.author.bot
+            tags = _length_of_tags(copy, message) if is_person else None
+            if tags is not None and tags < fewest:
+                closest, fewest = message, tags
+    return closest
+
+
+def _length_of_tags(copy: discord.Message, original: discord.Message) -> int | None:
+    """Return how much longer the original is; None if the copy does not repeat it.
+
+    PluralKit makes `@Ann hello` of `@Ann m: hello`, so mentions are compared by themselves.
+    """
+    if not copy.content.strip():
+        names = [file.filename for file in copy.attachments]
+        is_same = bool(names) and names == [file.filename for file in original.attachments]
+        return len(original.content) if is_same else None
+    if _MENTION.findall(copy.content) != _MENTION.findall(original.content):
+        return None
+    words, whole = _words(copy.content), _words(original.content)
+    return len(whole) - len(words) if words in whole else None
+
+
+def _words(content: str) -> str:
+    return " ".join(_MENTION.sub(" ", content).split())
+
+
+# Turns discord.py's messages into the values of a turn.
+
 
 NOT_FOUND = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
 """Errors after which a message counts as not found."""
@@ -66,7 +132,7 @@ class MessageReader:
         return next(filter(None, map(self.locales.get, (*users, channel.id))), None)
 
     def is_ours(self, message: discord.Message) -> bool:
-        """Tell whether the bot or one of its webhooks sent the message."""
+        """Return whether the bot or one of its webhooks sent the message."""
         me = self.client.user
         if me is not None and message.author.id == me.id:
             return True
@@ -89,7 +155,7 @@ class MessageReader:
         return bool(message.content or message.attachments or _embed_texts(message, ours=True))
 
     def is_new_talk(self, message: discord.Message) -> bool:
-        """Tell whether a message can get an answer: talk of others that is not repeated by Discord.
+        """Return whether a message can get an answer: talk of others, not repeated by Discord.
 
         A thread that is started on a message begins with that message again.
         """
@@ -97,14 +163,14 @@ class MessageReader:
         return not is_repeated and not self.is_ours(message) and self.is_talk(message)
 
     def is_by_opted_out(self, message: discord.Message) -> bool:
-        """Tell whether the author has told the bot not to read them (`/privacy opt-out`)."""
+        """Return whether the author has told the bot not to read them (`/privacy opt-out`)."""
         if message.author.id in self._opt_outs:
             return True
         source = source_of(message)
         return source is not message and source.author.id in self._opt_outs
 
     def is_person(self, message: discord.Message) -> bool:
-        """Tell whether the author of a message can be mentioned."""
+        """Return whether the author of a message can be mentioned."""
         return message.webhook_id is None and not self.is_ours(message)
 
     def said(self, message: discord.Message, viewer: AnyUser | None = None) -> ChannelMessage:
@@ -161,7 +227,7 @@ class MessageReader:
         )
 
     def _replies_to_others(self, message: discord.Message) -> bool:
-        """Tell whether a message replies to another user's message, which Discord sent along."""
+        """Return whether a message replies to another user's message, which Discord sent along."""
         known = None if message.reference is None else message.reference.resolved
         return isinstance(known, discord.Message) and not self.is_ours(known)
 
@@ -191,11 +257,11 @@ class MessageReader:
         )
 
     def is_opted_out_copy(self, incoming: IncomingMessage) -> bool:
-        """Tell whether a proxy bot repeated the words of an opted-out user."""
+        """Return whether a proxy bot repeated the words of an opted-out user."""
         return incoming.copied_id is not None and incoming.user_id in self._opt_outs
 
     def mentions_us(self, message: discord.Message) -> bool:
-        """Tell whether a message mentions the bot, or the role with the bot's name."""
+        """Return whether a message mentions the bot, or the role with the bot's name."""
         me = self.client.user
         if me is not None and any(user.id == me.id for user in message.mentions):
             return True
@@ -203,7 +269,7 @@ class MessageReader:
         return role is not None and role in message.role_mentions
 
     def mentions_others(self, message: discord.Message) -> bool:
-        """Tell whether a message mentions another user, another role or everybody.
+        """Return whether a message mentions another user, another role or everybody.
 
         A reply to a message of one's own mentions oneself.
         """
@@ -280,7 +346,7 @@ class MessageReader:
 
 
 def _replies_to_author(message: discord.Message) -> bool:
-    """Tell whether somebody replies to a message of their own."""
+    """Return whether somebody replies to a message of their own."""
     known = None if message.reference is None else message.reference.resolved
     return isinstance(known, discord.Message) and known.author.id == message.author.id
 

@@ -6,11 +6,42 @@ import mimetypes
 import re
 from collections.abc import Iterator
 
+import aiohttp
 import discord
 
-from oshaberi.bot.client.discord_people import AnyUser, RecentMembers
-from oshaberi.conversation.conversation_messages import AttachedFile
-from oshaberi.conversation.transcript_lines import plain_words
+from oshaberi.bot.client.people import AnyUser, RecentMembers
+from oshaberi.bot.conversation.messages import AttachedFile
+from oshaberi.bot.conversation.transcript import plain_words
+from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
+
+# Reads small text files that are attached to a message.
+
+
+LARGEST_BYTES = 256 * 1024
+SECONDS = 10
+
+
+async def read_text(file: AttachedFile) -> str | None:
+    """Return the file's text, or None if it is too large, not text or not available."""
+    if file.size > LARGEST_BYTES:
+        return None
+    limit = aiohttp.ClientTimeout(total=SECONDS)
+    try:
+        session = aiohttp.ClientSession(timeout=limit, headers=PLAIN, auto_decompress=False)
+        async with session, session.get(file.url) as answer:
+            content = await answer_body(answer, LARGEST_BYTES) if answer.status == 200 else None
+    except (aiohttp.ClientError, OSError, TimeoutError, BodyTooLargeError, PackedBodyError):
+        return None
+    if content is None or b"\0" in content:
+        return None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+
+
+# The readable content of a Discord message: its text with names, its embeds and its files.
+
 
 NO_MIME = "application/octet-stream"
 HIDDEN_CHANNEL = "#unknown"
@@ -96,7 +127,7 @@ def _shown(
 
 
 def may_see(place: discord.abc.GuildChannel | discord.Thread, viewer: AnyUser | None) -> bool:
-    """Tell whether the viewer can see the channel. A non-member sees what @everyone sees."""
+    """Return whether the viewer can see the channel. A non-member sees what @everyone sees."""
     whose = viewer if isinstance(viewer, discord.Member) else place.guild.default_role
     try:
         allowed = place.permissions_for(whose)

@@ -1,13 +1,12 @@
 """The bot's commands, and the table of all of them (`COMMANDS`).
 
-- `command_context`: what a command works with, and what its user may do; `command_answers`: how a
-  command answers.
-- `command_tree`: registers and runs the commands; `command_languages`: translates them.
+- `command_context`: what a command works with, and what its user may do; `answers`: how a
+  command answers, and in which language.
+- `command_tree`: registers and runs the commands.
 - `models`: `/model`; `personas`: `/persona` and `/sprite`.
-- `config_commands`: `/config`, with `config_answers` and `config_origins`; `memory_commands`:
-  `/memory`; `privacy_commands`: `/privacy`.
-- `turn_commands`: `/stop`, `/continue` and `/regenerate`; `message_menu`: the context menu of a
-  message.
+- `config_commands`: `/config`, with `config_answers`; `memory_commands`: `/memory`;
+  `privacy_commands`: `/privacy`.
+- `message_menu`: `/stop`, `/continue`, `/regenerate`, and the context menu of a message.
 - `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.
 """
 
@@ -28,14 +27,13 @@ from oshaberi.bot.commands import (
     personas,
     privacy_commands,
     status_command,
-    turn_commands,
     usage_command,
 )
 from oshaberi.bot.commands.command_context import Command, CommandRefusedError
 from oshaberi.bot.commands.command_tree import BotCommandTree
 from oshaberi.bot.commands.message_menu import retry
-from oshaberi.discord_io.retry_button import retry_item
-from oshaberi.turns.admission.unbegun_questions import Claim
+from oshaberi.bot.turns.admission.questions import Claim
+from oshaberi.discord_io.buttons import retry_item
 
 __all__ = [
     "COMMANDS",
@@ -49,7 +47,7 @@ Registered = Command | app_commands.Group | app_commands.ContextMenu
 
 COMMANDS: tuple[Registered, ...] = (
     *help_command.COMMANDS,
-    *turn_commands.COMMANDS,
+    *message_menu.TURN_COMMANDS,
     *status_command.COMMANDS,
     *usage_command.COMMANDS,
     *memory_commands.COMMANDS,
@@ -57,7 +55,7 @@ COMMANDS: tuple[Registered, ...] = (
     *config_commands.COMMANDS,
     *models.COMMANDS,
     *personas.COMMANDS,
-    *message_menu.COMMANDS,
+    *message_menu.MENU_COMMANDS,
 )
 
 

@@ -10,14 +10,12 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.client.channel_places import path_of
 from oshaberi.bot.client.discord_client import OshaberiClient
-from oshaberi.bot.client.discord_people import person_of
-from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.message_text import may_see
-from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.conversation.conversation_messages import Person
-from oshaberi.discord_io.requests.request_parameters import AVATAR_URL_LIMIT
+from oshaberi.bot.client.people import path_of, person_of
+from oshaberi.bot.client.turn_channel import DiscordTurnChannel
+from oshaberi.bot.conversation.messages import ChannelPath, Person
+from oshaberi.discord_io.requests.parameters import AVATAR_URL_LIMIT
 from oshaberi.errors import OshaberiError
 from oshaberi.languages import translated
 
@@ -78,7 +76,7 @@ class CommandUser:
 
     @property
     def may_manage(self) -> bool:
-        """Tell whether the user may change settings. In DMs only the bot's owner may."""
+        """Return whether the user may change settings. In DMs only the bot's owner may."""
         return self.is_owner or (self.server_id != 0 and self.person.can_manage_server)
 
     def must_manage(self) -> None:
@@ -136,7 +134,7 @@ def asker_of(interaction: Interaction) -> CommandUser:
 
 
 def _may(interaction: Interaction, permission: str) -> bool:
-    """Tell whether the user has an ordinary permission. In direct messages every user has it."""
+    """Return whether the user has an ordinary permission. In direct messages every user has it."""
     allowed = interaction.permissions
     if interaction.guild_id is None or allowed.administrator:
         return True

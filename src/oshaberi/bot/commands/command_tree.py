@@ -7,10 +7,15 @@ from typing import Any
 import discord
 from discord import app_commands
 
-from oshaberi.bot.commands.command_answers import overlong_option, tell, tell_error
+from oshaberi.bot.commands.answers import (
+    CommandTranslator,
+    overlong_option,
+    speak_to_user,
+    tell,
+    tell_error,
+)
 from oshaberi.bot.commands.command_context import Interaction
-from oshaberi.bot.commands.command_languages import CommandTranslator, speak_to_user
-from oshaberi.turns.admission.unbegun_questions import Claim
+from oshaberi.bot.turns.admission.questions import Claim
 
 
 class BotCommandTree(app_commands.CommandTree[Any]):

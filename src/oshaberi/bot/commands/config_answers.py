@@ -2,21 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from oshaberi.bot.commands.command_context import told_place
-from oshaberi.bot.commands.config_origins import ChannelSettings, Level
-from oshaberi.config import EffectiveSettings, LoadedSettings, Setting
-from oshaberi.config.server_keys import is_quota
-from oshaberi.config.server_limits import allowed_here
-from oshaberi.conversation.turn_config import TurnConfig
-from oshaberi.delivery.degree_policy import live_remark
-from oshaberi.delivery.stream_config import StreamConfig
+from oshaberi.bot.config import EffectiveSettings, LoadedSettings, Setting, effective
+from oshaberi.bot.config.server_settings import allowed_here, is_quota, origin
+from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage import Database
+from oshaberi.bot.storage.records import StoredSettings
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.pacing import live_remark
 from oshaberi.languages import said, translatable, translated
-from oshaberi.languages.language_choice import AUTO
-from oshaberi.languages.translation_catalogues import CATALOGUES
-from oshaberi.storage.stored_records import StoredSettings
-from oshaberi.text.text_config import TextConfig
+from oshaberi.languages.current_language import AUTO
+from oshaberi.languages.translations import CATALOGUES
+from oshaberi.text.config import TextConfig
+
+# For `/config`: which settings apply in one channel, and where each value comes from.
+#
+# `bot.config.server_settings` decides which value applies.
+
+
+Level = Literal["here", "channel", "category", "server"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelSettings:
+    """The settings that apply in the channel of `path`."""
+
+    path: ChannelPath
+    stored: StoredSettings
+    now: EffectiveSettings
+
+    def level_of(self, key: str) -> Level | None:
+        """Return which place has the value: this one or one above; None if it is the operator's."""
+        path, place_id = self.path, self._origin(key)
+        if place_id is None:
+            return None
+        levels: dict[int | None, Level] = {
+            path.category_id: "category",
+            path.parent_id: "channel",
+            path.channel_id: "here",
+        }
+        return levels.get(place_id, "server")
+
+    def origin_of(self, setting: Setting, operators: LoadedSettings) -> str:
+        """Say where a value comes from, in words that follow "from"."""
+        place_id, level = self._origin(setting.name), self.level_of(setting.name)
+        if place_id is None:
+            is_changed = operators.value(setting.name) != setting.default
+            if is_changed:
+                return translated("whoever runs the bot")
+            return translated("the built-in default")
+        match level:
+            case "category":
+                return translated("the category <#{place_id}>", place_id=place_id)
+            case "channel":
+                return translated("the channel <#{place_id}>", place_id=place_id)
+            case "here":
+                return translated("here")
+        return (
+            translated("this server") if self.path.server_id else translated("all direct messages")
+        )
+
+    def _origin(self, key: str) -> int | None:
+        """Return the id of the place that has the value; 0 is the server."""
+        number = origin(self.stored.layers(self.path.ids), key)
+        places = (*(one for one in self.path.ids if one in self.stored.channels), 0)
+        return None if number is None else places[number]
+
+
+async def settings_in(
+    db: Database, operators: LoadedSettings, path: ChannelPath
+) -> ChannelSettings:
+    stored = await db.servers.settings(path.server_id)
+    return ChannelSettings(path, stored, effective(operators, *stored.layers(path.ids)))
+
+
+# Words the answers of `/config`: values, where they come from, and remarks on them.
+
 
 LIVE_KEYS = frozenset({"delivery", "notify", "display_mode"})
 MOST_SHOWN = 60

@@ -9,7 +9,7 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.commands.command_answers import Choices, answer, choices
+from oshaberi.bot.commands.answers import Choices, answer, choices
 from oshaberi.bot.commands.command_context import (
     MANAGER,
     Chosen,
@@ -32,12 +32,12 @@ from oshaberi.bot.commands.config_answers import (
     own_values_note,
     remark_on,
     setting_line,
+    settings_in,
     told_value,
     value_of,
 )
-from oshaberi.bot.commands.config_origins import settings_in
-from oshaberi.bot.commands.personas.server_personas import persona_choices, persona_named
-from oshaberi.config import (
+from oshaberi.bot.commands.personas.persona_changes import persona_choices, persona_named
+from oshaberi.bot.config import (
     DECLARED,
     SERVER_KEYS,
     Setting,
@@ -45,10 +45,9 @@ from oshaberi.config import (
     effective,
     parse_server_value,
 )
-from oshaberi.config.server_keys import SERVER_ONLY_KEYS
-from oshaberi.config.server_limits import check_limit
+from oshaberi.bot.config.server_settings import SERVER_ONLY_KEYS, check_limit
+from oshaberi.bot.turns.generation.model_chain import WHOLE_SERVER
 from oshaberi.languages import translatable, translated
-from oshaberi.turns.generation.model_chain import WHOLE_SERVER
 
 CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
 PERSONA_KEYS = frozenset({"answering_persona"})
@@ -57,7 +56,7 @@ ALL = "all"
 Enter."""
 MOST_MEANT = 3
 TypedValue = app_commands.Range[str, 0, 6000]
-"""Discord takes no more. What a single setting takes, `config.server_limits` decides."""
+"""Discord takes no more. What a single setting takes, `bot.config.server_settings` decides."""
 _LEGEND = translatable(
     "* changed: for the server, or only here, in this channel or category. The others "
     "are as whoever runs the bot set them. `/config show KEY` explains one."

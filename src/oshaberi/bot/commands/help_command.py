@@ -5,7 +5,7 @@ from __future__ import annotations
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.commands.command_answers import answer, plain
+from oshaberi.bot.commands.answers import answer, plain
 from oshaberi.bot.commands.command_context import (
     Command,
     CommandUser,
@@ -13,8 +13,8 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
-from oshaberi.bot.commands.models.stored_chains import chain_of
-from oshaberi.bot.commands.personas.server_personas import personas_of
+from oshaberi.bot.commands.models.model_commands import chain_of
+from oshaberi.bot.commands.personas.persona_changes import personas_of
 from oshaberi.languages import translatable, translated
 
 LISTED = (

@@ -8,7 +8,7 @@ from typing import Literal
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.commands.command_answers import (
+from oshaberi.bot.commands.answers import (
     Choices,
     answer,
     ask_first,
@@ -25,9 +25,9 @@ from oshaberi.bot.commands.command_context import (
     context_of,
 )
 from oshaberi.bot.commands.privacy_commands import left_in_files
-from oshaberi.discord_io.discord_embeds import shortened
+from oshaberi.bot.storage.records import Fact
+from oshaberi.discord_io.requests.parameters import shortened
 from oshaberi.languages import translatable, translated, translated_count
-from oshaberi.storage.stored_records import Fact
 
 LINE_LIMIT = 200
 Whose = Literal["mine", "server"]

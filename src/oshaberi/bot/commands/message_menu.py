@@ -1,4 +1,4 @@
-"""The context menu of a message (delete, regenerate, continue, why), and *Try again*."""
+"""`/stop`, `/continue`, `/regenerate`, the context menu of a message, and *Try again*."""
 
 from __future__ import annotations
 
@@ -6,19 +6,67 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
-from oshaberi.bot.commands.command_answers import answer, tell_error
+from oshaberi.bot.client.turn_channel import DiscordTurnChannel
+from oshaberi.bot.commands.answers import answer, tell_error
 from oshaberi.bot.commands.command_context import (
+    Command,
     CommandRefusedError,
     CommandUser,
     Interaction,
     asked_here,
+    asker_of,
     client_of,
     context_of,
 )
-from oshaberi.bot.commands.turn_commands import continue_turn, regenerate_turn
+from oshaberi.bot.turns.admission.answer_reasons import why_sentence
 from oshaberi.languages import translatable, translated
-from oshaberi.turns.admission.answer_reasons import why_sentence
+
+# `/stop`, `/continue` and `/regenerate`: act on the running answer or the last one.
+#
+# `bot.turns.turn_control` carries them out and decides who may use them; `stream.stops`
+# decides who may stop an answer.
+
+
+async def stop_turn(context: BotContext, asker: CommandUser) -> str:
+    by, place = asker.person, asker.channel_id
+    reply = await context.channel_turns.stop_anywhere(place, by.id, by.can_manage_messages)
+    return translated(reply.text)
+
+
+async def continue_turn(
+    context: BotContext, asker: CommandUser, turn_channel: DiscordTurnChannel
+) -> str:
+    asker.must_write()
+    return translated((await context.channel_turns.continue_(turn_channel, asker.person)).text)
+
+
+async def regenerate_turn(
+    context: BotContext, asker: CommandUser, turn_channel: DiscordTurnChannel
+) -> str:
+    asker.must_write()
+    return translated((await context.channel_turns.regenerate(turn_channel, asker.person)).text)
+
+
+@app_commands.command(description="Stop the current answer in this channel")
+async def stop(interaction: Interaction) -> None:
+    await answer(interaction, stop_turn(context_of(interaction), asker_of(interaction)))
+
+
+@app_commands.command(name="continue", description="Send the rest of an answer that was cut off")
+async def continue_(interaction: Interaction) -> None:
+    await answer(interaction, continue_turn(*asked_here(interaction)))
+
+
+@app_commands.command(description="Delete the last answer and answer again")
+async def regenerate(interaction: Interaction) -> None:
+    await answer(interaction, regenerate_turn(*asked_here(interaction)))
+
+
+TURN_COMMANDS: tuple[Command, ...] = (stop, continue_, regenerate)
+
+
+# The context menu of a message (delete, regenerate, continue, why), and *Try again*.
+
 
 UNKNOWN = translatable("I do not remember this message. Choose one of my newer answers.")
 FORGOTTEN = translatable(
@@ -84,12 +132,12 @@ async def delete(interaction: Interaction, message: discord.Message) -> None:
 
 
 @app_commands.context_menu(name="Regenerate")
-async def regenerate(interaction: Interaction, message: discord.Message) -> None:
+async def regenerate_entry(interaction: Interaction, message: discord.Message) -> None:
     await answer(interaction, regenerate_message(*asked_here(interaction), message.id))
 
 
 @app_commands.context_menu(name="Continue from here")
-async def continue_(interaction: Interaction, message: discord.Message) -> None:
+async def continue_entry(interaction: Interaction, message: discord.Message) -> None:
     await answer(interaction, continue_message(*asked_here(interaction), message.id))
 
 
@@ -117,4 +165,4 @@ async def retry(interaction: Interaction) -> None:
         await tell_error(interaction, error)
 
 
-COMMANDS = (delete, regenerate, continue_, why)
+MENU_COMMANDS = (delete, regenerate_entry, continue_entry, why)

@@ -11,7 +11,7 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.commands.command_answers import answer
+from oshaberi.bot.commands.answers import answer
 from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
     CommandUser,
@@ -19,9 +19,9 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
+from oshaberi.bot.storage.schema.ownership import DataSubject
+from oshaberi.bot.storage.usage import usage_day
 from oshaberi.languages import translatable, translated, translated_count
-from oshaberi.storage.personal_data.table_ownership import DataSubject
-from oshaberi.storage.usage_day import usage_day
 
 ERASED_S = 10.0
 MOST_BYTES = 8 * 1024 * 1024

@@ -10,7 +10,7 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.commands.command_answers import answer, plain
+from oshaberi.bot.commands.answers import answer, plain
 from oshaberi.bot.commands.command_context import (
     Command,
     CommandUser,
@@ -19,15 +19,15 @@ from oshaberi.bot.commands.command_context import (
     client_of,
     context_of,
 )
-from oshaberi.bot.commands.models.stored_chains import name_of
+from oshaberi.bot.commands.models.model_commands import name_of
 from oshaberi.bot.commands.usage_command import told_requests_and_tokens
-from oshaberi.conversation.turn_channel import TurnChannel
+from oshaberi.bot.conversation.messages import TurnChannel
+from oshaberi.bot.storage.records import ConversationSummary, ModelRecord, UsageRecord
+from oshaberi.bot.turns.generation.model_chain import chain_of
+from oshaberi.bot.turns.services.models import ModelCandidate
 from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.providers.capabilities import ModelPlace
-from oshaberi.providers.provider_presets import PRESETS
-from oshaberi.storage.stored_records import ConversationSummary, ModelRecord, UsageRecord
-from oshaberi.turns.generation.model_chain import chain_of
-from oshaberi.turns.services.model_candidates import ModelCandidate
+from oshaberi.providers.presets import PRESETS
 
 NO_MODEL = translatable("No model is set. `/help` says what to do first.")
 

@@ -9,7 +9,7 @@ from typing import Literal
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.commands.command_answers import answer
+from oshaberi.bot.commands.answers import answer
 from oshaberi.bot.commands.command_context import (
     Command,
     CommandRefusedError,
@@ -19,12 +19,19 @@ from oshaberi.bot.commands.command_context import (
     context_of,
     turn_channel_of,
 )
+from oshaberi.bot.storage.records import UsageRecord
+from oshaberi.bot.storage.usage import (
+    Counted,
+    Subject,
+    UsageAccount,
+    UsageLimit,
+    UsageTotals,
+    renewal,
+    usage_day,
+)
+from oshaberi.bot.turns.generation.model_chain import chain_of
+from oshaberi.bot.turns.quotas import QuotaPlace, limits_of, quota_place
 from oshaberi.languages import translatable, translated, translated_count
-from oshaberi.storage.stored_records import UsageRecord
-from oshaberi.storage.usage_accounts import Counted, Subject, UsageAccount, UsageLimit, UsageTotals
-from oshaberi.storage.usage_day import renewal, usage_day
-from oshaberi.turns.generation.model_chain import chain_of
-from oshaberi.turns.quotas.request_quota import QuotaPlace, limits_of, quota_place
 
 LATELY_DAYS = 30
 MOST_USERS = 5

@@ -21,17 +21,20 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from oshaberi.bot.coordination.process_coordination import InstanceLease, SingleProcess
-from oshaberi.bot.coordination.redis_calls import cancellable
-from oshaberi.bot.coordination.redis_request_budget import RedisAllowance, SharedRefusals
-from oshaberi.bot.coordination.redis_shard_leases import RedisShardLeases
+from oshaberi.bot.coordination.redis_leases import (
+    RedisAllowance,
+    RedisShardLeases,
+    SharedRefusals,
+    cancellable,
+)
 from oshaberi.discord_io import BanGuard, RequestBudget
 from oshaberi.errors import AddressUnavailableError, ConfigError
 from oshaberi.outage_log import OutageLog, errors_in
-from oshaberi.stream.stops.redis_stops import FAULTS, RedisStops, ended
+from oshaberi.stream.redis_stops import FAULTS, RedisStops, ended
 
 log = logging.getLogger(__name__)
 
-REDIS_LOGGERS = (__name__, "oshaberi.stream.stops.redis_stops")
+REDIS_LOGGERS = (__name__, "oshaberi.stream.redis_stops")
 
 CLAIM_SECONDS = 3600
 LOCK_SECONDS = 12
@@ -149,7 +152,7 @@ class RedisCoordination:
         return True
 
     async def is_gone(self, name: str) -> bool | None:
-        """Tell whether the lease of that name has expired; None if that is unknown."""
+        """Return whether the lease of that name has expired; None if that is unknown."""
         if self._hangs:
             return None
         try:

@@ -12,12 +12,16 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.message_reader import NOT_FOUND
+from oshaberi.bot.client.turn_channel import DiscordTurnChannel
+from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.recovery.unsent_post_recovery import found_or_sent, told_once
-from oshaberi.conversation.channel_path import ChannelPath
-from oshaberi.delivery.bookkeeping.send_journal import post_of_body
-from oshaberi.delivery.response_state import ResponseState
+from oshaberi.bot.storage import Database, StorageError
+from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.storage.records import JournalledPost, JournalledStream, TurnRecord
+from oshaberi.bot.turns.services.turn_services import Alone, nobody_else
+from oshaberi.delivery.journal import post_of_body
+from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import (
     Embed,
     Post,
@@ -26,12 +30,8 @@ from oshaberi.delivery.sink import (
 )
 from oshaberi.discord_io import DiscordSink
 from oshaberi.languages import in_language, translatable, translated
-from oshaberi.languages.language_choice import reader_language
-from oshaberi.storage import Database, StorageError
-from oshaberi.storage.storage_errors import StorageAwayError
-from oshaberi.storage.stored_records import JournalledPost, JournalledStream, TurnRecord
+from oshaberi.languages.current_language import reader_language
 from oshaberi.terminal_output import counted
-from oshaberi.turns.services.turn_services import Alone, nobody_else
 
 log = logging.getLogger(__name__)
 
@@ -299,7 +299,7 @@ def _continued(stream: JournalledStream, turns: Sequence[TurnRecord]) -> TurnRec
 
 
 def _was_recorded(stream: JournalledStream, turn: TurnRecord) -> bool:
-    """Tell whether the stream's turn was stored. Then only its journal entry is left to delete."""
+    """Return whether the stream's turn was stored, so only its journal entry must go."""
     if turn.at is None or stream.began is None or turn.at < stream.began:
         return False
     return turn.persona == stream.persona and stream.answering_id in (None, turn.asked_id)

@@ -17,7 +17,7 @@ from datetime import timedelta
 from oshaberi.bot.coordination.process_coordination import InstanceLease
 from oshaberi.bot.recovery.crash_recovery import CrashRecovery
 from oshaberi.bot.recovery.question_recovery import QuestionRecovery
-from oshaberi.storage import Database, StorageError
+from oshaberi.bot.storage import Database, StorageError
 from oshaberi.terminal_output import counted
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class OrphanedJournals:
         return sum([await self._take_over(name) for name in gone])
 
     async def _is_missing(self, name: str, held: frozenset[str]) -> bool:
-        """Tell whether a process is gone: one of its leases has ended, and it holds no other."""
+        """Return whether a process is gone: one of its leases has ended, and it holds no other."""
         asked = [lease for kind, lease in self._leases.items() if kind in held]
         verdicts = [await lease.is_gone(name) for lease in asked]
         return True in verdicts and False not in verdicts

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
-from oshaberi.bot.client.discord_turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.message_reader import NOT_FOUND
+from oshaberi.bot.client.turn_channel import DiscordTurnChannel
+from oshaberi.bot.conversation.messages import IncomingMessage
 from oshaberi.bot.recovery.crash_recovery import (
     EARLIER_TURNS,
     INTERRUPTED,
@@ -24,16 +25,15 @@ from oshaberi.bot.recovery.crash_recovery import (
     was_unseen,
 )
 from oshaberi.bot.recovery.unsent_post_recovery import told_once
-from oshaberi.conversation.conversation_messages import IncomingMessage
+from oshaberi.bot.storage import Database, StorageError
+from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.storage.records import StoredQuestion, TurnRecord
+from oshaberi.bot.turns.admission.answer_reasons import ADMITTED
+from oshaberi.bot.turns.admission.questions import CLAIMED
+from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.delivery.sink import Embed, Post, SinkError
 from oshaberi.languages import in_language, translatable, translated
-from oshaberi.storage import Database, StorageError
-from oshaberi.storage.storage_errors import StorageAwayError
-from oshaberi.storage.stored_records import StoredQuestion, TurnRecord
 from oshaberi.terminal_output import counted
-from oshaberi.turns.admission.answer_reasons import ADMITTED
-from oshaberi.turns.admission.unbegun_questions import CLAIMED
-from oshaberi.turns.channel_turns import ChannelTurns
 
 log = logging.getLogger(__name__)
 
@@ -199,12 +199,12 @@ def _by_channel(questions: Iterable[StoredQuestion]) -> list[list[StoredQuestion
 
 
 def _answers(turn: TurnRecord, question: StoredQuestion) -> bool:
-    """Tell whether the turn answered the question. Then only its database row is left to delete."""
+    """Return whether the turn answered the question, so only its database row must go."""
     if turn.at is None or question.at is None or turn.at < question.at or was_unseen(turn):
         return False
     return turn.asked_id == question.message_id
 
 
 def _is_about(turn: TurnRecord, question: StoredQuestion) -> bool:
-    """Tell whether the turn belongs to the question, or to no question (a called persona)."""
+    """Return whether the turn belongs to the question, or to no question (a called persona)."""
     return turn.asked_id in (None, question.message_id)

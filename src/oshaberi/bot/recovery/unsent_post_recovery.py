@@ -7,12 +7,10 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from oshaberi.delivery.pacing.interruptible_waits import InterruptibleWaits
-from oshaberi.delivery.posting.exactly_once import ExactlyOnceSender
-from oshaberi.delivery.posting.send_attempts import RETRY_SECONDS
-from oshaberi.delivery.posting.send_outcome import Delivered, Failed, NoWebhook
-from oshaberi.delivery.posting.webhook_identity import bold_name, introduced
-from oshaberi.delivery.response_state import ResponseState
+from oshaberi.delivery.exactly_once import ExactlyOnceSender
+from oshaberi.delivery.outcomes import RETRY_SECONDS, Delivered, Failed, NoWebhook
+from oshaberi.delivery.posting import bold_name, introduced
+from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import (
     AmbiguousError,
     ArrivalUnknownError,
@@ -21,8 +19,9 @@ from oshaberi.delivery.sink import (
     Sent,
     WebhookFace,
 )
+from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.discord_io import DiscordSink
-from oshaberi.text.text_measure import utf16_len
+from oshaberi.text.measure import utf16_len
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,5 @@
 """Opens the parts of the bot in order, and closes them again.
 
-`bot_wiring` does that: `process_stores` (database, Redis), `service_wiring` (what turns share),
-`client_wiring` (the client and the recovery). `shutdown_signals` catches the signals that end the
-bot.
+`bot_wiring` does that: `services` (database, Redis, what turns share), `client_wiring` (the
+client and the recovery). `shutdown_signals` catches the signals that end the bot.
 """

@@ -15,35 +15,33 @@ from functools import partial
 from typing import Any
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.client.channel_places import is_gone
 from oshaberi.bot.client.discord_client import OshaberiClient
+from oshaberi.bot.client.people import is_gone
+from oshaberi.bot.config import LoadedSettings, Reloader
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination
 from oshaberi.bot.coordination.shard_keeper import HANDOVER_SECONDS, ShardKeeper
 from oshaberi.bot.data_retention import DataRetention, prune_regularly
-from oshaberi.bot.observability.health_endpoint import RunsOn
+from oshaberi.bot.logs import RecentWarnings, StreamLogger
+from oshaberi.bot.observability.health import ModelHealth, RunsOn
 from oshaberi.bot.observability.metrics import BotMetrics
-from oshaberi.bot.observability.model_health import ModelHealth
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
 from oshaberi.bot.operator_endpoint import OperatorSigns, operator_endpoint
 from oshaberi.bot.recovery.orphaned_journals import OrphanedJournals
+from oshaberi.bot.storage import Database
+from oshaberi.bot.turns.channel_turns import REACTION_SECONDS, ChannelTurns
+from oshaberi.bot.turns.running.queue_runner import LAST_SECONDS
+from oshaberi.bot.turns.services.adapter_pool import Connect
+from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.bot.wiring.client_wiring import ConnectedBot
-from oshaberi.bot.wiring.process_stores import open_stores
-from oshaberi.bot.wiring.service_wiring import open_services
+from oshaberi.bot.wiring.services import open_services, open_stores
 from oshaberi.bot.wiring.shutdown_signals import ShutdownSignals
-from oshaberi.config import LoadedSettings, Reloader
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io.requests.api_address import requests_through
 from oshaberi.discord_io.requests.rest_outage import rest_probe
 from oshaberi.errors import OshaberiError
-from oshaberi.languages.translation_catalogues import CATALOGUES, PACKAGED
-from oshaberi.logs import RecentWarnings, StreamLogger
-from oshaberi.providers.adapter_registry import connect
-from oshaberi.storage import Database
-from oshaberi.stream.stream_observer import StreamObserver
-from oshaberi.turns.channel_turns import REACTION_SECONDS, ChannelTurns
-from oshaberi.turns.running.queue_runner import LAST_SECONDS
-from oshaberi.turns.services.adapter_pool import Connect
-from oshaberi.turns.services.turn_services import TurnServices
+from oshaberi.languages.translations import CATALOGUES, PACKAGED
+from oshaberi.providers.registry import connect
+from oshaberi.stream.observers import StreamObserver
 
 log = logging.getLogger(__name__)
 

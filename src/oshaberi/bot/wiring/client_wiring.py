@@ -9,23 +9,66 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 
+import discord
+
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.commands import bot_command_tree
+from oshaberi.bot.config import LoadedSettings
+from oshaberi.bot.config.current_settings import CurrentSettings
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
 from oshaberi.bot.observability.metrics import BotMetrics
-from oshaberi.bot.old_direct_message_keys import adopt_direct_keys
 from oshaberi.bot.recovery.crash_recovery import CrashRecovery
 from oshaberi.bot.recovery.orphaned_journals import OrphanedJournals
 from oshaberi.bot.recovery.question_recovery import QuestionRecovery
-from oshaberi.bot.settings.current_settings import CurrentSettings
-from oshaberi.bot.wiring.process_stores import ProcessStores
-from oshaberi.config import LoadedSettings
+from oshaberi.bot.storage import Database
+from oshaberi.bot.wiring.services import ProcessStores
 from oshaberi.discord_io import LeaseFence, RequestBudget
-from oshaberi.discord_io.requests.request_budget import PER_SECOND
+from oshaberi.discord_io.requests.limits import PER_SECOND
 from oshaberi.terminal_output import counted
 
+# Gives the bot's owner the models and keys that older versions stored in direct messages.
+#
+# Older versions did not store whose direct messages they were, and used the keys for everybody.
+# If a team owns the bot, the owner is unknown: the keys stay unused, and a line in the log says
+# so.
+
+
 log = logging.getLogger(__name__)
+
+
+async def adopt_direct_keys(db: Database, application: discord.AppInfo | None) -> None:
+    keys, models = await db.keys.unowned(), await db.models.unowned()
+    if application is None or not keys + models:
+        return
+    owner_id = _sole_owner(application)
+    if owner_id is None:
+        log.warning(
+            "API keys (%d) and models (%d) that were set in direct messages are not used any more: "
+            "the bot has several owners, and whose they are is not known; set them anew",
+            keys,
+            models,
+        )
+        return
+    await db.keys.adopt(owner_id)
+    await db.models.adopt(owner_id)
+    log.warning(
+        "API keys (%d) and models (%d) that were set in direct messages served everybody; from now "
+        "on they serve only the direct messages of the bot's owner. For everybody put them into "
+        "`models` of the settings file",
+        keys,
+        models,
+    )
+
+
+def _sole_owner(application: discord.AppInfo) -> int | None:
+    if application.team is None:
+        return application.owner.id
+    members = application.team.members
+    return members[0].id if len(members) == 1 else None
+
+
+# Makes the client of a process, and what runs between its connection and its first question.
 
 
 class ConnectedBot:

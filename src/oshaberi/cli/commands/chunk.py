@@ -11,9 +11,7 @@ from typing import Any
 import click
 
 from oshaberi import Details, Event, Message, SpeakerStop, Table, TextEngine, Thought, Withheld
-from oshaberi.cli.config_file_option import complete_file, whisper
-from oshaberi.cli.set_option import set_option, text_config
-from oshaberi.cli.text_input import STDIN, pieces_of
+from oshaberi.cli.options import STDIN, complete_file, pieces_of, set_option, text_config, whisper
 
 SEPARATOR = "---8<---"
 KINDS = {

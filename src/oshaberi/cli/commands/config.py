@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oshaberi.cli.config_file_option import config_option, settings_of
+from oshaberi.cli.options import config_option, settings_of
 
 if TYPE_CHECKING:
-    from oshaberi.config import LoadedSettings
+    from oshaberi.bot.config import LoadedSettings
     from oshaberi.terminal_output import TerminalPalette
 
 LONGEST = 60
@@ -52,7 +52,7 @@ def show(as_json: bool, config_file: Path | None) -> None:
 
 
 def _table(settings: LoadedSettings, palette: TerminalPalette) -> list[str]:
-    from oshaberi.config.loaded_settings import DEFAULT
+    from oshaberi.bot.config.loaded import DEFAULT
     from oshaberi.terminal_output import harmless
 
     document = settings.shown_all(os.environ)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from oshaberi.cli.config_file_option import config_option, settings_of, whisper
+from oshaberi.cli.options import config_option, settings_of, whisper
 from oshaberi.terminal_output import counted
 
 if TYPE_CHECKING:
-    from oshaberi.config import LoadedSettings
-    from oshaberi.storage import Database
-    from oshaberi.storage.personal_data.table_ownership import DataSubject
+    from oshaberi.bot.config import LoadedSettings
+    from oshaberi.bot.storage import Database
+    from oshaberi.bot.storage.schema.ownership import DataSubject
 
 T = TypeVar("T")
 
@@ -151,7 +151,7 @@ def _subject(user_id: int | None, server_id: int | None) -> DataSubject:
     if (user_id is None) == (server_id is None):
         raise click.UsageError("give either --user ID or --server ID", click.get_current_context())
     try:
-        from oshaberi.storage.personal_data.table_ownership import DataSubject
+        from oshaberi.bot.storage.schema.ownership import DataSubject
     except ImportError as missing:
         what = f'the database needs {missing.name}: pip install "oshaberi[bot]"'
         raise click.ClickException(what) from None
@@ -162,7 +162,7 @@ def _subject(user_id: int | None, server_id: int | None) -> DataSubject:
 
 def _with_database(settings: LoadedSettings, work: Callable[[Database], Awaitable[T]]) -> T:
     """Run the work on the database, which must exist and be up to date: it is not migrated here."""
-    from oshaberi.storage import Database, SecretVault, current_revision, head_revision
+    from oshaberi.bot.storage import Database, SecretVault, current_revision, head_revision
 
     async def main() -> T:
         if await current_revision(settings.database_url) != head_revision():
@@ -196,8 +196,8 @@ def _write(path: Path, content: str) -> None:
 
 def _tell_what_else(settings: LoadedSettings, deleted: Mapping[str, int]) -> None:
     """Name the backups that have changed, and say if a running bot must be restarted."""
-    from oshaberi.storage.database_urls import address_of
-    from oshaberi.storage.sqlite_backups import backups_of
+    from oshaberi.bot.storage.database_urls import address_of
+    from oshaberi.bot.storage.sqlite_backups import backups_of
 
     file = address_of(settings.database_url).file
     if file is None:

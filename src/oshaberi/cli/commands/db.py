@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oshaberi.cli.config_file_option import config_option, settings_of
+from oshaberi.cli.options import config_option, settings_of
 
 if TYPE_CHECKING:
-    from oshaberi.config import LoadedSettings
+    from oshaberi.bot.config import LoadedSettings
 
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -70,7 +70,7 @@ def backup(file: Path, config_file: Path | None) -> None:
     """
     settings = settings_of(config_file)
     _load_storage()
-    from oshaberi.storage.sqlite_backups import write_backup
+    from oshaberi.bot.storage.sqlite_backups import write_backup
 
     place = _sqlite_file(settings, "back it up", f"pg_dump --format=custom --file={file}", "")
     revision = write_backup(place, file)
@@ -94,8 +94,8 @@ def restore(file: Path, config_file: Path | None) -> None:
     """
     settings = settings_of(config_file)
     _load_storage()
-    from oshaberi.storage.schema.migration_runner import known_revisions
-    from oshaberi.storage.sqlite_backups import restore_backup, revision_of
+    from oshaberi.bot.storage.schema.migration import known_revisions
+    from oshaberi.bot.storage.sqlite_backups import restore_backup, revision_of
 
     place = _sqlite_file(settings, "restore it", "pg_restore --clean --if-exists", f" {file}")
     kept = restore_backup(file, place, known_revisions())
@@ -106,7 +106,7 @@ def restore(file: Path, config_file: Path | None) -> None:
 
 def _load_storage() -> None:
     try:
-        import oshaberi.storage.schema.upgrade_plan  # noqa: F401
+        import oshaberi.bot.storage.schema.migration  # noqa: F401
     except ImportError as missing:
         what = f'the database needs {missing.name}: pip install "oshaberi[bot]"'
         raise click.ClickException(what) from None
@@ -114,7 +114,7 @@ def _load_storage() -> None:
 
 def _sqlite_file(settings: LoadedSettings, deed: str, program: str, end: str) -> Path:
     """Return the file of a SQLite database. For PostgreSQL, name the program that does it."""
-    from oshaberi.storage.database_urls import address_of
+    from oshaberi.bot.storage.database_urls import address_of
 
     address = address_of(settings.database_url)
     if address.kind == "postgresql":
@@ -126,8 +126,8 @@ def _sqlite_file(settings: LoadedSettings, deed: str, program: str, end: str) ->
 
 
 def _migrate(settings: LoadedSettings, backup: bool) -> None:
-    from oshaberi.storage import head_revision
-    from oshaberi.storage import upgrade as migrate
+    from oshaberi.bot.storage import head_revision
+    from oshaberi.bot.storage import upgrade as migrate
 
     def tell_backup(path: Path) -> None:
         click.echo(f"backed up to {path}")
@@ -140,7 +140,7 @@ def _migrate(settings: LoadedSettings, backup: bool) -> None:
 
 
 def _tell_plan(settings: LoadedSettings, backup: bool) -> None:
-    from oshaberi.storage.schema.upgrade_plan import plan_upgrade
+    from oshaberi.bot.storage.schema.migration import plan_upgrade
 
     plan = asyncio.run(plan_upgrade(settings.database_url))
     place = settings.shown("database_url")

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oshaberi.cli.config_file_option import config_option, settings_of
+from oshaberi.cli.options import config_option, settings_of
 from oshaberi.errors import ConfigError
 
 if TYPE_CHECKING:
+    from oshaberi.bot.config import LoadedSettings
     from oshaberi.cli.doctor_checks import Finding
-    from oshaberi.config import LoadedSettings
     from oshaberi.terminal_output import TerminalPalette
 
 SOMETHING_FAILS = 1
@@ -94,8 +94,8 @@ async def _findings(config_file: Path | None, offline: bool) -> AsyncIterator[Fi
 
 def _mistakes(error: ConfigError) -> list[Finding]:
     """Return a finding for each mistake. The last one has the advice, which is for all."""
+    from oshaberi.bot.config.schema import SettingMistakesError
     from oshaberi.cli.doctor_checks.finding import bad
-    from oshaberi.config.setting_errors import SettingMistakesError
 
     *before, last = error.lines if isinstance(error, SettingMistakesError) else (str(error),)
     advice = "correct it: docs/settings.md says what is allowed"

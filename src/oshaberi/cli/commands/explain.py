@@ -10,17 +10,16 @@ import click
 
 from oshaberi.chunks import Chunk
 from oshaberi.cli.commands.replay import keep_quiet
-from oshaberi.cli.config_file_option import complete_file
-from oshaberi.cli.replay_transcript import Transcript
-from oshaberi.delivery.bookkeeping.character_ledger import DELIVERED
-from oshaberi.inspector.decision_steps import numbered, quoted, tell
-from oshaberi.inspector.decision_words import DEGREES, STATUS, STOPS, fate_told
+from oshaberi.cli.options import complete_file
+from oshaberi.cli.replay_output import Transcript
+from oshaberi.delivery.ledger import DELIVERED
+from oshaberi.inspector.decisions import DEGREES, STATUS, STOPS, fate_told, numbered, quoted, tell
 from oshaberi.inspector.engine_recorder import EngineRecorder
 from oshaberi.scenes import Scene, load_scene
-from oshaberi.scenes.scene_playback import PlayedScene, perform
-from oshaberi.stream.stream_result import StreamResult
+from oshaberi.scenes.playback import PlayedScene, perform
+from oshaberi.stream.result import StreamResult
 from oshaberi.terminal_output import TerminalPalette, counted
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
 
 _LONGEST_LINE = 240
 

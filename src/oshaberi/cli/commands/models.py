@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oshaberi.cli.config_file_option import config_option, settings_of, whisper
+from oshaberi.cli.options import config_option, settings_of, whisper
 from oshaberi.errors import ConfigError
 from oshaberi.terminal_output import counted
 
@@ -75,9 +75,9 @@ def _of_settings(config_file: Path | None) -> list[ModelAddress]:
 
 
 def _address(provider: str, base_url: str | None, key: str | None) -> ModelAddress:
-    from oshaberi.providers.adapter_registry import unknown
     from oshaberi.providers.model_listing import can_list
-    from oshaberi.providers.provider_presets import PRESETS
+    from oshaberi.providers.presets import PRESETS
+    from oshaberi.providers.registry import unknown
 
     preset = PRESETS.get(provider)
     if preset is None:
@@ -93,7 +93,7 @@ def _address(provider: str, base_url: str | None, key: str | None) -> ModelAddre
 
 
 def _key(provider: str, base_url: str | None, key_env: str | None) -> str | None:
-    from oshaberi.providers.provider_presets import PRESETS
+    from oshaberi.providers.presets import PRESETS
 
     preset = PRESETS.get(provider)
     name = key_env or (preset.key_name_at(base_url) if preset else None)
@@ -127,7 +127,7 @@ async def _offered(address: ModelAddress) -> OfferedModels:
 
         return await list_models(address.family, address.base_url, address.key)
     except ModuleNotFoundError as missing:
-        from oshaberi.providers.provider_presets import PRESETS
+        from oshaberi.providers.presets import PRESETS
 
         extra = PRESETS[address.provider].extra
         install = f'pip install "oshaberi[{extra}]"'
@@ -153,6 +153,6 @@ def _failure(address: ModelAddress, offered: OfferedModels) -> str:
 
 
 def _shown(address: ModelAddress) -> str:
-    from oshaberi.providers.wire.actionable_errors import shown_address
+    from oshaberi.providers.wire.errors import shown_address
 
     return shown_address(address.base_url)

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oshaberi.cli.config_file_option import whisper
-from oshaberi.cli.set_option import set_option, text_config
-from oshaberi.cli.text_input import STDIN, pieces_of
+from oshaberi.cli.options import STDIN, pieces_of, set_option, text_config, whisper
 from oshaberi.errors import ConfigError
 
 if TYPE_CHECKING:
-    from oshaberi.providers.adapter_base import Adapter
+    from oshaberi.providers.base import Adapter
     from oshaberi.providers.request.model_request import Request
     from oshaberi.recording import HeardStream
-    from oshaberi.text.text_config import TextConfig
+    from oshaberi.text.config import TextConfig
 
 
 @click.command(short_help="Ask a model, and save its stream as a scene.")
@@ -85,8 +83,8 @@ def _writable(out: str) -> Path:
 def _connected(
     provider: str, model: str, base_url: str | None, key_env: str | None
 ) -> tuple[Adapter, Sequence[str]]:
-    from oshaberi.providers.adapter_registry import connect
-    from oshaberi.providers.provider_presets import PRESETS
+    from oshaberi.providers.presets import PRESETS
+    from oshaberi.providers.registry import connect
 
     preset = PRESETS.get(provider)
     name = key_env or (preset.key_name_at(base_url) if preset else None)
@@ -99,8 +97,7 @@ def _connected(
 def _request(
     prompt: str | None, system: str | None, thinking: str | None, max_tokens: int | None
 ) -> Request:
-    from oshaberi.providers.request.context_items import said
-    from oshaberi.providers.request.model_request import Request
+    from oshaberi.providers.request.model_request import Request, said
 
     asked = "".join(pieces_of(STDIN)) if prompt is None else prompt
     if not asked.strip():
@@ -137,7 +134,7 @@ def _write(
     secrets: Sequence[str],
 ) -> bool:
     """Write the scene. A stream that is only an error is reported, not saved."""
-    from oshaberi.delivery.stream_config import StreamConfig
+    from oshaberi.delivery.config import StreamConfig
     from oshaberi.recording import SceneFrame, SecretMasker, scene_of, secrets_in, write_scene
 
     if all(one.chunk is None or one.chunk.type == "error" for one in heard):

@@ -10,12 +10,11 @@ from typing import Any
 
 import click
 
-from oshaberi.cli.config_file_option import complete_file
-from oshaberi.cli.progress_line import Progress
-from oshaberi.cli.replay_transcript import Transcript
+from oshaberi.cli.options import complete_file
+from oshaberi.cli.replay_output import Progress, Transcript
 from oshaberi.errors import SceneError
 from oshaberi.scenes import Scene, differences, find_scenes, load_scene, rechunk
-from oshaberi.scenes.scene_playback import PlayedScene, perform
+from oshaberi.scenes.playback import PlayedScene, perform
 from oshaberi.terminal_output import TerminalPalette, counted
 
 DIFFERENT = 1

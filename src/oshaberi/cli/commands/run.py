@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oshaberi.bot.wiring.shutdown_signals import HardEnd, ShutdownSignals
-from oshaberi.cli.config_file_option import config_option
+from oshaberi.cli.options import config_option
 from oshaberi.errors import ConfigError
 from oshaberi.terminal_output import TerminalPalette
 
 if TYPE_CHECKING:
-    from oshaberi.config import LoadedSettings
-    from oshaberi.stream.stream_observer import StreamObserver
+    from oshaberi.bot.config import LoadedSettings
+    from oshaberi.stream.observers import StreamObserver
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ def _on_stage(
     _warn_of_other_names()
     if sys.stdout.isatty():
         _say("Starting …")
-    from oshaberi.local_run.startup import perform
+    from oshaberi.bot.local_run.startup import perform
 
     wanted = _has_desktop() if browser is None else browser
     return perform(
@@ -121,8 +121,8 @@ def _on_stage(
 
 def _settings(config: Path | None, port: int | None) -> LoadedSettings:
     try:
-        from oshaberi.config import load
-        from oshaberi.logs import setup
+        from oshaberi.bot.config import load
+        from oshaberi.bot.logs import setup
 
         if os.environ.get("OSHABERI_LOG_FORMAT", "").strip().lower() == "json":
             setup(form="json")  # what is wrong with the settings is a line of JSON too
@@ -181,7 +181,7 @@ def _make_folder(settings: LoadedSettings) -> None:
 def _observers(record: Path | None, settings: LoadedSettings) -> Sequence[StreamObserver]:
     if record is None:
         return ()
-    from oshaberi.recording.record_folder import RecordingObserver
+    from oshaberi.recording.scene_writing import RecordingObserver
 
     return (RecordingObserver(record, settings.secrets(os.environ)),)
 
@@ -222,14 +222,14 @@ def _say(line: str) -> None:
 
 
 def _logs_json() -> bool:
-    from oshaberi.logs import is_json
+    from oshaberi.bot.logs import is_json
 
     return is_json()
 
 
 def _open_browser(address: str, folder: Path) -> None:
     """Open the address in a browser, if one can be started. The address was printed before."""
-    from oshaberi.local_run.page_opening import opening_page
+    from oshaberi.bot.local_run.page_opening import opening_page
 
     try:
         webbrowser.open(opening_page(folder.absolute(), address).as_uri())
@@ -243,7 +243,7 @@ def _spare_what_is_loaded() -> None:
     Turns hold their objects for seconds, so the collector also runs less often. That saves a tenth
     of the processor time of many turns.
     """
-    from oshaberi.text.normalize.emoji.standard_emoji import standard_emoji
+    from oshaberi.text.normalize.standard_emoji import standard_emoji
 
     standard_emoji("dog")  # loads the table of shortcodes: 60 ms, now and not during an answer
     gc.collect()

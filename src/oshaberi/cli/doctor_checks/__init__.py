@@ -1,8 +1,7 @@
 """The checks of `oshaberi doctor`. Each makes real requests and yields findings; none raises.
 
 `finding` is one result. `machine_checks`, `storage_checks`, `discord_checks` (with
-`discord_permissions` and `channel_checks`), `model_checks` (with `model_probe`) and `tool_checks`
-run in this order; `http_probe` makes requests for some of them.
+`channel_checks`), `model_checks` and `tool_checks` run in this order.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from oshaberi.cli.doctor_checks import (
 from oshaberi.cli.doctor_checks.finding import Finding
 
 if TYPE_CHECKING:
-    from oshaberi.config import LoadedSettings
+    from oshaberi.bot.config import LoadedSettings
 
 __all__ = ["Finding", "examine"]
 

@@ -1,7 +1,4 @@
-"""Checks what the bot may do in each channel: overwrites, and channels with too many webhooks.
-
-Channels that the bot cannot see are left out: most of them are hidden on purpose.
-"""
+"""Checks what the bot may do in each channel: permissions, overwrites, webhooks."""
 
 from __future__ import annotations
 
@@ -10,17 +7,162 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from dataclasses import dataclass
 from typing import Any
 
-from oshaberi.cli.doctor_checks.discord_permissions import (
-    CHANNEL_NEEDED,
-    NEEDED,
-    SEND,
-    VIEW,
-    ChannelOverwrites,
-    names_of,
-)
+from oshaberi.checked_json import parse_json
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
-from oshaberi.cli.doctor_checks.http_probe import HttpAnswer
+from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 from oshaberi.terminal_output import counted
+
+# Makes one HTTP request: returns the answer, or why there is none. Shows no secrets.
+
+
+PATIENCE_S = 10.0
+MOST_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """An answer. `status` is 0 if there was none; `body` is JSON, or an empty object."""
+
+    status: int
+    body: Any
+    reason: str = ""
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """Return the body if it is an object, else an empty one."""
+        return self.body if isinstance(self.body, dict) else {}
+
+
+async def ask(url: str, headers: Mapping[str, str]) -> HttpAnswer:
+    try:
+        import aiohttp
+    except ImportError:
+        return HttpAnswer(0, {}, 'aiohttp is not installed: pip install "oshaberi[bot]"')
+    patience = aiohttp.ClientTimeout(total=PATIENCE_S)
+    try:
+        async with (
+            aiohttp.ClientSession(
+                timeout=patience, headers={**PLAIN, **headers}, auto_decompress=False
+            ) as session,
+            session.get(url, allow_redirects=False) as response,
+        ):
+            body = _json(await answer_body(response, MOST_BYTES))
+            return HttpAnswer(response.status, body, f"HTTP {response.status}")
+    except TimeoutError:
+        return HttpAnswer(0, {}, f"no answer within {PATIENCE_S:.0f} s")
+    except (BodyTooLargeError, PackedBodyError) as error:
+        return HttpAnswer(0, {}, str(error))
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        return HttpAnswer(0, {}, _words(error))
+
+
+async def hears_from(url: str) -> str | None:
+    """Open a WebSocket. Return why nothing was heard from it; None if something was."""
+    import aiohttp
+
+    patience = aiohttp.ClientTimeout(total=PATIENCE_S)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=patience) as session,
+            session.ws_connect(url, max_msg_size=MOST_BYTES) as socket,
+        ):
+            first = await socket.receive(timeout=PATIENCE_S)
+            heard = first.type in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY)
+            return None if heard else "closed at once"
+    except TimeoutError:
+        return f"no answer within {PATIENCE_S:.0f} s"
+    except aiohttp.WSServerHandshakeError as error:
+        return f"HTTP {error.status}"
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        return _words(error)
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return parse_json(content)
+    except ValueError:
+        return {}
+
+
+def _words(error: Exception) -> str:
+    reason = getattr(error, "strerror", None)
+    return f"{type(error).__name__}: {reason}" if reason else type(error).__name__
+
+
+# The permissions that the bot uses, and how the overwrites of a channel change them.
+
+
+ADMINISTRATOR = 1 << 3
+VIEW = 1 << 10
+SEND = "Send Messages"
+NEEDED = {
+    "View Channels": VIEW,
+    SEND: 1 << 11,
+    "Read Message History": 1 << 16,
+}
+WANTED = {
+    "Send Messages in Threads": 1 << 38,
+    "Manage Webhooks": 1 << 29,
+    "Embed Links": 1 << 14,
+    "Attach Files": 1 << 15,
+    "Add Reactions": 1 << 6,
+    "Use External Emoji": 1 << 18,
+}
+CHANNEL_NEEDED = {
+    SEND: NEEDED[SEND],
+    **{name: WANTED[name] for name in ("Embed Links", "Attach Files", "Manage Webhooks")},
+    "Read Message History": NEEDED["Read Message History"],
+}
+EVERYTHING = (1 << 64) - 1
+
+
+def names_of(wanted: Mapping[str, int], granted: int) -> tuple[str, ...]:
+    """Return the names of the wanted permissions that are not granted."""
+    return tuple(name for name, bit in wanted.items() if not granted & bit)
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelOverwrites:
+    """The overwrites of a channel: what is denied and allowed, by the id of a role or member."""
+
+    by_id: Mapping[str, tuple[int, int]]
+
+    @classmethod
+    def of(cls, listed: Iterable[Mapping[str, Any]]) -> ChannelOverwrites:
+        return cls(
+            {
+                str(one.get("id")): (int(one.get("deny", 0)), int(one.get("allow", 0)))
+                for one in listed
+            }
+        )
+
+    def applied(
+        self, granted: int, server_id: str, roles: frozenset[str], my_id: str, *, is_owner: bool
+    ) -> int:
+        """Return the permissions in the channel of a member who has `granted` in the server.
+
+        Discord applies the overwrite of @everyone (its id is the server's), then those of all
+        roles together, then the member's own.
+        """
+        if is_owner or granted & ADMINISTRATOR:
+            return EVERYTHING
+        for ids in ({server_id}, roles - {server_id}, {my_id}):
+            deny, allow = self._together(ids)
+            granted = granted & ~deny | allow
+        return granted
+
+    def _together(self, ids: Iterable[str]) -> tuple[int, int]:
+        deny = allow = 0
+        for one in ids:
+            denied, allowed = self.by_id.get(one, (0, 0))
+            deny, allow = deny | denied, allow | allowed
+        return deny, allow
+
+
+# Checks what the bot may do in each channel: overwrites, and channels with too many webhooks.
+#
+# Channels that the bot cannot see are left out: most of them are hidden on purpose.
+
 
 Get = Callable[[str], Awaitable[HttpAnswer]]
 Json = Mapping[str, Any]
@@ -50,7 +192,7 @@ class _ServerChannels:
 
     @property
     def is_silent(self) -> bool:
-        """Tell whether overwrites keep the bot from writing anywhere."""
+        """Return whether overwrites keep the bot from writing anywhere."""
         return not self.writable and bool(self.lacking)
 
 

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from oshaberi import __version__
 from oshaberi.cli.doctor_checks import channel_checks
-from oshaberi.cli.doctor_checks.discord_permissions import (
+from oshaberi.cli.doctor_checks.channel_checks import (
     ADMINISTRATOR,
     NEEDED,
     WANTED,
+    HttpAnswer,
+    ask,
+    hears_from,
     names_of,
 )
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
-from oshaberi.cli.doctor_checks.http_probe import HttpAnswer, ask, hears_from
 
 if TYPE_CHECKING:
-    from oshaberi.config import LoadedSettings
+    from oshaberi.bot.config import LoadedSettings
 
 API_PATH = "/api/v10"
 API = f"https://discord.com{API_PATH}"

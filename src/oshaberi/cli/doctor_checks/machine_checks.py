@@ -15,7 +15,7 @@ from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
 from oshaberi.cli.engine_build import build_name
 
 if TYPE_CHECKING:
-    from oshaberi.config import LoadedSettings
+    from oshaberi.bot.config import LoadedSettings
 
 OLDEST = (3, 11)
 GIGABYTE = 10**9
@@ -76,7 +76,7 @@ def data_folder(settings: LoadedSettings) -> Finding:
 
 def effects(settings: LoadedSettings) -> Iterator[Finding]:
     """Report settings that would have no effect here."""
-    from oshaberi.delivery.delivery_plug_ins import DeliveryPlugIns
+    from oshaberi.delivery.attachments import DeliveryPlugIns
 
     missing = DeliveryPlugIns.installed().missing(settings.stream.display_mode)
     if missing is not None:

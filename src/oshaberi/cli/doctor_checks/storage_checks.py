@@ -14,8 +14,8 @@ from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
 from oshaberi.cli.doctor_checks.machine_checks import unwritable
 
 if TYPE_CHECKING:
-    from oshaberi.config import LoadedSettings
-    from oshaberi.storage import SecretVault
+    from oshaberi.bot.config import LoadedSettings
+    from oshaberi.bot.storage import SecretVault
 
 PATIENCE_S = 10.0
 LOCK_S = 2.0
@@ -25,8 +25,8 @@ KEY_VARIABLE = "OSHABERI_SECRET_KEY"
 def database_file(settings: LoadedSettings) -> Path | None:
     """Return the file of a SQLite database; None for other databases and unreadable URLs."""
     try:
-        from oshaberi.storage import StorageError
-        from oshaberi.storage.database_urls import address_of
+        from oshaberi.bot.storage import StorageError
+        from oshaberi.bot.storage.database_urls import address_of
     except ImportError:
         return None
     try:
@@ -63,7 +63,7 @@ def _locked(file: Path | None) -> str | None:
 async def database(settings: LoadedSettings) -> Finding:
     name, place = "database", settings.shown("database_url")
     try:
-        from oshaberi.storage import StorageError, current_revision, head_revision
+        from oshaberi.bot.storage import StorageError, current_revision, head_revision
     except ImportError as missing:
         return bad(name, f"needs {missing.name}", 'pip install "oshaberi[bot]"')
     try:
@@ -94,7 +94,7 @@ async def secret_key(settings: LoadedSettings, environ: Mapping[str, str]) -> Fi
     """Check that the key decrypts the stored secrets. It is not created here."""
     name, file = "secret key", settings.secret_key_file
     try:
-        from oshaberi.storage import SecretVault, StorageError
+        from oshaberi.bot.storage import SecretVault, StorageError
     except ImportError as missing:
         return bad(name, f"needs {missing.name}", 'pip install "oshaberi[bot]"')
     is_there = bool(environ.get(KEY_VARIABLE, "").strip()) or file.exists()
@@ -114,8 +114,8 @@ async def secret_key(settings: LoadedSettings, environ: Mapping[str, str]) -> Fi
 
 async def _check_secrets(url: str, vault: SecretVault) -> None:
     """Check the secrets. If the database does not answer, another finding says so."""
-    from oshaberi.storage import StorageError, current_revision, head_revision
-    from oshaberi.storage.database import check_secrets
+    from oshaberi.bot.storage import StorageError, current_revision, head_revision
+    from oshaberi.bot.storage.database import check_secrets
 
     with suppress(TimeoutError):
         async with asyncio.timeout(PATIENCE_S):

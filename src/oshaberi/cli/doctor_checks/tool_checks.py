@@ -18,9 +18,9 @@ from oshaberi.errors import ConfigError
 from oshaberi.terminal_output import counted
 
 if TYPE_CHECKING:
-    from oshaberi.config import LoadedSettings
-    from oshaberi.tools.mcp import McpServer
-    from oshaberi.tools.tool_definition import Tool
+    from oshaberi.bot.config import LoadedSettings
+    from oshaberi.bot.tools.definition import Tool
+    from oshaberi.bot.tools.mcp import McpServer
 
 PATIENCE_S = 10.0
 MOST_NAMED = 8
@@ -36,9 +36,8 @@ async def examine(settings: LoadedSettings) -> AsyncIterator[Finding]:
 
 
 def _modules(settings: LoadedSettings) -> list[Finding]:
-    from oshaberi.tools.builtin import builtin_tools
-    from oshaberi.tools.tool_loading import load_tools
-    from oshaberi.tools.toolbox import ToolBox
+    from oshaberi.bot.tools.builtin import builtin_tools
+    from oshaberi.bot.tools.toolbox import ToolBox, load_tools
 
     folder = settings.file.parent if settings.file else Path.cwd()
     found: list[Finding] = []
@@ -68,7 +67,7 @@ def _modules(settings: LoadedSettings) -> list[Finding]:
 async def _servers(settings: LoadedSettings) -> Sequence[Finding]:
     from importlib.util import find_spec
 
-    from oshaberi.tools.mcp import mcp_servers
+    from oshaberi.bot.tools.mcp import mcp_servers
 
     if find_spec("mcp") is None:
         return [bad("mcp servers", "need mcp", 'pip install "oshaberi[mcp]"')]
@@ -81,7 +80,7 @@ async def _servers(settings: LoadedSettings) -> Sequence[Finding]:
 
 async def _server(server: McpServer) -> Finding:
     """Start an MCP server as the bot does, but with a shorter time limit."""
-    from oshaberi.tools.mcp.mcp_connection import McpConnection
+    from oshaberi.bot.tools.mcp.connection import McpConnection
 
     connection = McpConnection(server, start_s=PATIENCE_S)
     running = asyncio.create_task(connection.run())

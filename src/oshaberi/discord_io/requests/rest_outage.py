@@ -14,7 +14,7 @@ import aiohttp
 from discord.http import Route
 
 from oshaberi.delivery.service_outage import Probe, ServiceOutage
-from oshaberi.discord_io.requests.answer_classification import RATE_LIMITED, HeldBackError
+from oshaberi.discord_io.requests.answers import RATE_LIMITED, HeldBackError
 
 PATH = "/users/@me"
 PROBE_SECONDS = 10.0

@@ -11,11 +11,9 @@ from functools import partial
 import discord
 
 from oshaberi.delivery.sink import DiscordRefusalError
-from oshaberi.discord_io.requests.ban_guard import BanGuard
-from oshaberi.discord_io.requests.bucket_headers import KnownRooms
-from oshaberi.discord_io.requests.circuit_breaker import CircuitBreaker
-from oshaberi.discord_io.requests.request_budget import RequestBudget, RequestRank
-from oshaberi.discord_io.requests.request_watch import RequestSender
+from oshaberi.discord_io.requests.guards import BanGuard, CircuitBreaker
+from oshaberi.discord_io.requests.limits import KnownRooms, RequestBudget, RequestRank
+from oshaberi.discord_io.requests.watch import RequestSender
 
 SERVES_SECONDS = 9.5
 """How long one request lasts: ten seconds, less the time that a request may take."""

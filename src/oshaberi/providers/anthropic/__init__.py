@@ -1,5 +1,1 @@
-"""Anthropic's Messages API.
-
-`anthropic_request_body` builds a request (`anthropic_thinking_fields`), `anthropic_wire_events`
-reads the stream, `anthropic_adapter` joins them; `paused_turn` continues after `pause_turn`.
-"""
+"""Anthropic's Messages API: `request` builds, `events` reads, `adapter` joins them."""

@@ -62,5 +62,5 @@ class ModelCapabilities:
 
     @property
     def can_be_off(self) -> bool:
-        """Tell whether the model can be told not to think."""
+        """Return whether the model can be told not to think."""
         return self.off is not None or self.levels[:1] == ("none",)

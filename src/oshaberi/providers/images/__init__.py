@@ -1,5 +1,1 @@
-"""Pictures for a model.
-
-`image_fetching` loads a picture by its URL, `picture_headers` measures it before it is decoded,
-`image_preparation` makes it small, `image_cache` keeps it.
-"""
+"""Pictures for a model: `fetching` loads one by its URL, `preparation` makes it small."""

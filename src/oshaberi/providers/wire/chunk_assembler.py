@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from urllib.parse import quote
 
 from oshaberi.chunks import Chunk, ProviderError, ThoughtKind, ThoughtPart, Usage
 from oshaberi.errors import Sentence
 from oshaberi.providers.request.answer_budgets import BudgetExceededError, BudgetMeter
 from oshaberi.providers.request.model_request import Request
-from oshaberi.providers.wire.cited_pages import links
-from oshaberi.providers.wire.reasoning_tail import ReasoningTail
 from oshaberi.providers.wire.signed_blocks import SignedBlocks
-from oshaberi.providers.wire.text_outlet import TextOutlet
-from oshaberi.providers.wire.tool_call_assembly import ToolCallAssembly
-from oshaberi.providers.wire.wire_event_steps import (
+from oshaberi.providers.wire.steps import (
     PAUSED,
     CallPiece,
     CitedPage,
@@ -22,6 +20,73 @@ from oshaberi.providers.wire.wire_event_steps import (
     Step,
     TokenCount,
 )
+from oshaberi.providers.wire.text_outlet import TextOutlet
+from oshaberi.providers.wire.tool_calls import ToolCallAssembly
+
+# The pages that an answer cites, as one line of links after its text.
+
+
+LONGEST_TITLE = 80
+_SAFE = ":/?#[]@!$&'*+,;=%~-._"
+_IN_A_LINK = str.maketrans(dict.fromkeys("[]<>\r\n", " "))
+
+
+def links(pages: Iterable[CitedPage]) -> str:
+    """Return small text with a link per page, without previews; empty if there are no pages."""
+    made = [_link(page) for page in pages if page.url.startswith(("https://", "http://"))]
+    return f"\n\n-# {' · '.join(made)}" if made else ""
+
+
+def _link(page: CitedPage) -> str:
+    title = " ".join(page.title.translate(_IN_A_LINK).split())[:LONGEST_TITLE].rstrip()
+    host = page.url.partition("://")[2].partition("/")[0]
+    return f"[{title or host}](<{quote(page.url, _SAFE)}>)"
+
+
+# Removes the end of a thought that a faulty server put before the answer: `must do.Hello!`.
+#
+# The text is moved to the thoughts only if reasoning came before, the answer starts in lower
+# case, and its first sentence ends right before a capital (spec 03). The decision uses text
+# positions alone, within a bounded look-ahead.
+
+
+LOOK_AHEAD = 80
+_END = re.compile(r"[.!?…][\"'”’)\]]*(?=(.))|\n", re.DOTALL)
+
+
+class ReasoningTail:
+    """Checks the first visible text after reasoning.
+
+    `feed` and `finish` return the tail that belongs to the thoughts, and the text. `feed` returns
+    None while that is undecided.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, text: str) -> tuple[str, str] | None:
+        self._held += text
+        if not self._held:
+            return None
+        if not self._held[0].islower():
+            return "", self._held
+        return self._decide()
+
+    def finish(self) -> tuple[str, str]:
+        return "", self._held
+
+    def _decide(self) -> tuple[str, str] | None:
+        for found in _END.finditer(self._held, 0, LOOK_AHEAD + 1):
+            after = found[1]
+            if after is None or after.isspace():
+                return "", self._held
+            if after.isupper():
+                return self._held[: found.end()], self._held[found.end() :]
+        return ("", self._held) if len(self._held) > LOOK_AHEAD else None
+
+
+# Makes chunks from a stream's steps. Make one object per stream.
+
 
 CUT_OFF = "length"
 """The finish reason of an answer that reached its limit before it was complete."""

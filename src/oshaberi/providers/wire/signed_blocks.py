@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from oshaberi.checked_json import parse_json
-from oshaberi.providers.wire.wire_event_steps import SignedBlock
+from oshaberi.providers.wire.steps import SignedBlock
 
 
 class SignedBlocks:

@@ -15,7 +15,7 @@ from typing import Any
 from oshaberi.checked_json import SHORT_JSON, parse_json, scan_json
 from oshaberi.errors import Sentence
 from oshaberi.providers.error_classification import ProviderFailure, our_failure
-from oshaberi.providers.wire.error_reading import StreamError, body_failure
+from oshaberi.providers.wire.errors import StreamError, body_failure
 
 LONGEST_EVENT = 4 * 1024 * 1024
 """How many bytes may come before an event is complete, blank lines and comments included."""

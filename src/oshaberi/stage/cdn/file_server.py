@@ -12,8 +12,8 @@ from aiohttp import web
 
 from oshaberi.package_assets import AssetError, emoji_file
 from oshaberi.stage.cdn import drawn_avatars
-from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world.snowflakes import number_in
+from oshaberi.stage.state import StageState
+from oshaberi.stage.world.ids import number_in
 
 _DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="

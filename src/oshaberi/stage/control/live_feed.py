@@ -20,13 +20,13 @@ from aiohttp import WSMsgType, web
 
 from oshaberi.stage.access_guard import is_token
 from oshaberi.stage.gateway.gateway_sessions import SessionHub
-from oshaberi.stage.interactions.interaction_data import GROUP, MESSAGE_MENU, SUBCOMMAND, USER_MENU
+from oshaberi.stage.interactions.data import GROUP, MESSAGE_MENU, SUBCOMMAND, USER_MENU
 from oshaberi.stage.json_bodies import parse_json
 from oshaberi.stage.payloads.message_payloads import reaction
-from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world.discord_records import Json, StageMessage
+from oshaberi.stage.state import StageState
 from oshaberi.stage.world.event_bus import GatewayEvent
-from oshaberi.stage.world.snowflakes import number_in
+from oshaberi.stage.world.ids import number_in
+from oshaberi.stage.world.records import Json, StageMessage
 from oshaberi.stage.world_changes import message_posting
 
 KEPT = 2000

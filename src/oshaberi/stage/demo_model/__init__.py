@@ -1,15 +1,14 @@
 """The demo model: an OpenAI-compatible server on loopback that plays written scenes.
 
-`async with DemoModel() as model:` starts one, and `model.url` is the base URL for any such client.
-`demo_server` serves, `request_reading` finds out who asks what. `scene_choice` chooses one of the
-`written_scenes`; `tool_requests` and `tool_arguments` make a tool call that a message asks for;
-`small_talk` answers everything else. `token_playback` turns all this into tokens and pauses.
+`async with DemoModel() as model:` starts one, and `model.url` is the base URL for any such
+client. `server` serves, `requests` finds out who asks what, `written_scenes` has the scenes and
+chooses one. `playback` turns all this into tokens and pauses, with tool calls and small talk.
 `page_prompts` are what a visitor can click.
 """
 
 from __future__ import annotations
 
-from oshaberi.stage.demo_model.demo_server import MODEL, DemoModel
 from oshaberi.stage.demo_model.page_prompts import PROMPTS, PagePrompt, page_prompts
+from oshaberi.stage.demo_model.server import MODEL, DemoModel
 
 __all__ = ["MODEL", "PROMPTS", "DemoModel", "PagePrompt", "page_prompts"]

@@ -13,10 +13,10 @@ from contextlib import suppress
 from aiohttp import web
 
 from oshaberi.stage.gateway import intents
-from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world.discord_records import Json
+from oshaberi.stage.state import StageState
 from oshaberi.stage.world.event_bus import GatewayEvent
 from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world.records import Json
 
 _EVERYWHERE = ("CHANNEL_", "INTERACTION_")
 """Events that a bot gets even from channels that it cannot see."""
@@ -102,7 +102,7 @@ class GatewaySession:
         return [data for event, data in self._dispatched if event == name][-count:]
 
     def handles(self, guild_id: int | None) -> bool:
-        """Tell whether this shard gets a guild's events. DMs go to shard 0 (facts: Scale)."""
+        """Return whether this shard gets a guild's events. DMs go to shard 0 (facts: Scale)."""
         number, count = self.shard
         return number == (0 if guild_id is None else (guild_id >> 22) % count)
 
@@ -131,7 +131,7 @@ class SessionHub:
         return [session for session in self.sessions.values() if session.connection is not None]
 
     def may_identify(self, shard_id: int) -> bool:
-        """Tell whether a shard may start a session now, and count the session (facts: Scale)."""
+        """Return whether a shard may start a session now, and count the session (facts: Scale)."""
         settings, now = self._state.settings, self._state.now()
         bucket = shard_id % settings.max_concurrency
         last = self._identified_at.get(bucket)

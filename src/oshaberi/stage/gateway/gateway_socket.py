@@ -17,10 +17,10 @@ from oshaberi.stage.gateway.gateway_sessions import (
     SessionHub,
 )
 from oshaberi.stage.json_bodies import parse_json
-from oshaberi.stage.payloads import guild_payloads, record_payloads
-from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world.discord_records import Guild, Json, Member
-from oshaberi.stage.world.snowflakes import number_in
+from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.state import StageState
+from oshaberi.stage.world.ids import number_in
+from oshaberi.stage.world.records import Guild, Json, Member
 
 IDENTIFY, RESUME, REQUEST_MEMBERS, HELLO, HEARTBEAT_ACK = 2, 6, 8, 10, 11
 IGNORED = frozenset({3, 4, 31})
@@ -184,7 +184,7 @@ class _GatewayConversation:
         if session.intents & intents.Intent.GUILDS:
             everybody = bool(session.intents & intents.Intent.MEMBERS)
             for guild in guilds:
-                data = guild_payloads.guild_create(world, guild, all_members=everybody)
+                data = record_payloads.guild_create(world, guild, all_members=everybody)
                 session.dispatch("GUILD_CREATE", data)
 
     def _resume(self, data: Json) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import IntFlag
 
-from oshaberi.stage.world.discord_records import Json
 from oshaberi.stage.world.event_bus import GatewayEvent
+from oshaberi.stage.world.records import Json
 
 
 class Intent(IntFlag):
@@ -100,7 +100,7 @@ def wants(intents: int, event: GatewayEvent) -> bool:
 
 
 def legible(message: Json, bot_id: int) -> bool:
-    """Tell whether a bot may read a message without the intent: DMs, its own, mentions of it."""
+    """Return whether a bot may read a message without the intent: DMs, its own, mentions of it."""
     if "guild_id" not in message or message["author"]["id"] == str(bot_id):
         return True
     return any(user["id"] == str(bot_id) for user in message["mentions"])

@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import secrets
 
-from oshaberi.stage.api_refusals import refusal
-from oshaberi.stage.form_errors import bad_form
 from oshaberi.stage.payloads import record_payloads
 from oshaberi.stage.payloads.message_payloads import gateway_message
+from oshaberi.stage.refusals import bad_form, refusal
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.component_rules import check_modal
-from oshaberi.stage.rules.message_rules import ATTACHMENT_MOST, MessageDraft
-from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world.discord_records import (
+from oshaberi.stage.rules.components import check_modal
+from oshaberi.stage.rules.messages import ATTACHMENT_MOST, MessageDraft
+from oshaberi.stage.state import StageState
+from oshaberi.stage.world.ids import number_in
+from oshaberi.stage.world.records import (
     Channel,
+    Interaction,
+    InteractionReply,
+    InteractionType,
     Json,
     MessageFlag,
     MessageType,
     StageMessage,
 )
-from oshaberi.stage.world.interaction_record import (
-    Interaction,
-    InteractionReply,
-    InteractionType,
-)
-from oshaberi.stage.world.snowflakes import number_in
 from oshaberi.stage.world_changes import message_posting
 
 ALLOWED: dict[InteractionType, frozenset[InteractionReply]] = {

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oshaberi.chunks import ErrorType
-from oshaberi.stage.model_servers.model_script import (
+from oshaberi.stage.model_servers.scripts import (
     Call,
     Count,
     ErrorEvent,

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oshaberi.chunks import ErrorType
-from oshaberi.stage.model_servers.model_script import (
+from oshaberi.stage.model_servers.openai_wire import REFUSALS
+from oshaberi.stage.model_servers.scripts import (
     Call,
     Count,
     ErrorEvent,
@@ -15,7 +16,6 @@ from oshaberi.stage.model_servers.model_script import (
     Refuse,
     Think,
 )
-from oshaberi.stage.model_servers.openai_wire import REFUSALS
 from oshaberi.stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer, pieces
 
 Fields = dict[str, Any]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from oshaberi.stage.model_servers.model_script import (
+from oshaberi.stage.model_servers.scripts import (
     Call,
     Count,
     ErrorEvent,
@@ -70,7 +70,7 @@ class WireFormat(Protocol):
     content_type: str
 
     def answers(self, request: ReceivedRequest) -> bool:
-        """Tell whether this is the URL of the streaming endpoint."""
+        """Return whether this is the URL of the streaming endpoint."""
 
     def refuse(self, step: Refuse) -> WireAnswer: ...
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from oshaberi.stage.stage_errors import StageError
+from oshaberi.stage.errors import StageError
 
 IMPORT = re.compile(r'^import (\{\s*\w+(?:,\s*\w+)*,?\s*\}) from "(\.[^"]+)";$', re.MULTILINE)
 EXPORT = re.compile(r"^export ((?:async )?function\*? (\w+)|class (\w+)|const (\w+))", re.MULTILINE)

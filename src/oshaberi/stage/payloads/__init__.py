@@ -1,5 +1,5 @@
 """Records as Discord writes them in JSON, for REST and gateway.
 
-`record_payloads` has users, roles, channels, webhooks and commands; `guild_payloads`,
-`message_payloads`, `component_payloads` and `poll_payloads` have theirs.
+`record_payloads` has users, roles, channels, guilds, webhooks and commands; `message_payloads`
+has messages with their components and polls.
 """

@@ -1,14 +1,80 @@
-"""A message as JSON: as REST returns it, and as the gateway sends it."""
+"""A message as JSON, with components and polls: as REST returns it, and as the gateway sends it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import count
 from urllib.parse import quote
 
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.payloads.component_payloads import components
-from oshaberi.stage.payloads.poll_payloads import poll
-from oshaberi.stage.world.discord_records import Attachment, Json, Reaction, StageMessage
+from oshaberi.stage.rules.components import SELECTS
+from oshaberi.stage.world.records import Attachment, Json, Poll, Reaction, StageMessage
 from oshaberi.stage.world.world_state import World
+
+# Components as Discord returns them: numbered, and with defaults for what the sender left out.
+
+
+_CHOICE: Json = {"min_values": 1, "max_values": 1}
+_LEFT_OUT: dict[int, Json] = dict.fromkeys(SELECTS, _CHOICE) | {
+    11: {"description": None, "spoiler": False},
+    13: {"name": "", "size": 0, "spoiler": False},
+    14: {"spacing": 1, "divider": True},
+    17: {"accent_color": None, "spoiler": False},
+}
+"""The fields that each type of component has even if the sender left them out."""
+
+
+def components(items: Sequence[Json]) -> list[Json]:
+    """Return the components. Ids that the sender chose stay; the others are numbered in order."""
+    taken = {item["id"] for item in _all(items) if item.get("id")}
+    numbers = (number for number in count(1) if number not in taken)
+    return [_numbered(item, numbers) for item in items]
+
+
+def _numbered(item: Json, numbers: Iterator[int]) -> Json:
+    made: Json = {"id": item.get("id") or next(numbers)}
+    given = {key: value for key, value in item.items() if value is not None and key != "id"}
+    made |= _LEFT_OUT.get(item.get("type", 0), {}) | given
+    if "components" in made:
+        made["components"] = [_numbered(inside, numbers) for inside in made["components"]]
+    for key in ("component", "accessory"):
+        if key in made:
+            made[key] = _numbered(made[key], numbers)
+    return made
+
+
+def _all(items: Sequence[Json]) -> Iterator[Json]:
+    for item in items:
+        yield item
+        inside = [item[key] for key in ("component", "accessory") if item.get(key)]
+        yield from _all([*(item.get("components") or []), *inside])
+
+
+# A poll in JSON, with its results so far.
+
+
+def poll(item: Poll, bot_id: int) -> Json:
+    return {
+        "question": item.question,
+        "answers": [
+            {"answer_id": number, "poll_media": media}
+            for number, media in enumerate(item.answers, 1)
+        ],
+        "expiry": item.expires_at,
+        "allow_multiselect": item.multiple,
+        "layout_type": 1,
+        "results": {
+            "is_finalized": item.ended,
+            "answer_counts": [
+                {"id": number, "count": len(voters), "me_voted": bot_id in voters}
+                for number, voters in sorted(item.votes.items())
+                if voters
+            ],
+        },
+    }
+
+
+# A message as JSON: as REST returns it, and as the gateway sends it.
 
 
 def message(world: World, item: StageMessage, url: str, *, deep: bool = True) -> Json:

@@ -1,4 +1,4 @@
-"""Faults on demand: what a fault says, and which requests it hits. `rest.fault_effects` applies it.
+"""Faults on demand: what a fault says, and which requests it hits. `rest.faults` applies it.
 
 A fault counts the requests that it matches, and hits them from the `call`-th on, `times` times.
 With `after` the request takes effect first, and only its answer fails.
@@ -11,11 +11,11 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
-from oshaberi.stage.api_refusals import CODES
+from oshaberi.stage.errors import StageError
+from oshaberi.stage.refusals import CODES
 from oshaberi.stage.requests.request_log import RequestRecord
-from oshaberi.stage.stage_errors import StageError
-from oshaberi.stage.world.discord_records import Json
 from oshaberi.stage.world.permissions import NAMES
+from oshaberi.stage.world.records import Json
 from oshaberi.stage.world.world_state import Key, World
 
 SEND = "POST /channels/*/messages"
@@ -125,7 +125,7 @@ _RANGES = {
 
 
 def _fits(key: str, value: object) -> bool:
-    """Tell whether a value has the right type and range. A boolean does not count as a number."""
+    """Return whether a value has the right type and range. A boolean does not count as a number."""
     kinds = _KEYS[key][1]
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         return False

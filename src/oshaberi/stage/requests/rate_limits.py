@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from oshaberi.stage.api_refusals import CODES, RefusalError
+from oshaberi.stage.refusals import CODES, RefusalError
 
 VIA = {"Via": "1.1 stage"}
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from oshaberi.stage.world.discord_records import Json
+from oshaberi.stage.world.records import Json
 
 
 @dataclass(slots=True)

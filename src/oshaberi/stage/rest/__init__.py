@@ -1,13 +1,11 @@
 """The REST API.
 
-A request passes `request_pipeline`, which reads it (`body_reading`), and ends in `routes`, one file
-per resource. Each file has a `route_table`; here they are joined. `fault_effects` applies the
-faults that hit a request, `json_answers` writes an answer.
+A request passes `pipeline` and ends in `routes`, one file per resource. Each file has a table
+(`routing`); here they are joined. `faults` applies the faults that hit a request.
 """
 
 from __future__ import annotations
 
-from oshaberi.stage.rest.route_table import RouteHandler
 from oshaberi.stage.rest.routes import (
     channel_routes,
     command_permission_routes,
@@ -32,6 +30,7 @@ from oshaberi.stage.rest.routes.guild import (
     scheduled_event_routes,
     voice_state_routes,
 )
+from oshaberi.stage.rest.routing import RouteHandler
 
 _TABLES = (
     user_routes.routes,

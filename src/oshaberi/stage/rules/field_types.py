@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.form_errors import bad_form
-from oshaberi.stage.world.discord_records import Json
-from oshaberi.stage.world.snowflakes import number_in
+from oshaberi.stage.refusals import bad_form
+from oshaberi.stage.world.ids import number_in
+from oshaberi.stage.world.records import Json
 
 
 def objects(body: Json, key: str) -> list[Json]:

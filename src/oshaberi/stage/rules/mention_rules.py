@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from oshaberi.stage.form_errors import FormErrors
-from oshaberi.stage.world.discord_records import Channel, Json, StageMessage
+from oshaberi.stage.refusals import FormErrors
+from oshaberi.stage.world.ids import number_in
 from oshaberi.stage.world.permissions import Permission
-from oshaberi.stage.world.snowflakes import number_in
+from oshaberi.stage.world.records import Channel, Json, StageMessage
 from oshaberi.stage.world.world_state import World
 
 _CODE = re.compile(r"```.*?```|``.*?``|`[^`]*`", re.DOTALL)

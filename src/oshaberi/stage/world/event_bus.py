@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from oshaberi.stage.world.discord_records import Json
+from oshaberi.stage.world.records import Json
 
 
 @dataclass(frozen=True, slots=True)

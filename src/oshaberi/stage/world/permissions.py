@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from enum import IntFlag
 
-from oshaberi.stage.world.discord_records import Channel, Guild, Member, Overwrite
+from oshaberi.stage.world.records import Channel, Guild, Member, Overwrite
 
 
 class Permission(IntFlag):

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from oshaberi.stage.api_refusals import refusal
-from oshaberi.stage.stage_errors import StageError
+from oshaberi.stage.errors import StageError
+from oshaberi.stage.refusals import refusal
 from oshaberi.stage.world import permissions
-from oshaberi.stage.world.description.world_description import DEFAULT, read_description
-from oshaberi.stage.world.discord_records import (
+from oshaberi.stage.world.description import DEFAULT, read_description
+from oshaberi.stage.world.ids import Snowflakes
+from oshaberi.stage.world.records import (
     THREADS,
     Application,
     Attachment,
@@ -23,14 +24,13 @@ from oshaberi.stage.world.discord_records import (
     Command,
     Emoji,
     Guild,
+    Interaction,
     MessageType,
     Role,
     StageMessage,
     User,
     Webhook,
 )
-from oshaberi.stage.world.interaction_record import Interaction
-from oshaberi.stage.world.snowflakes import Snowflakes
 
 Key = int | str
 """A name or an id, by which tests name users, channels and so on."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world.discord_records import Guild, Json
+from oshaberi.stage.state import StageState
+from oshaberi.stage.world.records import Guild, Json
 
 KEPT = 1000
 

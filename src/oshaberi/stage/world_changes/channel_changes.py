@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
+from oshaberi.stage.errors import StageError
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.stage_errors import StageError
-from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world.discord_records import Channel, Json, Overwrite, Webhook
+from oshaberi.stage.state import StageState
 from oshaberi.stage.world.permissions import NAMES
+from oshaberi.stage.world.records import Channel, Json, Overwrite, Webhook
 
 
 def delete_webhook(state: StageState, webhook: Webhook) -> None:

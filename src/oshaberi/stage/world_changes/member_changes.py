@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import refusal
+from oshaberi.stage.errors import StageError
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.stage_errors import StageError
-from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world.discord_records import Guild, Json, Member, User
-from oshaberi.stage.world.snowflakes import now_iso
+from oshaberi.stage.refusals import refusal
+from oshaberi.stage.state import StageState
+from oshaberi.stage.world.ids import now_iso
+from oshaberi.stage.world.records import Guild, Json, Member, User
 
 
 def new_user(state: StageState, name: str, *, bot: bool = False) -> User:

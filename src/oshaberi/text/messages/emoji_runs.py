@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.line_kinds import block_kind, indent, marker_end
-from oshaberi.text.text_measure import extends, has_visible
+from oshaberi.text.measure import extends, has_visible
 
 _SENTENCE_ENDS: Final = tuple(".!?。！？")
 _PUNCTUATION: Final = re.compile(r"[.,!?;:。！？、，…]+")
@@ -34,7 +34,7 @@ class _Emoji(NamedTuple):
 
 
 def has_emoji(text: str) -> bool:
-    """Tell whether `text` may have a custom emoji."""
+    """Return whether `text` may have a custom emoji."""
     return "<:" in text or "<a:" in text
 
 

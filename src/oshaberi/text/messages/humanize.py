@@ -11,8 +11,8 @@ import re
 from typing import Final
 
 from oshaberi.text.atoms import protected
+from oshaberi.text.measure import has_visible
 from oshaberi.text.sentences.abbreviations import UNITS, keeps_period
-from oshaberi.text.text_measure import has_visible
 
 Span = tuple[int, int]
 
@@ -166,7 +166,7 @@ def _lower(found: re.Match[str]) -> str:
 
 
 def _is_measured(word: re.Match[str]) -> bool:
-    """Tell whether it follows a number: `80 °C`, `12 V`, `50 Hz`."""
+    """Return whether it follows a number: `80 °C`, `12 V`, `50 Hz`."""
     at = word.start()
     return _MEASURED.search(word.string[max(0, at - 2) : at]) is not None
 

@@ -12,8 +12,8 @@ from typing import Final
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.line_kinds import begins_block
-from oshaberi.text.messages.part_joining import PackedPart
-from oshaberi.text.text_measure import has_visible
+from oshaberi.text.measure import has_visible
+from oshaberi.text.messages.packing import PackedPart
 
 PUNCTUATION: Final = frozenset(".,!?;:。！？、，…")
 _ALONE: Final = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")
@@ -31,29 +31,29 @@ class OrphanPunctuation(CopiedState):
 
     @property
     def waits(self) -> bool:
-        """Tell whether an orphan waits for the next text."""
+        """Return whether an orphan waits for the next text."""
         return self._held is not None
 
     @property
     def is_sure(self) -> bool:
-        """Tell whether an orphan waits that will be sent, whatever follows."""
+        """Return whether an orphan waits that will be sent, whatever follows."""
         return self._held is not None and len(self._held.text) > 2
 
     @property
     def is_full(self) -> bool:
-        """Tell whether the orphan is long enough for a message of its own."""
+        """Return whether the orphan is long enough for a message of its own."""
         return self._held is not None and len(self._held.text) > _MOST
 
     @property
     def has_many_strays(self) -> bool:
-        """Tell whether the stray fragments together are long enough for a message."""
+        """Return whether the stray fragments together are long enough for a message."""
         return len(self.strays) > _MOST
 
     def __bool__(self) -> bool:
         return self._held is not None or bool(self.strays)
 
     def joins(self, part: PackedPart) -> bool:
-        """Tell whether further punctuation is added to the orphan that waits."""
+        """Return whether further punctuation is added to the orphan that waits."""
         return self._held is not None and self._held.identity == part.identity
 
     def hold(self, part: PackedPart) -> None:
@@ -103,12 +103,12 @@ def may_be_alone(text: str) -> bool:
 
 
 def is_alone(text: str) -> bool:
-    """Tell whether `text`, which is not empty, is nothing but punctuation."""
+    """Return whether `text`, which is not empty, is nothing but punctuation."""
     return text[0] in PUNCTUATION and (len(text) == 1 or _ALONE.fullmatch(text) is not None)
 
 
 def is_stray(text: str) -> bool:
-    """Tell whether punctuation is too short for an expression of its own."""
+    """Return whether punctuation is too short for an expression of its own."""
     return len(text) < 3 and "…" not in text
 
 

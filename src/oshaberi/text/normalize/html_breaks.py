@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from oshaberi.text.atoms import code_limit
+from oshaberi.text.config import TextConfig
 from oshaberi.text.line_kinds import BREAK_TAG
-from oshaberi.text.normalize.editable_ranges import code_and_urls, outside
-from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.normalize.pieces import Normalizer, SegmentWork, code_and_urls, outside
 
 
 class HtmlBreaks(Normalizer):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from oshaberi.text.config import TextConfig
 from oshaberi.text.line_kinds import is_rule
-from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork, TextPiece
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.normalize.pieces import Normalizer, SegmentWork, TextPiece
 
 _HINTS: Final = ("---", "***", "___", "===", ">", "-#", "* *", "- -")
 _BEGINNINGS: Final = frozenset("-*_=> \t")

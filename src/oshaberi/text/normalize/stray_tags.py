@@ -6,10 +6,9 @@ import re
 from typing import Final
 
 from oshaberi.text.atoms import code_limit
-from oshaberi.text.normalize.editable_ranges import code_and_urls, outside, rewrite
-from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
-from oshaberi.text.text_config import TextConfig
-from oshaberi.text.think_tags import THINK_NAME
+from oshaberi.text.captured_blocks import THINK_NAME
+from oshaberi.text.config import TextConfig
+from oshaberi.text.normalize.pieces import Normalizer, SegmentWork, code_and_urls, outside, rewrite
 
 _TAG: Final = re.compile(rf"</?{THINK_NAME}(?:\s[^<>\n]{{0,160}})?/?>", re.IGNORECASE)
 

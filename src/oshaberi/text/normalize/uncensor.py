@@ -12,8 +12,8 @@ from typing import Final
 import regex
 
 from oshaberi.text.atoms import code_limit, protected
-from oshaberi.text.normalize.segment_pieces import Normalizer, SegmentWork
-from oshaberi.text.text_config import TextConfig
+from oshaberi.text.config import TextConfig
+from oshaberi.text.normalize.pieces import Normalizer, SegmentWork
 
 _BRAILLE_BLANK: Final = "\u2800"
 # Some format characters are visible (Arabic number signs); some invisible ones are no format.

@@ -1,6 +1,6 @@
 """The abbreviations after which a period does not (always) end a sentence, as data.
 
-`rule_of(token)` says how the period behind a token behaves; `sentence_end_rules` decides what
+`rule_of(token)` says how the period behind a token behaves; `end_rules` decides what
 follows from it.
 """
 
@@ -116,7 +116,7 @@ def _rule_of_word(token: str, lower: str) -> AbbreviationRule:
 
 
 def keeps_period(token: str) -> bool:
-    """Tell whether a last word needs its period: `etc.`, `a.m.`, `Smith Jr.`"""
+    """Return whether a last word needs its period: `etc.`, `a.m.`, `Smith Jr.`"""
     return token not in _DEGREES and rule_of(token) in (
         AbbreviationRule.BOUND,
         AbbreviationRule.LOOSE,

@@ -12,7 +12,7 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.commands.command_answers import (
+from oshaberi.bot.commands.answers import (
     Choices,
     CommandForm,
     answer,
@@ -28,14 +28,14 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
-from oshaberi.bot.commands.models.model_commands import model
-from oshaberi.bot.commands.models.model_input_checks import (
+from oshaberi.bot.commands.models.model_commands import (
     checked_provider,
+    model,
     provider_choices,
     provider_names,
 )
+from oshaberi.bot.storage.records import KeyRecord
 from oshaberi.languages import translated
-from oshaberi.storage.stored_records import KeyRecord
 
 KEY_LIMIT = 500
 LABEL_LIMIT = 50

@@ -2,39 +2,190 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import json
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.commands.command_answers import Choices, answer
+from oshaberi.bot.commands.answers import Choices, answer, choices, plain
 from oshaberi.bot.commands.command_context import (
     MANAGER,
     Address,
     Chosen,
+    CommandRefusedError,
     CommandUser,
     Interaction,
     PlaceOption,
     Where,
     asked_in,
+    check_places,
     told_place,
 )
-from oshaberi.bot.commands.models.model_input_checks import (
-    MODEL_LIMIT,
-    check_payer,
-    checked_model,
-    provider_choices,
+from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.storage.records import ModelRecord
+from oshaberi.bot.turns.generation.model_chain import (
+    LOCAL_MODEL,
+    WHOLE_SERVER,
+    key_needed,
+    may_ask_model,
 )
-from oshaberi.bot.commands.models.stored_chains import (
-    inherited_chain,
-    listed_chain,
-    name_of,
-    origin_of_chain,
-    own_chain,
-    store_chain,
-)
-from oshaberi.languages import translatable, translated
+from oshaberi.bot.turns.services.models import ModelCandidate, is_same_model
+from oshaberi.discord_io.requests.parameters import shortened
+from oshaberi.errors import Sentence
+from oshaberi.languages import said, translatable, translated
+from oshaberi.providers.model_options import OPTIONS
+from oshaberi.providers.presets import PRESETS
+from oshaberi.providers.registry import families, unknown
+
+# Checks what users type into `/model`: the provider, the model, its address, its key.
+
+
+MODEL_LIMIT = 200
+NOT_HERE = frozenset({"replay"})
+"""Providers that admins cannot choose: `replay` reads files of the machine that the bot runs on."""
+
+
+def provider_names() -> list[str]:
+    """Return presets and plugged-in families, without the test provider."""
+    plugged = set(families()) - {preset.family for preset in PRESETS.values()}
+    return sorted((set(PRESETS) | plugged) - NOT_HERE)
+
+
+def checked_provider(name: str) -> str:
+    known = provider_names()
+    if name.strip().lower() not in known:
+        raise CommandRefusedError(unknown(Sentence("provider"), name.strip(), known))
+    return name.strip().lower()
+
+
+def provider_choices(typed: str) -> Choices:
+    titles = {name: PRESETS[name].title if name in PRESETS else name for name in provider_names()}
+    return choices(typed, ((title, name) for name, title in titles.items()))
+
+
+async def checked_model(
+    context: BotContext, asker: CommandUser, provider: str, model: str, base_url: str | None
+) -> ModelRecord:
+    name = model.strip()
+    if not name or len(name) > MODEL_LIMIT or not name.isprintable():
+        raise CommandRefusedError(translated("Give the model's name as its provider writes it."))
+    if base_url is not None:
+        _check_address(asker, base_url.strip())
+        base_url = base_url.strip()
+    record = ModelRecord(
+        asker.server_id,
+        checked_provider(provider),
+        name,
+        base_url,
+        user_id=0 if asker.server_id else asker.person.id,
+    )
+    if not await may_ask_model(context.services, record):
+        raise CommandRefusedError(LOCAL_MODEL)
+    return record
+
+
+def _check_address(asker: CommandUser, url: str) -> None:
+    """Refuse everybody but the bot's owner: the bot would send keys to that address."""
+    if not asker.is_owner:
+        raise CommandRefusedError(
+            translated("Only the bot's owner can choose another address: keys would be sent there.")
+        )
+    if not url.startswith(("http://", "https://")) or any(sign.isspace() for sign in url):
+        raise CommandRefusedError(translated("The address must begin with https:// or http://."))
+
+
+async def check_payer(context: BotContext, model: ModelRecord) -> None:
+    """Refuse a model without a key. The operator's keys are for the operator's models only."""
+    links = context.services.models
+    if not ModelCandidate(model).lacks_key or any(is_same_model(model, link) for link in links):
+        return
+    if not await context.db.keys.of(model.server_id, model.provider, model.user_id):
+        raise CommandRefusedError(plain(said(key_needed(model, links))))
+
+
+# The model chain of a server or channel: reads it, stores it and describes it.
+
+
+Chain = tuple[ModelRecord, ...]
+OPTION_SHOWN = 60
+
+
+async def own_chain(context: BotContext, asker: CommandUser, where: Where = None) -> Chain:
+    """Return the models set in exactly one place: the server, a channel, or the user's DMs."""
+    channel_id = WHOLE_SERVER if where is None else where.channel_id
+    return await context.db.models.chain(asker.server_id, asker.person.id, channel_id)
+
+
+async def chain_of(context: BotContext, asker: CommandUser, where: Where = None) -> Chain:
+    """Return the models to try in `where`, in order. None means where the command was used."""
+    return (await inherited_chain(context, asker, where or asker.path))[0]
+
+
+async def inherited_chain(
+    context: BotContext, asker: CommandUser, path: ChannelPath
+) -> tuple[Chain, int | None]:
+    """Return the chain and the id of the place that has it; None if it is the operator's."""
+    chains = await context.db.models.chains(asker.server_id, asker.person.id)
+    for place_id in (*path.ids, WHOLE_SERVER):
+        if place_id in chains:
+            return chains[place_id], place_id
+    return tuple(link.model for link in context.services.models), None
+
+
+async def store_chain(
+    context: BotContext, asker: CommandUser, chain: Sequence[ModelRecord], where: Where = None
+) -> None:
+    channel_id = WHOLE_SERVER if where is None else where.channel_id
+    if chain:
+        check_places(await context.db.models.chains(asker.server_id, asker.person.id), where)
+    await context.db.models.set_chain(asker.server_id, chain, asker.person.id, channel_id)
+
+
+def origin_of_chain(asker: CommandUser, place_id: int | None) -> str:
+    if place_id is None:
+        return translated("Set by whoever runs the bot")
+    if place_id != WHOLE_SERVER:
+        return translated("Set for <#{place_id}>", place_id=place_id)
+    return (
+        translated("Set for this server")
+        if asker.server_id
+        else translated("Set for your direct messages")
+    )
+
+
+def name_of(model: ModelRecord) -> str:
+    return plain(f"{model.provider}/{model.model}")
+
+
+def listed_chain(chain: Sequence[ModelRecord], for_owner: bool, is_own: bool) -> str:
+    """List the chain. Only the bot's owner sees base URLs and prices, which may be private."""
+    lines = []
+    for number, model in enumerate(chain, 1):
+        where = (
+            translated(" at <{base_url}>", base_url=model.base_url)
+            if model.base_url and for_owner
+            else ""
+        )
+        options = _told_options(model) if for_owner or is_own else ""
+        lines.append(f"{number}. {name_of(model)}{where}{options}")
+    return "\n".join(lines)
+
+
+def _told_options(model: ModelRecord) -> str:
+    """List the model's options that Oshaberi defines. Others may be private to the operator."""
+    told = (f"{name} {told_option(model.params[name])}" for name in OPTIONS if name in model.params)
+    listed = ", ".join(told)
+    return f" ({listed})" if listed else ""
+
+
+def told_option(value: object) -> str:
+    return plain(shortened(value if isinstance(value, str) else json.dumps(value), OPTION_SHOWN))
+
+
+# `/model`: shows, sets and resets the models of a server or of one channel.
+
 
 ChooseModel = Callable[
     [BotContext, CommandUser, str, str, str | None, Where], Coroutine[Any, Any, str]

@@ -1,9 +1,7 @@
 """`/persona` and `/sprite`: the characters of a server and their pictures.
 
-- `persona_commands`: `/persona`; `persona_forms`: its forms; `persona_changes`: what it changes.
-- `persona_input_checks`: which names, pictures and trigger words a user may enter.
-- `server_personas`: finds and lists the personas of a server.
-- `sprite_commands`: `/sprite`.
+- `persona_commands`: `/persona` and its forms. `sprite_commands`: `/sprite`.
+- `persona_changes`: finds, checks and changes the personas of a server.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import replace
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.commands.command_answers import Choices, answer, choices, plain
+from oshaberi.bot.commands.answers import Choices, answer, choices, plain
 from oshaberi.bot.commands.command_context import (
     MANAGER,
     Address,
@@ -18,18 +18,16 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
-from oshaberi.bot.commands.personas.persona_input_checks import (
+from oshaberi.bot.commands.personas.persona_changes import (
     MOST_SPRITES,
     checked_sprite,
     checked_url,
-)
-from oshaberi.bot.commands.personas.server_personas import (
     persona_choices,
     persona_named,
     personas_of,
 )
+from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
 from oshaberi.languages import translated
-from oshaberi.storage.stored_records import PersonaRecord, SpriteRecord
 
 
 async def add_sprite(

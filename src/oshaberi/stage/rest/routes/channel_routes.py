@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import refusal
-from oshaberi.stage.form_errors import FormErrors, bad_form
 from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.refusals import FormErrors, bad_form, refusal
 from oshaberi.stage.requests.rate_limits import TYPING_LIMIT
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.world.discord_records import Channel, ChannelType, Json, Overwrite
-from oshaberi.stage.world.name_limits import NAME_MOST
+from oshaberi.stage.world.ids import now_iso
 from oshaberi.stage.world.permissions import Permission, in_guild
-from oshaberi.stage.world.snowflakes import now_iso
+from oshaberi.stage.world.records import NAME_MOST, Channel, ChannelType, Json, Overwrite
 from oshaberi.stage.world_changes import channel_changes
 
 routes = RouteTable()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import refusal
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
-from oshaberi.stage.world.discord_records import Guild, Json
+from oshaberi.stage.refusals import refusal
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
+from oshaberi.stage.world.records import Guild, Json
 
 routes = RouteTable()
 ALL = "/applications/{application_id}/guilds/{guild_id}/commands"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from oshaberi.stage.api_refusals import refusal
-from oshaberi.stage.form_errors import FormErrors, bad_form
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.refusals import FormErrors, bad_form, refusal
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.world.discord_records import Command, Json
+from oshaberi.stage.world.records import Command, Json
 
 routes = RouteTable()
 COMMANDS_MOST = 100

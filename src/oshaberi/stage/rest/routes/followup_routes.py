@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from oshaberi.stage.interactions import interaction_flow
-from oshaberi.stage.rest.route_table import RouteCall
-from oshaberi.stage.rules.message_rules import read_draft
-from oshaberi.stage.world.discord_records import Json, StageMessage
+from oshaberi.stage.rest.routing import RouteCall
+from oshaberi.stage.rules.messages import read_draft
+from oshaberi.stage.world.records import Json, StageMessage
 from oshaberi.stage.world_changes import message_posting
 
 

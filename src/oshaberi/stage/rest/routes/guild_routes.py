@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import refusal
-from oshaberi.stage.payloads import guild_payloads, record_payloads
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.refusals import refusal
 from oshaberi.stage.rest.routes.guild.guild_access import guild_of
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.webhook_name_rules import check_avatar_data
-from oshaberi.stage.world.discord_records import Guild, Member
+from oshaberi.stage.rules.webhook_names import check_avatar_data
 from oshaberi.stage.world.permissions import Permission, in_guild
+from oshaberi.stage.world.records import Guild, Member
 from oshaberi.stage.world_changes import audit_log, channel_changes
 from oshaberi.stage.world_changes.audit_log import AuditAction
 
@@ -30,14 +30,14 @@ def _member(call: RouteCall, guild: Guild) -> Member:
 @routes.on("GET", "/guilds/{guild_id}")
 async def one_guild(call: RouteCall) -> object:
     guild = _guild(call)
-    shown = guild_payloads.guild(guild)
-    return shown | guild_payloads.counts(guild) if call.flag("with_counts") else shown
+    shown = record_payloads.guild(guild)
+    return shown | record_payloads.counts(guild) if call.flag("with_counts") else shown
 
 
 @routes.on("PATCH", "/guilds/{guild_id}")
 async def change_guild(call: RouteCall) -> object:
     guild = guild_of(call, Permission.MANAGE_GUILD)
-    body = {key: value for key, value in call.body.items() if key in guild_payloads.CHANGEABLE}
+    body = {key: value for key, value in call.body.items() if key in record_payloads.CHANGEABLE}
     for key in ("icon", "banner", "splash", "discovery_splash", "home_header"):
         if key in body:
             body[key] = check_avatar_data(body[key], key)
@@ -45,9 +45,9 @@ async def change_guild(call: RouteCall) -> object:
         if key.endswith("_id") and value is not None:
             body[key] = str(call.state.world.find_channel(int(value)).id)
     guild.name = call.body.get("name", guild.name)
-    defaults = guild_payloads.CHANGEABLE
+    defaults = record_payloads.CHANGEABLE
     guild.changed |= {k: defaults[k] if v is None else v for k, v in body.items()}
-    shown = guild_payloads.guild(guild)
+    shown = record_payloads.guild(guild)
     call.state.emit("GUILD_UPDATE", shown, guild_id=guild.id)
     audit_log.note(call.state, guild, AuditAction.GUILD_UPDATE, guild.id, call.reason)
     return shown
@@ -55,7 +55,7 @@ async def change_guild(call: RouteCall) -> object:
 
 @routes.on("GET", "/guilds/{guild_id}/preview")
 async def preview(call: RouteCall) -> object:
-    return guild_payloads.guild_preview(_guild(call))
+    return record_payloads.guild_preview(_guild(call))
 
 
 @routes.on("PATCH", "/guilds/{guild_id}/channels")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from oshaberi.stage.interactions import interaction_flow
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.message_rules import MessageDraft, read_draft
-from oshaberi.stage.world.discord_records import Json, MessageFlag, StageMessage
-from oshaberi.stage.world.interaction_record import Interaction, InteractionReply
+from oshaberi.stage.rules.messages import MessageDraft, read_draft
+from oshaberi.stage.world.records import (
+    Interaction,
+    InteractionReply,
+    Json,
+    MessageFlag,
+    StageMessage,
+)
 from oshaberi.stage.world_changes import message_posting
 
 routes = RouteTable()

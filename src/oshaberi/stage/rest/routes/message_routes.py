@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oshaberi.stage.api_refusals import refusal
-from oshaberi.stage.form_errors import bad_form
 from oshaberi.stage.gateway import intents
+from oshaberi.stage.refusals import bad_form, refusal
 from oshaberi.stage.requests.rate_limits import (
     MESSAGE_CREATE_LIMIT,
     MESSAGE_DELETE_LIMIT,
     MESSAGE_EDIT_LIMIT,
 )
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.message_rules import MessageDraft, read_draft
-from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world.discord_records import (
+from oshaberi.stage.rules.messages import MessageDraft, read_draft
+from oshaberi.stage.state import StageState
+from oshaberi.stage.world.ids import created_at
+from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world.records import (
     Channel,
     ChannelType,
     Json,
     MessageFlag,
     StageMessage,
 )
-from oshaberi.stage.world.permissions import Permission
-from oshaberi.stage.world.snowflakes import created_at
-from oshaberi.stage.world_changes import content_filters, message_posting
+from oshaberi.stage.world_changes import message_posting
 
 routes = RouteTable()
 BULK_LEAST, BULK_MOST = 2, 100
@@ -54,8 +53,8 @@ def _refuse_stickers(call: RouteCall) -> None:
 def _create(state: StageState, channel: Channel, draft: MessageDraft) -> StageMessage:
     bot = state.world.bot
     draft.refuse_empty()
-    content_filters.check_filters(state.world.guild_of(channel), draft.content or "")
-    content_filters.check_slowmode(state, channel, bot)
+    message_posting.check_filters(state.world.guild_of(channel), draft.content or "")
+    message_posting.check_slowmode(state, channel, bot)
     return message_posting.post(state, channel, message_posting.PostAuthor(bot.id), draft)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.refusals import refusal
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
 from oshaberi.stage.world_changes import message_posting
-from oshaberi.stage.world_changes.poll_changes import poll_of
+from oshaberi.stage.world_changes.reaction_changes import poll_of
 
 routes = RouteTable()
 BASE = "/channels/{channel_id}/polls/{message_id}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.refusals import refusal
 from oshaberi.stage.requests.rate_limits import REACTION_LIMIT
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
-from oshaberi.stage.world.discord_records import Channel, StageMessage
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
 from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world.records import Channel, StageMessage
 from oshaberi.stage.world_changes import reaction_changes
 
 routes = RouteTable()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import refusal
-from oshaberi.stage.form_errors import FormErrors, bad_form
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable, require
+from oshaberi.stage.refusals import FormErrors, bad_form, refusal
+from oshaberi.stage.rest.routing import RouteCall, RouteTable, require
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.message_rules import read_draft
-from oshaberi.stage.stage_state import StageState
-from oshaberi.stage.world.discord_records import (
+from oshaberi.stage.rules.messages import read_draft
+from oshaberi.stage.state import StageState
+from oshaberi.stage.world.ids import now_iso
+from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world.records import (
+    NAME_MOST,
     THREADS,
     Channel,
     ChannelType,
@@ -17,10 +19,7 @@ from oshaberi.stage.world.discord_records import (
     MessageFlag,
     ThreadState,
 )
-from oshaberi.stage.world.name_limits import NAME_MOST
-from oshaberi.stage.world.permissions import Permission
-from oshaberi.stage.world.snowflakes import now_iso
-from oshaberi.stage.world_changes import content_filters, message_posting
+from oshaberi.stage.world_changes import message_posting
 
 routes = RouteTable()
 MEMBERS = "/channels/{channel_id}/thread-members"
@@ -107,7 +106,7 @@ def _forum_post(call: RouteCall, parent: Channel) -> Json:
     draft = read_draft(body, call.uploads, place=("message",))
     draft.reference = None
     draft.refuse_empty()
-    content_filters.check_filters(world.guild_of(parent), draft.content or "")
+    message_posting.check_filters(world.guild_of(parent), draft.content or "")
     name = str(call.body.get("name") or "")
     thread = new_thread(call.state, parent, name, world.bot.id, body=call.body)
     message = message_posting.post(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import refusal
-from oshaberi.stage.payloads import guild_payloads, record_payloads
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable, snowflake
-from oshaberi.stage.rules.webhook_name_rules import check_avatar_data
+from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.refusals import refusal
+from oshaberi.stage.rest.routing import RouteCall, RouteTable, snowflake
+from oshaberi.stage.rules.webhook_names import check_avatar_data
 from oshaberi.stage.world.permissions import in_guild
 
 SESSION_STARTS = 1000
@@ -58,8 +58,8 @@ async def gateway_url(call: RouteCall) -> object:
 async def own_guilds(call: RouteCall) -> object:
     world, counted = call.state.world, call.flag("with_counts")
     return [
-        guild_payloads.partial_guild(guild, owner=False, permissions=in_guild(guild, world.bot.id))
-        | (guild_payloads.counts(guild) if counted else {})
+        record_payloads.partial_guild(guild, owner=False, permissions=in_guild(guild, world.bot.id))
+        | (record_payloads.counts(guild) if counted else {})
         for guild in world.guilds.values()
     ]
 

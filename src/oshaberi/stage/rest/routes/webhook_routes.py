@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import secrets
 
-from oshaberi.stage.api_refusals import RefusalError, refusal
-from oshaberi.stage.form_errors import FormErrors
 from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.refusals import FormErrors, RefusalError, refusal
 from oshaberi.stage.requests.rate_limits import (
     CHANNEL_WEBHOOKS_LIMIT,
     MESSAGE_EDIT_LIMIT,
     WEBHOOK_LIMIT,
 )
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable, require
 from oshaberi.stage.rest.routes import followup_routes
 from oshaberi.stage.rest.routes.thread_routes import new_thread
+from oshaberi.stage.rest.routing import RouteCall, RouteTable, require
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.rules.message_rules import MessageDraft, read_draft
-from oshaberi.stage.rules.webhook_name_rules import (
+from oshaberi.stage.rules.messages import MessageDraft, read_draft
+from oshaberi.stage.rules.webhook_names import (
     check_avatar_data,
     check_avatar_url,
     check_webhook_name,
 )
-from oshaberi.stage.world.discord_records import (
+from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world.records import (
     THREADS,
     Channel,
     ChannelType,
@@ -30,7 +30,6 @@ from oshaberi.stage.world.discord_records import (
     StageMessage,
     Webhook,
 )
-from oshaberi.stage.world.permissions import Permission
 from oshaberi.stage.world_changes import channel_changes, message_posting
 
 routes = RouteTable()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
 from oshaberi.stage.rest.routes.guild.guild_access import guild_of
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
+from oshaberi.stage.world.ids import number_in
 from oshaberi.stage.world.permissions import Permission
-from oshaberi.stage.world.snowflakes import number_in
 
 routes = RouteTable()
 

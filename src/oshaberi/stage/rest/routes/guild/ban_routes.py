@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import RefusalError, refusal
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.refusals import RefusalError, refusal
 from oshaberi.stage.rest.routes.guild.guild_access import guild_of, require_above
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.world.discord_records import Guild, Json
+from oshaberi.stage.world.ids import created_at
 from oshaberi.stage.world.permissions import Permission
-from oshaberi.stage.world.snowflakes import created_at
+from oshaberi.stage.world.records import Guild, Json
 from oshaberi.stage.world_changes import audit_log, member_changes, message_posting
 from oshaberi.stage.world_changes.audit_log import AuditAction
 

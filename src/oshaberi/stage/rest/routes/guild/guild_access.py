@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import refusal
-from oshaberi.stage.rest.route_table import RouteCall
-from oshaberi.stage.world.discord_records import Guild, Member
+from oshaberi.stage.refusals import refusal
+from oshaberi.stage.rest.routing import RouteCall
 from oshaberi.stage.world.permissions import Permission, in_guild
+from oshaberi.stage.world.records import Guild, Member
 from oshaberi.stage.world_changes.member_changes import top_position
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import secrets
 from datetime import UTC, datetime, timedelta
 
-from oshaberi.stage.api_refusals import refusal
-from oshaberi.stage.payloads import guild_payloads, record_payloads
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.payloads import record_payloads
+from oshaberi.stage.refusals import refusal
 from oshaberi.stage.rest.routes.guild.guild_access import guild_of
-from oshaberi.stage.world.discord_records import Channel, Guild, Json
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
+from oshaberi.stage.world.ids import iso
 from oshaberi.stage.world.permissions import Permission, in_guild
-from oshaberi.stage.world.snowflakes import iso
+from oshaberi.stage.world.records import Channel, Guild, Json
 from oshaberi.stage.world_changes import audit_log
 from oshaberi.stage.world_changes.audit_log import AuditAction
 
@@ -26,7 +26,7 @@ _OF_GUILD = (
 def _new(call: RouteCall, channel: Channel, guild: Guild) -> Json:
     now, body = datetime.now(UTC), call.body
     age_s = DAY_S if body.get("max_age") is None else body["max_age"]
-    whole = guild_payloads.guild(guild)
+    whole = record_payloads.guild(guild)
     invite: Json = {
         "type": 0,
         "code": secrets.token_urlsafe(6).replace("-", "x").replace("_", "y"),
@@ -85,7 +85,7 @@ def _find(call: RouteCall) -> tuple[Guild, Json]:
 @routes.on("GET", "/invites/{code}")
 async def one(call: RouteCall) -> object:
     guild, invite = _find(call)
-    return invite | guild_payloads.counts(guild) if call.flag("with_counts") else invite
+    return invite | record_payloads.counts(guild) if call.flag("with_counts") else invite
 
 
 @routes.on("DELETE", "/invites/{code}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.refusals import refusal
 from oshaberi.stage.rest.routes.guild.guild_access import guild_of, member_of, require_above
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.world.discord_records import Guild, Member
 from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world.records import Guild, Member
 from oshaberi.stage.world_changes import audit_log, member_changes
 from oshaberi.stage.world_changes.audit_log import AuditAction
 from oshaberi.stage.world_changes.member_changes import top_position

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-from oshaberi.stage.api_refusals import refusal
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.refusals import refusal
 from oshaberi.stage.rest.routes.guild.guild_access import guild_of
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
 from oshaberi.stage.rules import field_types
-from oshaberi.stage.world.discord_records import Guild, Json, Role
 from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world.records import Guild, Json, Role
 from oshaberi.stage.world_changes import audit_log
 from oshaberi.stage.world_changes.audit_log import AuditAction
 from oshaberi.stage.world_changes.member_changes import top_position

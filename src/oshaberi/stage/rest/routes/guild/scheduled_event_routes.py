@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import refusal
-from oshaberi.stage.form_errors import bad_form
 from oshaberi.stage.payloads import record_payloads
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.refusals import bad_form, refusal
 from oshaberi.stage.rest.routes.guild.guild_access import guild_of
-from oshaberi.stage.world.discord_records import Guild, Json
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
 from oshaberi.stage.world.permissions import Permission
+from oshaberi.stage.world.records import Guild, Json
 from oshaberi.stage.world_changes import audit_log
 from oshaberi.stage.world_changes.audit_log import AuditAction
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.api_refusals import refusal
-from oshaberi.stage.rest.route_table import RouteCall, RouteTable
+from oshaberi.stage.refusals import refusal
 from oshaberi.stage.rest.routes.guild.guild_access import guild_of
+from oshaberi.stage.rest.routing import RouteCall, RouteTable
 
 routes = RouteTable()
 ALL = "/guilds/{guild_id}/voice-states"

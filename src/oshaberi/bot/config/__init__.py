@@ -1,0 +1,73 @@
+"""The settings of the program: declared once, read from the environment and one file.
+
+    settings = load(None, os.environ)            # OSHABERI_… over oshaberi.toml over defaults
+    stored = await db.servers.settings(server_id)
+    here = effective(settings, *stored.layers(path.ids))
+
+- Declared: `process` and its `toml_tables` (other settings are declared in the packages that use
+  them); `all_settings` collects all of them.
+- Read: `loading`, by `schema` and `oshaberi.value_parsing`. The result is `loaded`; `hot_reload`
+  reads the file again when it changes.
+- Changed by admins: `server_settings` says which settings, how far, and which value applies.
+  `current_settings` are those in force now, for every server and channel.
+- Shown: `redaction` masks what is secret.
+
+Importing this package imports neither pydantic nor other large modules.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oshaberi.bot.config.all_settings import DECLARED, Setting
+    from oshaberi.bot.config.hot_reload import Reloader
+    from oshaberi.bot.config.loaded import LoadedSettings
+    from oshaberi.bot.config.loading import load
+    from oshaberi.bot.config.process import ProcessConfig
+    from oshaberi.bot.config.server_settings import (
+        SERVER_KEYS,
+        EffectiveSettings,
+        check_together,
+        effective,
+        parse_server_value,
+    )
+    from oshaberi.bot.config.toml_tables import McpServerEntry, ModelEntry, PersonaEntry
+
+__all__ = [
+    "DECLARED",
+    "SERVER_KEYS",
+    "EffectiveSettings",
+    "LoadedSettings",
+    "McpServerEntry",
+    "ModelEntry",
+    "PersonaEntry",
+    "ProcessConfig",
+    "Reloader",
+    "Setting",
+    "check_together",
+    "effective",
+    "load",
+    "parse_server_value",
+]
+
+_HOMES = {
+    "all_settings": ("DECLARED", "Setting"),
+    "loading": ("load",),
+    "process": ("ProcessConfig",),
+    "toml_tables": ("McpServerEntry", "ModelEntry", "PersonaEntry"),
+    "hot_reload": ("Reloader",),
+    "server_settings": (
+        *("SERVER_KEYS", "parse_server_value"),
+        *("EffectiveSettings", "check_together", "effective"),
+    ),
+    "loaded": ("LoadedSettings",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"oshaberi.bot.config.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,153 @@
+"""The settings that apply now: the operator's, with those of servers and channels on top."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from oshaberi.bot.config import EffectiveSettings, LoadedSettings, Reloader, effective
+from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.logs import set_level
+from oshaberi.bot.storage import Database, StorageError
+from oshaberi.bot.storage.records import ModelRecord, PersonaRecord, StoredSettings
+from oshaberi.bot.turns.caches import BoundedCache, StoredCache
+from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.turn_services import NOBODY_YET, TurnServices
+from oshaberi.delivery.attachments import DeliveryPlugIns
+from oshaberi.delivery.pacing import live_remark
+from oshaberi.errors import ConfigError
+from oshaberi.languages.current_language import channel_language, reader_language
+
+# The operator's models, persona and display mode, for servers without their own.
+
+
+def links(settings: LoadedSettings, environ: Mapping[str, str]) -> tuple[OperatorModel, ...]:
+    """Return the operator's model chain, with the keys."""
+    return tuple(
+        OperatorModel(
+            ModelRecord(
+                server_id=0,
+                provider=entry.provider,
+                model=entry.model,
+                base_url=entry.base_url,
+                params=entry.all_params(),
+                position=position,
+            ),
+            entry.keys(environ),
+            None if entry.price is None else (entry.price.input, entry.price.output),
+        )
+        for position, entry in enumerate(settings.models)
+    )
+
+
+def persona_of(settings: LoadedSettings) -> PersonaRecord:
+    """Return the operator's default persona."""
+    entry = settings.persona
+    if entry is None:
+        return NOBODY_YET
+    return PersonaRecord(
+        server_id=0,
+        name=entry.name,
+        prompt=entry.prompt,
+        aliases=entry.aliases,
+        triggers=entry.triggers,
+        avatar_url=entry.avatar_url,
+        is_default=True,
+        is_age_restricted=entry.age_restricted,
+    )
+
+
+def plug_ins_of(settings: LoadedSettings) -> DeliveryPlugIns:
+    """Return the installed plug-ins. Raises ConfigError if the display mode is not among them."""
+    plug_ins = DeliveryPlugIns.installed()
+    missing = plug_ins.missing(settings.stream.display_mode)
+    if missing is not None:
+        raise ConfigError(f"{missing} (from {settings.origin('display_mode')})")
+    return plug_ins
+
+
+# The settings that apply now: the operator's, with those of servers and channels on top.
+
+
+log = logging.getLogger(__name__)
+
+MOST_SERVERS = 1000
+MOST_PLACES = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class _Effective:
+    """Effective settings, and the values from which they were computed."""
+
+    operators: LoadedSettings
+    stored: StoredSettings
+    settings: EffectiveSettings
+
+
+class CurrentSettings:
+    """Current settings. `services` gets new models and a new persona."""
+
+    def __init__(
+        self,
+        settings: LoadedSettings,
+        environ: Mapping[str, str],
+        db: Database,
+        services: Callable[[], TurnServices],
+    ) -> None:
+        self.reloader = Reloader(settings, environ, self._take_up)
+        self._held = settings
+        _remark(settings)
+        self._environ = environ
+        self._db = db
+        self._services = services
+        self._stored: StoredCache[int, StoredSettings] = StoredCache(MOST_SERVERS, "settings")
+        self._effective: BoundedCache[tuple[int, ...], _Effective] = BoundedCache(MOST_PLACES)
+
+    async def language_of(self, path: ChannelPath, locale: str) -> str:
+        """Return the language of notices in a channel. `locale` is that of its server.
+
+        While the database is down and the settings are unknown, it is the server's.
+        """
+        try:
+            settings = await self.of(path)
+        except StorageError:
+            return reader_language(locale)
+        return channel_language(settings.turn.language, locale)
+
+    def operators(self) -> LoadedSettings:
+        return self.reloader.current
+
+    async def of(self, path: ChannelPath) -> EffectiveSettings:
+        """Return a channel's settings; the last known ones while the database is down.
+
+        Raises StorageError if none are known: then the lists of blocked users are unknown too.
+        """
+        db, operators, server_id = self._db, self.operators(), path.server_id
+        load = db.servers.settings
+        stored = await self._stored.get(db.changes, server_id, server_id, lambda: load(server_id))
+        # Channels without settings of their own share an entry.
+        key = (server_id, *(one for one in path.ids if one in stored.channels))
+        known = self._effective.get(key)
+        if known is None or known.operators is not operators or known.stored is not stored:
+            known = _Effective(operators, stored, effective(operators, *stored.layers(path.ids)))
+            self._effective.put(key, known)
+        return known.settings
+
+    def _take_up(self, new: LoadedSettings) -> None:
+        """Apply settings that may change at runtime. Replaces only those that changed."""
+        old, self._held, services = self._held, new, self._services()
+        set_level(new.log_level)
+        if new.stream != old.stream:
+            _remark(new)
+            services.plug_ins.tell_missing(new.stream.display_mode)
+        if new.models != old.models:
+            services.models = links(new, self._environ)
+        if new.persona != old.persona:
+            services.persona = persona_of(new)
+
+
+def _remark(settings: LoadedSettings) -> None:
+    """Log a warning if two settings are each valid but do not work together."""
+    if remark := live_remark(settings.stream):
+        log.warning("%s", remark)

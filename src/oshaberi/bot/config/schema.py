@@ -1,0 +1,177 @@
+"""The declarations as a pydantic-settings model, and what it finds wrong in our words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_type_hints
+
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, create_model
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from oshaberi.bot.config.all_settings import DECLARED, Setting, near
+from oshaberi.bot.config.redaction import masked, plain
+from oshaberi.errors import ConfigError, Sentence
+from oshaberi.secret_redaction import MASK
+
+# Describes what pydantic found wrong, in our words: the key, the value and what is allowed.
+#
+# `loading` adds where the value comes from.
+
+
+LONGEST = 80
+_EXTRA = ("extra_forbidden", "unexpected_keyword_argument")
+_WORDS = {
+    "string_type": Sentence("a text"),
+    "tuple_type": Sentence("a list"),
+    "dict_type": Sentence("a table"),
+    "mapping_type": Sentence("a table"),
+    "is_instance_of": Sentence("a table"),
+    "dataclass_type": Sentence("a table"),
+}
+
+
+class SettingMistakesError(ConfigError):
+    """The settings have mistakes.
+
+    The message shows the first mistake and counts the others; `lines` has all.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self.lines = tuple(lines)
+        first, *others = self.lines
+        more = f", and {len(others)} more: `oshaberi doctor` lists them" if others else ""
+        super().__init__(first + more)
+
+
+def complaint(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> Sentence:
+    """Describe one validation error in one line. `place` says where it is."""
+    key, kind = str(place[0]), wrong["type"]
+    if key not in DECLARED:
+        return no_such_setting(key, DECLARED)
+    path = _path(place)
+    if kind in _EXTRA:
+        return Sentence("{path}: no such key", path=path)
+    if kind == "missing":
+        return Sentence("{path}: is missing", path=path)
+    if kind == "value_error":
+        return Sentence("{path}: {problem}", path=path, problem=str(wrong["ctx"]["error"]))
+    return Sentence(
+        "{key}: {value} is not {allowed}",
+        key=path,
+        value=_shown(place, wrong["input"]),
+        allowed=_allowed(place, wrong),
+    )
+
+
+def no_such_setting(key: str, known: Iterable[str]) -> Sentence:
+    """Return the message for an unknown setting, with the one that was probably meant."""
+    return Sentence("{key}: no such setting{hint}", key=key, hint=near(key, known))
+
+
+def _path(place: tuple[int | str, ...]) -> str:
+    inside = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place[1:])
+    return f"{place[0]}{inside}"
+
+
+def _allowed(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> Sentence:
+    setting = DECLARED[str(place[0])]
+    if len(place) == 1 or "table" not in setting.about:
+        return setting.allowed
+    # Of tables, which only the settings file has: pydantic's words are English.
+    return _WORDS.get(wrong["type"], Sentence("allowed: {problem}", problem=wrong["msg"]))
+
+
+def _shown(place: tuple[int | str, ...], value: Any) -> str:
+    setting = DECLARED[str(place[0])]
+    if {"api_keys", "env", "headers"} & set(place):
+        return MASK
+    shown = masked(setting, value) if len(place) == 1 else plain(value)
+    text = repr(shown)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+# The declarations as a pydantic-settings model, which merges the sources and checks the values.
+
+
+_TEXT = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1)]
+_ITEM = Annotated[str, StringConstraints(strict=True, min_length=1)]
+_ID = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
+_KINDS: Mapping[str, Any] = {
+    "switch": Annotated[bool, Field(strict=True)],
+    "fraction": Annotated[float, Field(strict=True, ge=0, le=1)],
+    "strings": tuple[_ITEM, ...],
+    "ids": tuple[_ID, ...],
+    "path": Path,
+    "text": _TEXT,
+    "name": Annotated[str, StringConstraints(strict=True, strip_whitespace=True)],
+}
+_GIVEN: ContextVar[tuple[Mapping[str, Any], ...]] = ContextVar("settings_given")
+"""The sources that are being merged. Building a model for each merge would take a tenth of a
+second."""
+
+
+class GivenSource(PydanticBaseSettingsSource):
+    """The settings from one source. A table is taken whole, never merged with another source's."""
+
+    def __init__(self, model: type[BaseSettings], values: Mapping[str, Any]) -> None:
+        super().__init__(model)
+        self._values = values
+
+    def get_field_value(self, _field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        return self._values.get(field_name), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        return {key: self._values[key] for key in self._values if key not in self.current_state}
+
+
+def merged(*places: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge and check the sources; earlier ones win. Mistakes raise a ValidationError."""
+    token = _GIVEN.set(places)
+    try:
+        given = _model()()
+    finally:
+        _GIVEN.reset(token)
+    return {key: getattr(given, key) for key in given.model_fields_set}
+
+
+def checked(setting: Setting, value: Any) -> Any:
+    """Check one value. A ConfigError says what is allowed."""
+    try:
+        return TypeAdapter(_type(setting)).validate_python(value)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+        raise ConfigError(complaint((setting.name, *wrong["loc"]), wrong)) from None
+
+
+@cache
+def _model() -> type[BaseSettings]:
+    types: dict[str, Any] = {
+        setting.name: (_type(setting), setting.default) for setting in DECLARED.values()
+    }
+    model: type[BaseSettings] = create_model("Declared", __base__=_StrictSettings, **types)
+    return model
+
+
+class _StrictSettings(BaseSettings):
+    model_config = SettingsConfigDict(extra="forbid", validate_default=False)
+
+    @classmethod
+    def settings_customise_sources(  # type: ignore[override]
+        cls, settings_cls: type[BaseSettings], **_usual: Any
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return tuple(GivenSource(settings_cls, values) for values in _GIVEN.get())
+
+
+def _type(setting: Setting) -> Any:
+    about = setting.about
+    if "low" in about:
+        return Annotated[int, Field(strict=True, ge=about["low"], le=about["high"])]
+    if "choices" in about:
+        return Literal[about["choices"]]
+    if "table" in about:
+        return get_type_hints(setting.section)[setting.name]
+    return next(kind for name, kind in _KINDS.items() if name in about)

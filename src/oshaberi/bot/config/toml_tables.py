@@ -1,0 +1,133 @@
+"""The tables of the settings file: `[[models]]`, `[persona]` and `[mcp_servers.…]`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from oshaberi.bot.conversation.names import name_problem
+from oshaberi.errors import ConfigError
+
+MOST_DOLLARS = 1_000_000
+TABLES: Any = {"extra": "forbid"}
+"""Makes pydantic refuse keys that a table does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPrice:
+    """What a million tokens cost, in dollars."""
+
+    __pydantic_config__ = TABLES
+
+    input: float
+    output: float
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.input <= MOST_DOLLARS and 0 <= self.output <= MOST_DOLLARS):
+            raise ValueError(f"input and output are dollars, from 0 to {MOST_DOLLARS}")
+
+
+_MODEL_OPTIONS = (
+    "window",
+    "max_output_tokens",
+    "images",
+    "thinking",
+    "prefill",
+    "reemits",
+    "text",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """One model of the operator's chain, for servers that have no models of their own."""
+
+    __pydantic_config__ = TABLES
+
+    provider: str
+    model: str
+    base_url: str | None = field(default=None, repr=False)
+    api_keys: tuple[str, ...] = field(default=(), repr=False)
+    api_key_env: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """`temperature`, `top_p`, and what goes to the model's API as it is."""
+    price: ModelPrice | None = None
+    window: int | None = None
+    max_output_tokens: int | None = None
+    images: bool | None = None
+    thinking: str | int | None = None
+    prefill: str | None = None
+    reemits: bool | None = None
+    text: Mapping[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        from oshaberi.providers.model_options import options_of
+
+        try:
+            options_of(self.all_params())
+        except ConfigError as wrong:
+            raise ValueError(str(wrong)) from None
+
+    def all_params(self) -> dict[str, Any]:
+        """Return `params` together with the options that are written beside it."""
+        own = {name: getattr(self, name) for name in _MODEL_OPTIONS}
+        return {**self.params, **{name: one for name, one in own.items() if one is not None}}
+
+    def keys(self, environ: Mapping[str, str]) -> tuple[str, ...]:
+        """Return its API keys: from the entry, the variable that it names, or the usual one."""
+        if self.api_keys:
+            return self.api_keys
+        key = environ.get(self.variable or "", "").strip()
+        return (key,) if key else ()
+
+    @property
+    def variable(self) -> str | None:
+        """Return the variable of the key. The usual key is sent only to the usual server."""
+        from oshaberi.providers.presets import PRESETS
+
+        preset = PRESETS.get(self.provider)
+        usual = preset.key_name_at(self.base_url) if preset else None
+        return self.api_key_env or usual
+
+
+@dataclass(frozen=True, slots=True)
+class McpServerEntry:
+    """An MCP server: a program to start, or a URL."""
+
+    __pydantic_config__ = TABLES
+
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    url: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cwd: str | None = None
+    permission: Literal["everyone", "manage_messages", "manage_server"] = "everyone"
+    timeout_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.command is None) == (self.url is None):
+            raise ValueError("needs either a command or a url")
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaEntry:
+    """The persona for servers that have none of their own."""
+
+    __pydantic_config__ = TABLES
+
+    name: str
+    prompt: str = ""
+    aliases: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
+    avatar_url: str | None = None
+    age_restricted: bool = False
+    """Whether it answers only in age-restricted channels."""
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise ValueError("needs a name")
+        problem = name_problem(" ".join(self.name.split()))
+        if problem is not None:
+            raise ValueError(f"cannot be called {self.name!r}: {problem}")

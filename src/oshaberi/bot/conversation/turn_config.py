@@ -1,0 +1,212 @@
+"""The settings of a turn. `StreamConfig` has those of delivery, `TextConfig` those of text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from oshaberi.errors import Sentence
+from oshaberi.languages.current_language import AUTO, DISCORD_LOCALES
+from oshaberi.text.config import check_fields, choice, fraction, not_allowed, number, switch
+
+MOST_COUNTED = 10**12
+MOST_TEXTS = 20
+LONGEST_TEXT = 100
+MOST_IDS = 250
+"""As many as fit into the option of a command, which has 6000 characters."""
+PROXY_BOTS = (466378653216014359, 431544605209788416)
+"""PluralKit and Tupperbox."""
+
+
+def strings(what: str, default: tuple[str, ...] = ()) -> Any:
+    """Declare a list of texts. Admins of a server may set only so many, and so long ones."""
+    about = {"strings": True, "server_most": MOST_TEXTS, "server_longest": LONGEST_TEXT}
+    return field(default=default, metadata=about | {"what": what})
+
+
+def ids(what: str, mention: str = "", default: tuple[int, ...] = ()) -> Any:
+    """Declare a list of ids. `mention` is `#` for channels, `@` for users, `@&` for roles."""
+    about = {"ids": True, "server_most": MOST_IDS, "what": what, "mention": mention}
+    return field(default=default, metadata=about)
+
+
+def channel(what: str) -> Any:
+    about = {"low": 0, "high": 2**63 - 1, "what": what, "mention": "#"}
+    return field(default=0, metadata=about)
+
+
+def name(what: str) -> Any:
+    about = {"name": True, "server_longest": LONGEST_TEXT, "what": what}
+    return field(default="", metadata=about)
+
+
+def quota(what: str, whose: str) -> Any:
+    return number(0, 0, MOST_COUNTED, f"most {what} for one {whose} in a day; 0 is no limit")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnConfig:
+    """Who is answered, with how much context, and what comes with the answer."""
+
+    follow_up_policy: str = choice(
+        "interrupt",
+        ("interrupt", "queue", "collect"),
+        "a message that arrives during an answer interrupts it, waits, or is collected",
+    )
+    burst_wait_ms: int = number(
+        700,
+        0,
+        10_000,
+        "a question is answered this many ms after the last message of its author; 0: at once",
+    )
+    burst_max_ms: int = number(
+        8000,
+        0,
+        60_000,
+        "longest wait while the author of a question still types, in ms after the first message",
+    )
+    attention_ms: int = number(
+        0,
+        0,
+        3_600_000,
+        "how long the bot goes on listening after it was spoken to, in ms; 0 is off",
+    )
+    attention_chance: float = fraction(
+        0.8, "chance that it then answers a message that addresses nobody; falls with time"
+    )
+    interjection_chance: float = fraction(
+        0.0, "chance that the bot answers any other message that addresses nobody"
+    )
+    continue_after_restart: bool = switch(
+        True, "continue an answer that a restart cut off; `/continue` always can"
+    )
+    silence_markers: tuple[str, ...] = strings(
+        "the model answers with one of these to say nothing; never shown", ("NO_REPLY",)
+    )
+    reply_mode: str = choice(
+        "auto",
+        ("off", "auto", "first", "all"),
+        "which messages reply to the question: none; the first, if something else was said in "
+        "between; the first; all. In direct messages only `all` replies",
+    )
+    language: str = choice(
+        AUTO,
+        (AUTO, "en", *DISCORD_LOCALES),
+        "language of what the bot says by itself where everybody sees it; `auto` takes the "
+        "server's. Answers to commands are in the language of whoever uses them",
+    )
+    waiting_limit: int = number(10, 1, 100, "maximum number of messages that wait in a channel")
+    reasoning_display: str = choice(
+        "log", ("off", "log", "spoiler", "subtext"), "where the model's thoughts go"
+    )
+    status_reactions: bool = switch(False, "react with 👀 while working, then with ✅ or ⚠️")
+    thought_log_channel_id: int = channel("channel in which thoughts are posted; 0 is none")
+    llm_stop_strings: tuple[str, ...] = strings("stop the model where it writes one of these")
+    speaker_guard_holdback_chars: int = number(
+        32, 0, 256, "characters that are kept back to recognise a speaker's label"
+    )
+    max_function_call_iterations: int = number(
+        100, 1, 1000, "maximum rounds of tools in one turn", server_high=100
+    )
+    max_consecutive_tool_errors: int = number(
+        5, 1, 100, "end the turn after this many tool errors in a row"
+    )
+    tool_timeout_ms: int = number(60_000, 100, 600_000, "give up a tool after this many ms")
+    tool_result_limit_chars: int = number(
+        20_000,
+        200,
+        1_000_000,
+        "cut a tool's result after this many characters",
+        server_high=50_000,
+    )
+    history_messages: int = number(
+        40, 0, 200, "how many earlier messages the model sees", server_high=100
+    )
+    summarise_history: bool = switch(
+        True,
+        "what does not fit into the model's window is summarised by the model, once, instead of "
+        "being dropped",
+    )
+    short_memory_size: int = number(
+        20, 0, 200, "how many exchanges of a channel are remembered", server_high=50
+    )
+    short_memory_days: int = number(30, 1, 3650, "for how many days they are remembered")
+    cooldown_ms: int = number(0, 0, 3_600_000, "minimum time between two turns of one user, in ms")
+    max_answering_personas: int = number(
+        3, 1, 20, "maximum number of personas that answer one message", server_high=5
+    )
+    self_trigger_limit: int = number(
+        3,
+        0,
+        20,
+        "how often personas may answer each other before a person writes again",
+        server_high=5,
+    )
+    answer_bots: tuple[int, ...] = ids("bots that are answered like people", "@")
+    bot_rounds_limit: int = number(
+        3,
+        1,
+        20,
+        "how often bots are answered in a channel before a person writes again",
+        server_high=5,
+    )
+    proxy_bots: tuple[int, ...] = ids(
+        "bots that people speak through; their webhooks count as people", "@", PROXY_BOTS
+    )
+    auto_channels: tuple[int, ...] = ids(
+        "channels and categories in which every message is answered that is not for others", "#"
+    )
+    answering_persona: str = name(
+        "name of the persona that answers when no other is called; empty means the default persona"
+    )
+    allowed_users: tuple[int, ...] = ids(
+        "answer only these users, and those with one of `allowed_roles`; empty means everybody", "@"
+    )
+    blocked_users: tuple[int, ...] = ids("never answer these users", "@")
+    allowed_roles: tuple[int, ...] = ids(
+        "answer only users with one of these roles, and `allowed_users`; empty means everybody",
+        "@&",
+    )
+    blocked_roles: tuple[int, ...] = ids("never answer users with one of these roles", "@&")
+    allowed_channels: tuple[int, ...] = ids(
+        "answer only in these channels and categories; empty means everywhere", "#"
+    )
+    blocked_channels: tuple[int, ...] = ids("never answer in these channels and categories", "#")
+    quota_requests_per_user_day: int = quota("requests to models", "user")
+    quota_requests_per_channel_day: int = quota("requests to models", "channel")
+    quota_requests_per_server_day: int = quota("requests to models", "server")
+    quota_tokens_per_user_day: int = quota("tokens, read and written,", "user")
+    quota_tokens_per_channel_day: int = quota("tokens, read and written,", "channel")
+    quota_tokens_per_server_day: int = quota("tokens, read and written,", "server")
+    web_page_tool_enabled: bool = switch(False, "the model may read web pages")
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if "strings" in setting.metadata:
+                object.__setattr__(self, setting.name, _checked_strings(setting.name, value))
+            elif "ids" in setting.metadata:
+                object.__setattr__(self, setting.name, _checked_ids(setting.name, value))
+            elif "name" in setting.metadata:
+                object.__setattr__(self, setting.name, _checked_name(setting.name, value))
+
+
+def _checked_strings(key: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(one, str) and one for one in value
+    ):
+        raise not_allowed(key, value, Sentence("a list of texts that are not empty"))
+    return tuple(value)
+
+
+def _checked_name(key: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise not_allowed(key, value, Sentence("a name"))
+    return value.strip()
+
+
+def _checked_ids(key: str, value: object) -> tuple[int, ...]:
+    if not isinstance(value, list | tuple) or not all(type(one) is int for one in value):
+        raise not_allowed(key, value, Sentence("a list of ids"))
+    return tuple(value)

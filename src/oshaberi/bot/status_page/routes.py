@@ -1,0 +1,292 @@
+"""The URLs of the status page: the page, its files, login and logout, and its data."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from ipaddress import IPv6Address, ip_address, ip_network
+from math import ceil
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+from aiohttp import web
+
+from oshaberi.page_files import SAFE_HEADERS, file_response, page_file
+
+# The login of the status page: the token starts a session of twelve hours, kept in a cookie.
+#
+# The browser sends the token once, in the body of a form, so no URL, log or browser history
+# contains it. Scripts cannot read the cookie.
+
+
+log = logging.getLogger(__name__)
+
+COOKIE = "oshaberi_status"
+SESSION_SECONDS = 12 * 3600
+MOST_SESSIONS = 50
+WARN_SECONDS = 60.0
+WINDOW_SECONDS = 60.0
+TRIES_OF_AN_ADDRESS = 5
+TRIES_OF_ALL = 60
+MOST_ADDRESSES = 1000
+FORM = "application/x-www-form-urlencoded"
+
+
+class PageLogin:
+    """The token of a process, and the sessions of those who entered it."""
+
+    def __init__(self, token: str, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._token = _digest(token)
+        self._now_s = now_s
+        self._ends_s: OrderedDict[bytes, float] = OrderedDict()
+        """When each session ends, by the digest of its cookie."""
+        self._warned_s: float | None = None
+        self._wrong = 0
+        self._throttle = LoginThrottle(now_s)
+
+    def is_known(self, request: web.Request) -> bool:
+        """Return whether a request belongs to a session."""
+        cookie = request.cookies.get(COOKIE, "")
+        end_s = self._ends_s.get(_digest(cookie))
+        return end_s is not None and self._now_s() < end_s
+
+    def wait_s(self, request: web.Request) -> float:
+        """Return how long the sender of a request has to wait before the next try; mostly 0."""
+        return self._throttle.wait_s(_address(request))
+
+    async def let_in(self, request: web.Request, response: web.StreamResponse) -> bool:
+        """Check the token of a form. If it is right, begin a session with the response."""
+        given = await _given_token(request) if _is_our_form(request) else None
+        right = given is not None and hmac.compare_digest(_digest(given), self._token)
+        if not right:
+            self._warn(request)
+            return False
+        session = secrets.token_urlsafe(32)
+        self._ends_s[_digest(session)] = self._now_s() + SESSION_SECONDS
+        if len(self._ends_s) > MOST_SESSIONS:
+            self._ends_s.popitem(last=False)
+        response.set_cookie(
+            COOKIE,
+            session,
+            max_age=SESSION_SECONDS,
+            httponly=True,
+            samesite="Strict",
+            secure=_is_https(request),
+        )
+        return True
+
+    def let_out(self, request: web.Request, response: web.StreamResponse) -> None:
+        """End the session of a request, and delete the browser's cookie if there was one."""
+        if _is_our_form(request) and COOKIE in request.cookies:
+            self._ends_s.pop(_digest(request.cookies[COOKIE]), None)
+            response.del_cookie(COOKIE, httponly=True, samesite="Strict")
+
+    def _warn(self, request: web.Request) -> None:
+        """Log a wrong token, once a minute at most."""
+        self._wrong += 1
+        self._throttle.note_wrong(_address(request))
+        now_s = self._now_s()
+        if self._warned_s is None or now_s - self._warned_s >= WARN_SECONDS:
+            self._warned_s = now_s
+            log.warning(
+                "somebody gave a wrong token for the status page (%d since the start, the last "
+                "from %s)",
+                self._wrong,
+                request.remote,
+            )
+
+
+class LoginThrottle:
+    """Counts wrong tokens, for each address and for all together, in windows of a minute.
+
+    A token is too long to be guessed; this keeps a stranger from trying, and from keeping the bot
+    busy with it. This machine is not held up by the tries of others.
+    """
+
+    def __init__(self, now_s: Callable[[], float]) -> None:
+        self._now_s = now_s
+        self._all = _Window()
+        self._windows: OrderedDict[str, _Window] = OrderedDict()
+
+    def wait_s(self, address: str) -> float:
+        now_s = self._now_s()
+        own = self._windows.get(address, _Window())
+        waits = [own.wait_s(now_s, TRIES_OF_AN_ADDRESS)]
+        if address != _THIS_MACHINE:
+            waits.append(self._all.wait_s(now_s, TRIES_OF_ALL))
+        return max(waits)
+
+    def note_wrong(self, address: str) -> None:
+        now_s = self._now_s()
+        self._all.count(now_s)
+        self._windows.setdefault(address, _Window()).count(now_s)
+        self._windows.move_to_end(address)
+        if len(self._windows) > MOST_ADDRESSES:
+            self._windows.popitem(last=False)
+
+
+class _Window:
+    """How many wrong tokens came since the first one of the last minute."""
+
+    __slots__ = ("_began_s", "_count")
+
+    def __init__(self) -> None:
+        self._began_s = 0.0
+        self._count = 0
+
+    def count(self, now_s: float) -> None:
+        if not self._count or now_s - self._began_s >= WINDOW_SECONDS:
+            self._began_s, self._count = now_s, 0
+        self._count += 1
+
+    def wait_s(self, now_s: float, most: int) -> float:
+        left_s = self._began_s + WINDOW_SECONDS - now_s
+        return left_s if self._count >= most and left_s > 0 else 0.0
+
+
+_THIS_MACHINE = "this machine"
+
+
+def _address(request: web.Request) -> str:
+    """Return who is counted together: an address, or the /64 network of an IPv6 address."""
+    try:
+        address = ip_address((request.remote or "").partition("%")[0])
+    except ValueError:
+        return "unknown"
+    if address.is_loopback:
+        return _THIS_MACHINE
+    if isinstance(address, IPv6Address):
+        inner = address.ipv4_mapped
+        return str(inner or ip_network((address, 64), strict=False))
+    return str(address)
+
+
+def _digest(text: str) -> bytes:
+    """Return a digest. All have the same length, so comparing two does not reveal the token's."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+async def _given_token(request: web.Request) -> str | None:
+    """Return the token in a form; None if there is none: a stranger may send anything."""
+    if request.content_type != FORM:
+        return None
+    try:
+        fields = parse_qs((await request.read()).decode("utf-8", "replace"), max_num_fields=10)
+    except (ValueError, web.RequestPayloadError):
+        return None
+    return fields.get("token", [None])[0]
+
+
+def _is_our_form(request: web.Request) -> bool:
+    """Return whether a form was sent from our own page. Browsers say which site a form comes from.
+
+    For our own page they say `Origin: null`, because it asks them to send no referrer. They also
+    say that for a sandbox inside another page; there a newer header tells the difference.
+    """
+    if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+        return False
+    origin = request.headers.get("Origin")
+    return origin in (None, "null") or origin.partition("://")[2] == request.host
+
+
+def _is_https(request: web.Request) -> bool:
+    """Return whether the browser uses HTTPS, with this server or with a proxy in front of it."""
+    return request.secure or request.headers.get("X-Forwarded-Proto") == "https"
+
+
+# The URLs of the status page: the page, its files, login and logout, and its data.
+#
+# Without a configured token there is only a page that says how to switch it on. The files hold
+# nothing secret; the data needs a session. The content security policy allows only our own files
+# to run. `bot.operator_endpoint` serves all of them, beside `/health` and `/metrics`.
+
+
+FOLDER = Path(__file__).parent / "page"
+POLICY = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self'",
+    "connect-src": "'self'",
+    "form-action": "'self'",
+    "base-uri": "'none'",
+    "frame-ancestors": "'none'",
+    "require-trusted-types-for": "'script'",
+    "trusted-types": "'none'",
+}
+WRONG_PLACE = b"<!-- wrong -->"
+WRONG = b'<p class="lost" role="alert">That is not the token.</p>'
+TOO_MANY = b'<p class="lost" role="alert">Too many wrong tokens. Try again in %d s.</p>'
+
+Report = Callable[[], Awaitable[dict[str, Any]]]
+
+
+class StatusPage:
+    """The routes. `report` returns what the page shows."""
+
+    def __init__(self, token: str | None, report: Report) -> None:
+        self._login = None if token is None else PageLogin(token)
+        self._report = report
+
+    def add_to(self, router: web.UrlDispatcher) -> None:
+        router.add_get("/", self._index)
+        router.add_get("/status/{name}", self._file)
+        if self._login is not None:
+            router.add_get("/status.json", self._data)
+            router.add_post("/login", self._enter)
+            router.add_post("/logout", self._leave)
+
+    async def _index(self, request: web.Request) -> web.Response:
+        if self._login is None:
+            return _page("off.html", 404)
+        return _page("status.html" if self._login.is_known(request) else "login.html")
+
+    async def _file(self, request: web.Request) -> web.Response:
+        path = page_file(FOLDER, request.match_info["name"])
+        if path is None or path.suffix == ".html":
+            raise web.HTTPNotFound(text="the page has no such file")
+        return file_response(path, POLICY)
+
+    async def _data(self, request: web.Request) -> web.Response:
+        if not self._known.is_known(request):
+            return web.json_response({"problem": "log in at /"}, status=401, headers=_PRIVATE)
+        return web.json_response(await self._report(), headers=_PRIVATE)
+
+    async def _enter(self, request: web.Request) -> web.StreamResponse:
+        wait_s = ceil(self._known.wait_s(request))
+        if wait_s:
+            page = _page("login.html", 429, (WRONG_PLACE, TOO_MANY % wait_s))
+            page.headers["Retry-After"] = str(wait_s)
+            return page
+        response = web.HTTPSeeOther("/", headers=_PRIVATE)
+        if await self._known.let_in(request, response):
+            raise response
+        return _page("login.html", 403, (WRONG_PLACE, WRONG))
+
+    async def _leave(self, request: web.Request) -> web.StreamResponse:
+        response = web.HTTPSeeOther("/", headers=_PRIVATE)
+        self._known.let_out(request, response)
+        raise response
+
+    @property
+    def _known(self) -> PageLogin:
+        assert self._login is not None
+        return self._login
+
+
+_PRIVATE = {**SAFE_HEADERS, "Cache-Control": "no-store"}
+
+
+def _page(name: str, status: int = 200, put: tuple[bytes, bytes] = (b"", b"")) -> web.Response:
+    """Return a page that no browser stores. `put` is a text to replace, and its replacement."""
+    response = file_response(FOLDER / name, POLICY, status)
+    response.headers["Cache-Control"] = "no-store"
+    if put[0] and isinstance(response.body, bytes):
+        response.body = response.body.replace(*put)
+    return response

@@ -1,0 +1,1 @@
+"""The history of the schema, step by step (`migration` runs it)."""

@@ -1,0 +1,406 @@
+"""Runs the calls of one round: checked arguments, time limits, results that a model can read."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import difflib
+import importlib
+import json
+import logging
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from oshaberi.bot.tools.context import ToolContext
+from oshaberi.bot.tools.definition import Tool, ToolFailedError, is_valid
+from oshaberi.chunks import ToolCall
+from oshaberi.providers.request.model_request import ToolResult
+from oshaberi.secret_redaction import SecretValues
+from oshaberi.text.measure import grapheme_edge
+from oshaberi.turn_spans import turn_span
+
+# Checks a call's arguments against its tool's schema, with errors that a model can use.
+#
+# Both come from outside: a model writes the arguments, an MCP server the schema. So the work has
+# a budget: a schema of one kilobyte can ask for 2^30 comparisons, and to describe an error the
+# checker writes the whole argument down. Arguments that would take more are refused.
+
+
+log = logging.getLogger(__name__)
+
+MOST_WORK = 10_000
+"""The budget of one call. A unit is about five microseconds."""
+LARGEST_ARGS = 500_000
+"""In characters, about."""
+_MOST_FOUND = 20
+_MOST_ERRORS = 5
+_LONGEST_ERROR = 200
+_NODE_SIZE = 8
+_TOO_LARGE = "they are too large to be checked"
+_NEVER_RUN = ("pattern", "patternProperties", "unevaluatedItems", "unevaluatedProperties")
+"""Patterns from outside may never end. What is "unevaluated" is found by walking the whole schema
+again, past our budget."""
+_REFERENCE_WORK = 10
+
+
+class _TooMuchWorkError(Exception):
+    """The budget is spent."""
+
+
+class ArgumentChecks:
+    """Checks the arguments of one tool. The schema is compiled at the first call."""
+
+    def __init__(self, tool_name: str, schema: Mapping[str, Any]) -> None:
+        self._tool_name = tool_name
+        self._schema = schema
+        self._validator: Any = None
+        self._usable = True
+        self._budget = _Budget()
+
+    def checked(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments without unneeded nulls. Raises ToolFailedError if they are wrong."""
+        try:
+            given = self._without_nulls(args)
+            errors = self._errors(given)
+        except RecursionError:
+            given, errors = {}, ["they are nested too deeply"]
+        if errors:
+            raise ToolFailedError(f"wrong arguments for {self._tool_name}: {'; '.join(errors)}")
+        return given
+
+    def _without_nulls(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Remove nulls from optional arguments: models write null for "not given"."""
+        properties = self._schema.get("properties") or {}
+        required = self._schema.get("required") or ()
+        return {
+            name: value
+            for name, value in args.items()
+            if value is not None
+            or name in required
+            or name not in properties
+            or _takes_null(properties[name])
+        }
+
+    def _errors(self, given: dict[str, Any]) -> list[str]:
+        if not self._usable:
+            return []
+        try:
+            if self._validator is None:
+                self._validator = _validator(self._schema, self._budget)
+            self._budget.begin(given)
+            found = islice(self._validator.iter_errors(given), _MOST_FOUND)
+            return [_described(one) for one in sorted(found, key=_path)[:_MOST_ERRORS]]
+        except _TooMuchWorkError:
+            return [_TOO_LARGE]
+        except RecursionError:
+            raise
+        except Exception as error:
+            # A foreign schema may be broken in any way. Its server has to check, then.
+            log.warning("the schema of %s cannot be used: %s", self._tool_name, _short(str(error)))
+            self._usable = False
+            return []
+
+
+class _Budget:
+    """Counts the work of one check. Each keyword of the schema costs by what it looks at."""
+
+    def __init__(self) -> None:
+        self._left = 0
+        self._sizes: dict[int, int] = {}
+
+    def begin(self, args: Mapping[str, Any]) -> None:
+        """Measure the arguments. Raises _TooMuchWorkError if they are too large."""
+        self._left = MOST_WORK
+        self._sizes = {}
+        nodes: list[Any] = [args]
+        for node in nodes:  # which grows: each container behind the one that holds it
+            if isinstance(node, Mapping):
+                nodes += node.values()
+            elif isinstance(node, list):
+                nodes += node
+            if _NODE_SIZE * len(nodes) > LARGEST_ARGS:
+                raise _TooMuchWorkError
+        for node in reversed(nodes):  # so what a container holds is measured before it
+            self._sizes[id(node)] = self._measured(node)
+        if self._sizes[id(args)] > LARGEST_ARGS:
+            raise _TooMuchWorkError
+
+    def spend(self, instance: Any, more: int = 0) -> None:
+        shallow = len(instance) if isinstance(instance, (dict, list)) else 0
+        self._left -= 1 + more + shallow // 4 + self._size(instance) // 1024
+        if self._left < 0:
+            raise _TooMuchWorkError
+
+    def _measured(self, node: Any) -> int:
+        if isinstance(node, Mapping):
+            return _NODE_SIZE + sum(len(name) + self._size(one) for name, one in node.items())
+        if isinstance(node, list):
+            return _NODE_SIZE + sum(map(self._size, node))
+        return self._size(node)
+
+    def _size(self, node: Any) -> int:
+        if isinstance(node, str):
+            return _NODE_SIZE + len(node)
+        return self._sizes.get(id(node), _NODE_SIZE)
+
+
+def _takes_null(schema: Any) -> bool:
+    if not isinstance(schema, Mapping) or not schema:
+        return True
+    kinds = schema.get("type", ())
+    options = schema.get("anyOf") or schema.get("oneOf") or ()
+    return "null" in kinds or any(_takes_null(one) for one in options)
+
+
+def _validator(schema: Mapping[str, Any], budget: _Budget) -> Any:
+    """Compile a schema. It fetches no references, and each of its keywords spends the budget.
+
+    The schema itself is not checked: that would take longer than to use it.
+    """
+    validators = importlib.import_module("jsonschema.validators")
+    registry = importlib.import_module("referencing").Registry()
+    known = validators.Draft202012Validator.VALIDATORS
+    keywords: dict[str, Callable[..., Any]]
+    keywords = {name: partial(_counted, budget, name, check) for name, check in known.items()}
+    keywords |= dict.fromkeys(_NEVER_RUN, _passes)
+    keywords["uniqueItems"] = partial(_unique, budget)
+    kind = validators.extend(validators.Draft202012Validator, keywords)
+    return kind(schema, registry=registry)
+
+
+def _counted(
+    budget: _Budget, name: str, check: Callable[..., Any], validator: Any, *asked: Any
+) -> Iterable[Any]:
+    value, instance, _schema = asked
+    is_reference = name in ("$ref", "$dynamicRef")
+    more = _REFERENCE_WORK if is_reference else len(value) // 4 if isinstance(value, list) else 0
+    budget.spend(instance, more)
+    return check(validator, *asked) or ()
+
+
+def _unique(budget: _Budget, _validator: Any, wanted: Any, items: Any, _schema: Any) -> Any:
+    """Compare items by their JSON: the checker's own way compares each with all others."""
+    if not wanted or not isinstance(items, list):
+        return
+    budget.spend(items, len(items))
+    written = {json.dumps(item, sort_keys=True) for item in items}
+    if len(written) < len(items):
+        error = importlib.import_module("jsonschema.exceptions").ValidationError
+        yield error("the same item is there twice")
+
+
+def _passes(*_: Any) -> tuple[()]:
+    return ()
+
+
+def _path(error: Any) -> str:
+    return str(error.json_path)
+
+
+def _described(error: Any) -> str:
+    path = _path(error).removeprefix("$").removeprefix(".")
+    message = _short(str(error.message))
+    return f"{path}: {message}" if path else message
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…"
+
+
+# Turns a tool's result into text for the model, within the length limit.
+
+
+NOTHING = "(nothing was returned)"
+_ILLEGIBLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def as_text(value: Any, most: int) -> str:
+    """Return text as it is and other values as JSON, up to about `most` characters."""
+    if value is None:
+        return NOTHING
+    text = value if isinstance(value, str) else _as_json(value, most)
+    return _ILLEGIBLE.sub("\ufffd", text) if text.strip() else NOTHING
+
+
+def cut(text: str, most: int) -> str:
+    """Cut the text to `most` characters, with a note where something is missing."""
+    if len(text) <= most:
+        return text
+    note = f"\n[cut: the result is longer than {most} characters]"
+    return text[: grapheme_edge(text, 0, max(most - len(note), 1))] + note
+
+
+def _as_json(value: Any, most: int) -> str:
+    """Encode piece by piece, and stop as soon as there is enough."""
+    parts: list[str] = []
+    length = 0
+    try:
+        for part in json.JSONEncoder(ensure_ascii=False, default=_plain).iterencode(value):
+            parts.append(part)
+            length += len(part)
+            if length > most:
+                break
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolFailedError(f"the tool returned what is not JSON: {error}") from None
+    return "".join(parts)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    if isinstance(value, set | frozenset | tuple):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+# Runs the calls of one round: checks of arguments, time limits, errors that the model can read.
+#
+# Which tools a turn may call is decided in `definition` (`Tool.available`) and `toolbox`.
+
+
+LONGEST_ERROR = 2000
+MOST_CALLS = 16
+"""How many calls are run in one round. Each may be a request to Discord, the web or an MCP
+server."""
+_MOST_NAMES = 20
+_LONGEST_NAME = 64
+"""Of a name that no tool has, only this much is compared and repeated: comparing is quadratic."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTool:
+    """A tool under the name that the model knows."""
+
+    name: str
+    tool: Tool
+    arguments: ArgumentChecks
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTools:
+    """The tools that a turn may use. `names` are the names of all tools, offered or not."""
+
+    by_name: Mapping[str, NamedTool]
+    names: Collection[str]
+
+    def called(self, call: ToolCall) -> NamedTool:
+        if call.error is not None:
+            raise ToolFailedError(call.error)
+        found = self.by_name.get(call.name)
+        if found is not None:
+            return found
+        if call.name in self.names:
+            raise ToolFailedError(f"whoever asked may not use {call.name} here")
+        near = difflib.get_close_matches(call.name[:_LONGEST_NAME], self.by_name, n=3)
+        names = ", ".join(near or list(self.by_name)[:_MOST_NAMES]) or "none"
+        hint = "did you mean" if near else "there are"
+        raise ToolFailedError(f"there is no tool {call.name[:_LONGEST_NAME]!r}; {hint}: {names}")
+
+
+class ToolCallRunner:
+    """Runs calls. `secrets` are values that no result may show."""
+
+    def __init__(self, secrets: SecretValues) -> None:
+        self._secrets = secrets
+        self._at_work: set[asyncio.Task[Any]] = set()
+
+    async def run(
+        self,
+        calls: Sequence[ToolCall],
+        offered: OfferedTools,
+        context: ToolContext,
+        *,
+        timeout_ms: int,
+        result_limit_chars: int,
+    ) -> tuple[ToolResult, ...]:
+        """Run the calls together; `results[i]` is for `calls[i]`. Raises only CancelledError.
+
+        A tool that exceeds its time, or ignores its cancellation, keeps running, but its result is
+        ignored.
+        """
+        tasks = [
+            asyncio.create_task(
+                _run_logged(
+                    call, self._answer(call, offered, context, timeout_ms, result_limit_chars)
+                )
+            )
+            for call in calls[:MOST_CALLS]
+        ]
+        try:
+            if tasks:
+                await asyncio.wait(tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+        too_many = self._error(f"not run: at most {MOST_CALLS} calls at once; ask again", 200)
+        return (*(task.result() for task in tasks), *(too_many for _ in calls[MOST_CALLS:]))
+
+    async def _answer(
+        self,
+        call: ToolCall,
+        offered: OfferedTools,
+        context: ToolContext,
+        timeout_ms: int,
+        most: int,
+    ) -> ToolResult:
+        try:
+            called = offered.called(call)
+            args = called.arguments.checked(call.args)
+        except ToolFailedError as failure:
+            return self._error(str(failure), most)
+        timeout_ms = called.tool.timeout_ms or timeout_ms
+        work = asyncio.create_task(self._work(called, context, args, most))
+        self._at_work.add(work)
+        work.add_done_callback(self._at_work.discard)
+        try:
+            await asyncio.wait({work}, timeout=timeout_ms / 1000)
+        finally:
+            work.cancel()
+        if not work.done():
+            log.warning("tool %s did not end within %d ms", called.name, timeout_ms)
+            return self._error(f"{called.name} did not end within {timeout_ms / 1000:g} s", most)
+        if work.cancelled():
+            return self._error(f"{called.name} was cut off", most)
+        return work.result()
+
+    async def _work(
+        self, called: NamedTool, context: ToolContext, args: Mapping[str, Any], most: int
+    ) -> ToolResult:
+        try:
+            text = as_text(await called.tool.run(context, args), most)
+        except ToolFailedError as failure:
+            return self._error(str(failure), most)
+        except (Exception, SystemExit) as error:
+            # Whatever a tool stumbles over is told to the model; it must not end the turn.
+            told = self._secrets.redacted(f"{type(error).__name__}: {error}", LONGEST_ERROR)
+            log.warning("tool %s failed: %s", called.name, told)
+            log.debug("tool %s failed", called.name, exc_info=error)
+            return self._error(f"{called.name} failed: {told}", most)
+        return ToolResult(cut(self._secrets.masked(text, most + 1), most))
+
+    def _error(self, text: str, most: int) -> ToolResult:
+        return ToolResult(
+            cut(self._secrets.redacted(text, LONGEST_ERROR + 1), min(most, LONGEST_ERROR)),
+            is_error=True,
+        )
+
+
+async def _run_logged(call: ToolCall, answering: Awaitable[ToolResult]) -> ToolResult:
+    """Log the call without its arguments, and return its result."""
+    loop = asyncio.get_running_loop()
+    name = call.name if is_valid(call.name) else repr(call.name[:_LONGEST_NAME])
+    begun, outcome = loop.time(), "cut off"
+    values = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+    try:
+        with turn_span(f"execute_tool {name}", values) as span:
+            result = await answering
+            if result.is_error:
+                span.fail("tool_error")
+        outcome = "failed" if result.is_error else "answered"
+        return result
+    finally:
+        log.info("tool %s %s, %d ms", name, outcome, (loop.time() - begun) * 1000)

@@ -1,0 +1,21 @@
+"""One turn: from an admitted message to a delivered answer and what is remembered of it.
+
+`channel_turns` takes messages (`submit`) and commands, for all channels of a process. The parts
+are in the order of a turn, and each imports only those before it:
+
+- `services`: what all turns of a process share.
+- `personas`: which personas a text calls, and which one wrote an old message.
+- `admission`: whether a message is answered and as which persona, and what waits in its channel.
+- `context`: what the model is shown.
+- `quotas`: whether the model may be asked.
+- `generation`: the model's answer, with tools.
+- `post_turn`: what is shown and stored afterwards.
+- `running`: runs all of this, for one persona after the other.
+
+Then `turn_control` carries out commands: stop, continue, regenerate, delete, why.
+
+Several parts use: `turn_store` (what turns ask of the database), `caches`, `background_tasks`,
+`interruption` (a stop ends work at once), `notices` and `quota_notices` (what people see of a
+turn besides its answer), `shown_reasoning` (the model's thoughts in the channel) and `outcome`
+(how a turn ended, and how long it took).
+"""

@@ -1,0 +1,345 @@
+"""The queue of a channel: the running job, the messages that wait, and how many may."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
+from oshaberi.bot.storage.records import PersonaRecord, TurnRecord
+from oshaberi.bot.turns.admission.answer_reasons import UNADDRESSED, UNINVITED, reason_word
+from oshaberi.bot.turns.admission.burst_wait import Burst
+from oshaberi.bot.turns.personas import allowed_in, who_answers, who_is_asked
+from oshaberi.bot.turns.services.turn_services import EffectiveConfigs
+from oshaberi.stream.stops import ActiveChannel
+
+# The task of a turn: which messages to answer, as which persona, and why.
+
+
+Kind = Literal["answer", "go_on", "deliver"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """One persona's answer to one message, or to several of one user that belong together.
+
+    `go_on` asks the model to continue its last answer; `deliver` sends `text`, which an earlier
+    turn could not send.
+    """
+
+    asked: tuple[IncomingMessage, ...]
+    persona: PersonaRecord
+    personas: tuple[PersonaRecord, ...]
+    why: str
+    user_id: int
+    """The user who may stop it: a person, even if a persona asked."""
+    kind: Kind = "answer"
+    text: str = ""
+    before: int | None = None
+    """The model sees only messages from before this one."""
+    told: frozenset[int] = frozenset()
+    """Messages that the model does not see: their words are already in `asked`, or they are
+    questions that are answered later."""
+    continues: TurnRecord | None = None
+    """The turn whose answer this one continues."""
+    answered_ids: frozenset[int] = frozenset()
+    """The messages with which other personas answered the same question."""
+    waiting_ids: Callable[[], frozenset[int]] = field(default=frozenset, compare=False)
+    """Returns the questions of the channel that wait for a turn of their own."""
+
+    reason_of: Callable[[int], str | None] = field(default=lambda _message_id: None, compare=False)
+    """Returns why a message was admitted, as it is stored."""
+
+    stored: asyncio.Task[None] | None = field(default=None, compare=False)
+    """Stores the question. No model is asked before it is done."""
+
+    @property
+    def newest(self) -> IncomingMessage:
+        return self.asked[-1]
+
+    @property
+    def is_unaddressed(self) -> bool:
+        """Return whether the bot answers although nobody addressed it."""
+        return reason_word(self.why) in UNADDRESSED
+
+    @property
+    def is_uninvited(self) -> bool:
+        """Return whether the message is answered by chance, so that nobody waits for the answer."""
+        return reason_word(self.why) in UNINVITED
+
+    def asks_about(self, words: Iterable[str]) -> bool:
+        """Return whether somebody addresses the bot and names one of these words, in any case."""
+        if self.is_unaddressed:
+            return False
+        texts = [one.said.text.replace("\\", "").lower() for one in self.asked]
+        return any(word.lower() in text for word in words for text in texts)
+
+    @property
+    def answering(self) -> IncomingMessage | None:
+        """Return the message to reply to, or None."""
+        ours = self.newest.said.by_us
+        return self.newest if self.kind == "answer" and not ours else None
+
+
+# The queue of a channel: the running job, the messages that wait, and how many may.
+#
+# `queue_runner` works it off, and `status_reactions` has the sign for a full one.
+
+
+Arrival = Literal["new", "missed", "stored"]
+"""Whether a message is new, was missed while the bot was offline, or was admitted by a process that
+has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedJob:
+    """One piece of work for a channel.
+
+    `depth` counts the personas that answered each other up to this job. `called` counts the answers
+    of personas to each other that its message has caused so far.
+    """
+
+    turn_channel: TurnChannel
+    asked: tuple[IncomingMessage, ...]
+    answering: tuple[PersonaRecord, ...]
+    personas: tuple[PersonaRecord, ...]
+    why: str
+    user_id: int
+    settings: EffectiveConfigs
+    kind: Kind = "answer"
+    text: str = ""
+    before: int | None = None
+    told: frozenset[int] = frozenset()
+    depth: int = 0
+    called: int = 0
+    continues: TurnRecord | None = None
+    arrival: Arrival = "new"
+    asked_s: float | None = None
+    """When its first message was written, by the loop's clock; None if it is not a message."""
+    burst: Burst | None = None
+    """The burst of its author, open until they have finished writing."""
+    stored: asyncio.Task[None] | None = field(default=None, compare=False)
+    """Stores the question."""
+
+    @property
+    def message_ids(self) -> tuple[int, ...]:
+        return tuple(incoming.said.id for incoming in self.asked)
+
+    @property
+    def is_message(self) -> bool:
+        """Return whether the job answers a person's message. Others of that person can join it."""
+        return self.kind == "answer" and self.depth == 0 and self.before is None
+
+    @property
+    def is_uninvited(self) -> bool:
+        """Return whether the message is answered by chance, so that nobody waits for the answer."""
+        return reason_word(self.why) in UNINVITED
+
+    @property
+    def is_unaddressed(self) -> bool:
+        """Return whether the bot answers although nobody addressed it."""
+        return reason_word(self.why) in UNADDRESSED
+
+    def turn_request(self, persona: PersonaRecord) -> TurnRequest:
+        return TurnRequest(
+            self.asked,
+            persona,
+            self.personas,
+            self.why,
+            self.user_id,
+            kind=self.kind,
+            text=self.text,
+            before=self.before,
+            told=self.told,
+            continues=self.continues,
+            stored=self.stored,
+        )
+
+
+def joined(first: QueuedJob, second: QueuedJob) -> QueuedJob:
+    """Join two jobs: both messages, answered by the personas of both.
+
+    If either addresses the bot, the other does not make it an answer that nobody asked for.
+    """
+    answering = tuple(dict.fromkeys((*first.answering, *second.answering)))
+    times_s = [one for one in (first.asked_s, second.asked_s) if one is not None]
+    return replace(
+        second,
+        why=first.why if second.is_unaddressed else second.why,
+        asked=first.asked + second.asked,
+        answering=answering,
+        asked_s=min(times_s, default=None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BusyChannel:
+    """A channel in which a turn runs or waits for a slot, as operators see it."""
+
+    server_id: int
+    channel_id: int
+    user_id: int
+    why: str
+    seconds: float | None
+    """Seconds since the question; None if nobody asked."""
+    waiting: int
+    """Messages that wait behind it."""
+    is_gathering: bool = False
+    """The question may not be complete: its author is still writing."""
+
+
+def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
+    """Return a job with one more message of its author's burst.
+
+    The personas that any of its messages calls answer.
+    """
+    asked = tuple(sorted((*begun.asked, *part.asked), key=lambda one: one.said.id))
+    return replace(
+        begun,
+        turn_channel=part.turn_channel,
+        asked=asked,
+        answering=_called(asked, begun.personas) or begun.answering,
+    )
+
+
+def with_changes(job: QueuedJob, asked: tuple[IncomingMessage, ...]) -> QueuedJob:
+    """Return a job after an edit or deletion: the personas that its messages call now answer it."""
+    if not job.is_message:
+        return replace(job, asked=asked)
+    called = _called(asked, job.personas)
+    if not called and asked and not job.is_uninvited:
+        uncalled = job.settings.turn.answering_persona
+        answering = who_answers(asked[-1], job.personas, uncalled=uncalled)
+        called = allowed_in(answering, asked[-1].is_age_restricted)
+    return replace(job, asked=asked, answering=called or job.answering)
+
+
+def _called(
+    asked: Sequence[IncomingMessage], personas: Sequence[PersonaRecord]
+) -> tuple[PersonaRecord, ...]:
+    """Return the personas that the messages call and that may answer in this channel."""
+    called = (persona for one in asked for persona in who_is_asked(one, personas))
+    is_age_restricted = bool(asked) and asked[-1].is_age_restricted
+    return allowed_in(tuple(dict.fromkeys(called)), is_age_restricted)
+
+
+@dataclass(slots=True)
+class ChannelQueue:
+    """The running job of one channel, and the jobs that wait."""
+
+    job: QueuedJob
+    channel: ActiveChannel
+    waiting: deque[QueuedJob] = field(default_factory=deque)
+    is_gathering: bool = False
+    """The job has not begun: its author may still be writing."""
+
+    @property
+    def unbegun(self) -> list[QueuedJob]:
+        return [*([self.job] if self.is_gathering else []), *self.waiting]
+
+    @property
+    def messages(self) -> int:
+        return sum(len(job.asked) for job in self.waiting)
+
+    def has_room_for(self, job: QueuedJob) -> bool:
+        """Return whether `waiting_limit` allows the job. Stored questions are always allowed."""
+        fits = self.messages + len(job.asked) <= job.settings.turn.waiting_limit
+        return fits or job.arrival == "stored"
+
+    @property
+    def oldest_waiting(self) -> int | None:
+        return min((incoming.said.id for incoming in _asked(self.waiting)), default=None)
+
+    @property
+    def waiting_ids(self) -> frozenset[int]:
+        return frozenset(incoming.said.id for incoming in _asked(self.waiting))
+
+    def next_job(self) -> None:
+        self.job = self.waiting.popleft()
+        self.is_gathering = self.job.burst is not None
+
+    def awaits(self, message_id: int) -> bool:
+        return any(incoming.said.id == message_id for incoming in _asked(self.unbegun))
+
+    def bursting(self, user_id: int, now_s: float) -> QueuedJob | None:
+        """Return the job of a user who has not finished writing, or None."""
+        for job in self.unbegun:
+            if job.user_id == user_id and job.burst is not None and job.burst.is_open(now_s):
+                return job
+        return None
+
+    def job_of(self, message_id: int) -> QueuedJob | None:
+        """Return the job that answers this message, if it has not begun."""
+        return next((job for job in self.unbegun if message_id in job.message_ids), None)
+
+    def replace_job(self, old: QueuedJob, new: QueuedJob) -> None:
+        """Replace a job that has not begun. A job without messages is dropped."""
+        if self.is_gathering and self.job is old:
+            self.job = new
+            if not new.asked and new.burst is not None:
+                new.burst.end()
+        else:
+            jobs = (new if job is old else job for job in self.waiting)
+            self.waiting = deque(job for job in jobs if job.asked)
+
+    def put_first(self, job: QueuedJob) -> None:
+        """Put an interrupting job first; join it with the first one if that is of the same user."""
+        head = self.waiting[0] if self.waiting else None
+        if head is not None and head.user_id == job.user_id and head.is_message:
+            self.waiting[0] = joined(head, job)
+        else:
+            self.waiting.appendleft(job)
+
+    def put_in_order(self, job: QueuedJob) -> None:
+        """Put a late message before those that were written after it. It interrupts nothing."""
+        newer = (
+            number
+            for number, other in enumerate(self.waiting)
+            if other.is_message and other.message_ids[0] > job.message_ids[0]
+        )
+        self.waiting.insert(next(newer, len(self.waiting)), job)
+
+    def busy(self, now_s: float) -> BusyChannel:
+        """Describe the queue, as operators see it."""
+        job = self.job
+        return BusyChannel(
+            job.turn_channel.server_id,
+            job.turn_channel.channel_id,
+            job.user_id,
+            job.why,
+            None if job.asked_s is None else now_s - job.asked_s,
+            self.messages,
+            self.is_gathering,
+        )
+
+    def withdraw(self, message_id: int) -> QueuedJob | None:
+        """Remove a message, so that it is not answered. Return what is left of its job."""
+        job = self.job_of(message_id)
+        if job is None:
+            return None
+        left = with_changes(job, tuple(one for one in job.asked if one.said.id != message_id))
+        self.replace_job(job, left)
+        return left
+
+    def amend(self, changed: IncomingMessage) -> None:
+        """Replace a message by its edited version."""
+        number = changed.said.id
+        job = self.job_of(number)
+        if job is not None:
+            asked = tuple(changed if one.said.id == number else one for one in job.asked)
+            self.replace_job(job, with_changes(job, asked))
+
+    def collect(self, job: QueuedJob) -> None:
+        for number, other in enumerate(self.waiting):
+            if other.user_id == job.user_id and other.is_message:
+                older, newer = sorted((other, job), key=lambda one: one.message_ids[-1])
+                self.waiting[number] = joined(older, newer)
+                return
+        self.put_in_order(job)
+
+
+def _asked(jobs: Iterable[QueuedJob]) -> Iterable[IncomingMessage]:
+    return (incoming for job in jobs for incoming in job.asked)

@@ -1,0 +1,166 @@
+"""Bounded caches, locks by key, and values of the database kept until it reports a change."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from oshaberi.bot.storage.changes import ChangeFeed, ChangeKind, Stamp
+from oshaberi.bot.storage.errors import StorageError
+
+# Bounded caches: the oldest entry is forgotten first. Also locks by key.
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class BoundedCache(Generic[K, V]):
+    """A dictionary of the newest `most` entries."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._entries: OrderedDict[K, V] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._entries
+
+    def get(self, key: K) -> V | None:
+        return self._entries.get(key)
+
+    def put(self, key: K, value: V) -> None:
+        self._entries[key] = value
+        self._entries.move_to_end(key)
+        if len(self._entries) > self._most:
+            self._entries.popitem(last=False)
+
+    def forget(self, key: K) -> None:
+        self._entries.pop(key, None)
+
+
+class KeyedLocks(Generic[K]):
+    """One lock per key, first come, first served. Only keys in use are kept."""
+
+    def __init__(self) -> None:
+        self._locks: dict[K, asyncio.Lock] = {}
+        self._users: dict[K, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._locks)
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._locks
+
+    @asynccontextmanager
+    async def through(self, key: K) -> AsyncIterator[None]:
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        self._users[key] = self._users.get(key, 0) + 1
+        try:
+            async with lock:
+                yield
+        finally:
+            self._users[key] -= 1
+            if not self._users[key]:
+                del self._users[key], self._locks[key]
+
+
+# Caches values read from the database, until its feed reports a change.
+
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Read(Generic[V]):
+    """A cached value. `stamps` were taken before it was read, `at_s` is when.
+
+    `news` is the feed's number at which the stamps were last known to be unchanged.
+    """
+
+    value: V
+    stamps: tuple[Stamp, ...]
+    at_s: float
+    news: int
+
+
+class StoredCache(Generic[K, V]):
+    """A cache. `kinds` are the kinds of changes that make a value invalid.
+
+    While the database is down, the last known value is used. Concurrent callers share one read.
+    """
+
+    def __init__(self, most: int, *kinds: ChangeKind) -> None:
+        self._kinds = kinds
+        self._known: BoundedCache[K, _Read[V]] = BoundedCache(most)
+        self._loading: dict[K, asyncio.Future[None]] = {}
+        self._told = False
+
+    def forget(self, key: K) -> None:
+        self._known.forget(key)
+
+    async def get(
+        self, feed: ChangeFeed, key: K, owner: int | str, load: Callable[[], Awaitable[V]]
+    ) -> V:
+        """Return a value. `owner` is as in `StoredChange`.
+
+        Raises StorageError if the database is down and no value is known.
+        """
+        while (known := self._true(feed, key, owner)) is None:
+            other = self._loading.get(key)
+            if other is None:
+                return await self._load(feed, key, owner, load)
+            await asyncio.wait({other})
+        return known.value
+
+    def _true(self, feed: ChangeFeed, key: K, owner: int | str) -> _Read[V] | None:
+        known, fresh_s = self._known.get(key), feed.fresh_s
+        if known is None:
+            return None
+        if known.news != feed.news:
+            if known.stamps != self._stamps(feed, owner):
+                return None
+            known.news = feed.news
+        if fresh_s is None:
+            return known
+        age_s = asyncio.get_running_loop().time() - known.at_s
+        return known if age_s < fresh_s else None
+
+    async def _load(
+        self, feed: ChangeFeed, key: K, owner: int | str, load: Callable[[], Awaitable[V]]
+    ) -> V:
+        """Read a value. If it changes meanwhile, its stamp differs and it is read again."""
+        loop = asyncio.get_running_loop()
+        stamps, news, now_s = self._stamps(feed, owner), feed.news, loop.time()
+        over = self._loading[key] = loop.create_future()
+        try:
+            value = await load()
+        except StorageError as error:
+            known = self._known.get(key)
+            if known is None:
+                raise
+            self._tell(owner, error)
+            return known.value
+        finally:
+            del self._loading[key]
+            over.set_result(None)
+        self._told = False
+        self._known.put(key, _Read(value, stamps, now_s, news))
+        return value
+
+    def _stamps(self, feed: ChangeFeed, owner: int | str) -> tuple[Stamp, ...]:
+        return tuple(feed.stamp(kind, owner) for kind in self._kinds)
+
+    def _tell(self, owner: int | str, error: StorageError) -> None:
+        """Log an outage once, until reading works again."""
+        if not self._told:
+            self._told = True
+            what = " and ".join(self._kinds)
+            log.error("the %s of %s stay as they were: %s", what, owner, error)

@@ -1,0 +1,270 @@
+"""Runs one turn per channel at a time; further messages wait or interrupt (spec 04)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from oshaberi.bot.conversation.messages import IncomingMessage, Person, TurnChannel
+from oshaberi.bot.storage.records import TurnRecord
+from oshaberi.bot.turns.admission.answer_reasons import reason_word
+from oshaberi.bot.turns.admission.channel_queue import Arrival, BusyChannel, QueuedJob
+from oshaberi.bot.turns.admission.message_admission import MessageAdmission
+from oshaberi.bot.turns.admission.questions import (
+    CLAIMED,
+    RESTART,
+    Claim,
+    OpenQuestions,
+    UnbegunQuestions,
+)
+from oshaberi.bot.turns.admission.rules import UnaddressedMessage
+from oshaberi.bot.turns.background_tasks import BackgroundTasks
+from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
+from oshaberi.bot.turns.notices import StatusReactions
+from oshaberi.bot.turns.personas import PersonaCache
+from oshaberi.bot.turns.running.queue_runner import QueueRunner
+from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.turn_control import ControlReply, TurnControl
+
+log = logging.getLogger(__name__)
+
+MOST_SEEN = 4000
+REACTION_SECONDS = 2.0
+WITHDRAWN = "withdrawn"
+"""Its author deleted it before its turn."""
+
+
+class ChannelTurns:
+    """The turns of a process. `claim` is asked before a message is accepted."""
+
+    def __init__(self, services: TurnServices, *, claim: Claim | None = None) -> None:
+        self.services = services
+        self.persona_cache = PersonaCache(services)
+        self._background = BackgroundTasks()
+        self._reactions = StatusReactions(self._background)
+        self.questions = OpenQuestions(services)
+        self._entering: KeyedLocks[int] = KeyedLocks()
+        self._storing: dict[int, asyncio.Task[None]] = {}
+        """What stores a question whose turn has begun already, by message."""
+        self._admission = MessageAdmission(services, self.persona_cache)
+        self._reasons: BoundedCache[int, str] = BoundedCache(MOST_SEEN)
+        parts = (self._admission, self.questions, self._reasons, self._background)
+        self._runner = QueueRunner(services, *parts)
+        self._queues = self._runner.queues
+        self._unbegun = UnbegunQuestions(self._queues, *parts, claim)
+        self._control = TurnControl(
+            services, self.persona_cache, self._admission, self.questions, self._runner
+        )
+
+    async def submit(
+        self,
+        incoming: IncomingMessage,
+        turn_channel: TurnChannel,
+        arrival: Arrival = "new",
+        stored_why: str = "",
+    ) -> str:
+        """Accept a message. Return in one word why it is answered or not; the turn runs on.
+
+        `stored_why` is the reason why a stored question was admitted.
+        """
+        if self.is_closing:
+            return "closing"
+        if self._reasons.get(incoming.said.id) not in (None, CLAIMED):
+            return "seen"
+        self._reasons.put(incoming.said.id, "seen")
+        try:
+            async with self._entering.through(incoming.channel_id):
+                told = await self._taken(incoming, turn_channel, arrival, stored_why)
+                if self._reasons.get(incoming.said.id) in (None, "seen"):
+                    self._reasons.put(incoming.said.id, told)
+            if (stored := self._storing.pop(incoming.said.id, None)) is not None:
+                await asyncio.wait({stored})
+                told = WITHDRAWN if self._is_deleted(incoming) else told
+        except BaseException:
+            # Not accepted: it may be submitted again.
+            self._storing.pop(incoming.said.id, None)
+            self._reasons.forget(incoming.said.id)
+            raise
+        return reason_word(told)
+
+    async def why_ignored(self, message: UnaddressedMessage) -> str | None:
+        """Return in one word why a new message is ignored; None if `submit` has to decide.
+
+        In a busy channel `submit` decides, so that messages are decided in their order.
+        """
+        settings, personas = await self._admission.known(message.path)
+        channel_id = message.path.channel_id
+        is_quiet = channel_id not in self._queues and channel_id not in self._entering
+        if not is_quiet or self.is_closing or message.id in self._reasons:
+            return None
+        reason = self._admission.why_ignored(message, personas, settings)
+        if reason is not None:
+            self._reasons.put(message.id, reason)
+        return reason
+
+    async def admits(self, incoming: IncomingMessage) -> bool:
+        """Return whether a message would be answered, regardless of earlier ones."""
+        return await self._admission.admits(incoming)
+
+    def awaits(self, channel_id: int, message_id: int) -> bool:
+        """Return whether a message waits for its turn."""
+        queue = self._queues.get(channel_id)
+        return queue is not None and queue.awaits(message_id)
+
+    def withdraw(self, channel_id: int, message_id: int) -> None:
+        """Handle a deleted message. If it still waits, it is not answered."""
+        self.services.deleted_messages.put(message_id, True)
+        self._unbegun.withdraw(channel_id, message_id, WITHDRAWN)
+
+    def note_typing(self, channel_id: int, user_id: int) -> None:
+        """Note that somebody types: if they have asked something, they may not have finished."""
+        queue = self._queues.get(channel_id)
+        for job in () if queue is None else queue.unbegun:
+            if job.user_id == user_id and job.burst is not None:
+                job.burst.note_typing(_now_s())
+
+    async def amend(self, changed: IncomingMessage) -> None:
+        """Handle an edited message. If it still waits, the edited text is answered."""
+        await self._unbegun.amend(changed)
+
+    def stop(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
+        """Stop the turn. Allowed for its user and for users who may manage messages."""
+        return self._control.stop(channel_id, by, may_manage)
+
+    async def stop_anywhere(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
+        """Stop the turn like `stop`, in whichever process it runs."""
+        return await self._control.stop_anywhere(channel_id, by, may_manage)
+
+    async def continue_(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
+        """Send what was cut off or not delivered; otherwise ask the model to continue."""
+        async with self._entering.through(turn_channel.channel_id):
+            return await self._control.continue_(turn_channel, by)
+
+    async def resume(
+        self, turn_channel: TurnChannel, turn: TurnRecord, open_ids: frozenset[int] = frozenset()
+    ) -> bool:
+        """Continue an answer that a restart cut off. Return whether that was possible.
+
+        `open_ids` are questions that wait behind it: the model does not see them yet.
+        """
+        async with self._entering.through(turn_channel.channel_id):
+            is_resumed = await self._control.resume(turn_channel, turn, open_ids)
+        if is_resumed and turn.asked_id is not None:
+            # Whoever looks for missed messages finds its question, and it is answered already.
+            self._reasons.put(turn.asked_id, RESTART)
+        return is_resumed
+
+    async def regenerate(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
+        """Delete the channel's last answer and ask for it again."""
+        async with self._entering.through(turn_channel.channel_id):
+            return await self._control.regenerate(turn_channel, by)
+
+    async def delete(self, turn_channel: TurnChannel, message_id: int, by: Person) -> ControlReply:
+        """Delete the whole answer that this message is part of."""
+        return await self._control.delete(turn_channel, message_id, by)
+
+    async def why(self, message_id: int, channel_id: int | None = None) -> str | None:
+        """Return why a message was answered or not, or why the bot wrote it; None if unknown.
+
+        Questions from before the last start are found only in their channel.
+        """
+        known = self._reasons.get(message_id) or self._runner.why_written(message_id)
+        return await self._control.why(message_id, channel_id, known)
+
+    def current(self, channel_id: int) -> QueuedJob | None:
+        """Return the job that runs in a channel, or None."""
+        queue = self._queues.get(channel_id)
+        return None if queue is None else queue.job
+
+    def is_busy(self, channel_id: int) -> bool:
+        return self._runner.is_busy(channel_id)
+
+    def running(self, counts: Callable[[TurnChannel], bool] = lambda _turn_channel: True) -> int:
+        """Count the channels with a running turn."""
+        return sum(counts(queue.job.turn_channel) for queue in self._queues.values())
+
+    def waiting(self, counts: Callable[[TurnChannel], bool] = lambda _turn_channel: True) -> int:
+        """Count the messages that wait."""
+        return sum(
+            queue.messages for queue in self._queues.values() if counts(queue.job.turn_channel)
+        )
+
+    def busy_channels(self) -> tuple[BusyChannel, ...]:
+        """Return the channels in which something runs, the oldest question first."""
+        now_s = asyncio.get_running_loop().time()
+        busy = [queue.busy(now_s) for queue in self._queues.values()]
+        return tuple(sorted(busy, key=lambda one: -(one.seconds or 0)))
+
+    def watch_busy(self, listener: Callable[[int, bool], None]) -> None:
+        """Tell the listener when a channel becomes busy and when it is free again."""
+        self._runner.on_busy = listener
+
+    @property
+    def is_closing(self) -> bool:
+        return self._runner.is_closing
+
+    async def idle(self) -> None:
+        """Wait until no turn runs or waits, and all reactions are set."""
+        await self._runner.idle()
+        await self._background.settle(REACTION_SECONDS)
+
+    async def shutdown(self, grace_s: float = 10.0) -> None:
+        """Let turns finish for `grace_s` seconds, then end them at the next sentence.
+
+        Waiting questions are stored for the next start, and so are answers that were cut off.
+        """
+        await self._runner.close(grace_s)
+        await self._background.settle(REACTION_SECONDS)
+
+    async def _taken(
+        self, incoming: IncomingMessage, turn_channel: TurnChannel, arrival: Arrival, why: str
+    ) -> str:
+        if incoming.said.by_us:
+            return "own"
+        heard = await self._admission.heard(incoming)
+        incoming = heard.incoming
+        if self._is_deleted(incoming):
+            return WITHDRAWN
+        copied_why = self._reasons.get(incoming.copied_id or 0) or ""
+        if heard.may_belong and self._unbegun.settle_copy(incoming):
+            return "copy"
+        if arrival == "new" and (told := await self._unbegun.joined(heard, turn_channel)):
+            return told
+        decided = self._admission.decide(heard, arrival, why or copied_why)
+        if decided.reason == "cooldown" and heard.admission.ok:
+            self._reactions.too_soon(turn_channel, incoming.said.id)
+        if decided.reason == "mute" and incoming.is_addressed:
+            self._reactions.mute(turn_channel, incoming.said.id)
+        if not decided.ok:
+            return decided.told
+        if not await self._unbegun.is_ours(incoming):
+            return CLAIMED
+        job = self._admission.job(heard, turn_channel, decided.told, arrival)
+        self._admission.note_admitted(job)
+        entered = await self._entered(job, incoming)
+        if entered in ("full", WITHDRAWN):
+            await self.questions.settle(incoming.channel_id, (incoming.said.id,))
+        return entered
+
+    async def _entered(self, job: QueuedJob, incoming: IncomingMessage) -> str:
+        """Store the question and put it into the queue of its channel.
+
+        If its turn begins at once, it collects the context meanwhile, and asks no model before the
+        question is stored.
+        """
+        # Nobody can withdraw it before it is in the queue.
+        if self._runner.is_busy(incoming.channel_id) or self._is_deleted(incoming):
+            await self.questions.keep(job)
+            return WITHDRAWN if self._is_deleted(incoming) else self._runner.enter(job)
+        stored = self._background.start(self.questions.keep(job))
+        self._storing[incoming.said.id] = stored
+        return self._runner.enter(replace(job, stored=stored))
+
+    def _is_deleted(self, incoming: IncomingMessage) -> bool:
+        return self.services.deleted_messages.get(incoming.said.id) is not None
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,261 @@
+"""Gets an answer from the first model and key that work, and when one is asked again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from operator import itemgetter
+
+from oshaberi.bot.storage.records import KeyRecord, ModelRecord
+from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
+from oshaberi.bot.turns.generation.model_call import GenerationSetup, ModelCaller
+from oshaberi.bot.turns.interruption import until_stopped
+from oshaberi.bot.turns.quotas import QuotaReachedError, RequestQuota
+from oshaberi.bot.turns.services.models import (
+    KeyCooldowns,
+    ModelCandidate,
+    is_keys_fault,
+    rest_seconds,
+    said_seconds,
+)
+from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.chunks import ProviderError
+from oshaberi.errors import Sentence
+from oshaberi.providers.request.model_request import ContextItem, ToolRound
+from oshaberi.stream.result import StreamResult
+
+# Computes how long to wait for an overloaded model when there is no other. Pure.
+
+
+LONGEST_SECONDS = 30.0
+"""How long overloaded models are tried in total. After that the reader gets a notice."""
+PAUSES_SECONDS = (2.0, 8.0)
+"""The pauses between the tries, if the provider does not say how long to wait."""
+
+_OVERLOADED = frozenset(("rate_limit", "provider_overloaded"))
+
+
+def is_overload(error: ProviderError) -> bool:
+    """Return whether an error is an overload, which may soon end."""
+    return error.type in _OVERLOADED
+
+
+class OverloadWait:
+    """The waits for one answer."""
+
+    def __init__(self) -> None:
+        self._left_s = LONGEST_SECONDS
+        self._pauses_s = iter(PAUSES_SECONDS)
+
+    def next(self, errors: Iterable[ProviderError]) -> float | None:
+        """Return how many seconds to wait after these errors, or None to give up."""
+        usual = next(self._pauses_s, None)
+        if usual is None:
+            return None
+        pauses = [said_seconds(error) or usual for error in errors if is_overload(error)]
+        shortest = min(pauses, default=None)
+        if shortest is None or shortest > self._left_s:
+            return None
+        self._left_s -= shortest
+        return shortest
+
+
+# Asks one model again: after an empty answer, or with less history if the request was too long.
+
+
+MORE_TRIES = 2
+
+
+class PatientCaller:
+    """Asks a model, and asks again where that may help."""
+
+    def __init__(self, caller: ModelCaller, setup: GenerationSetup) -> None:
+        self._caller = caller
+        self._setup = setup
+
+    async def ask(self, candidate: ModelCandidate, rounds: Sequence[ToolRound]) -> StreamResult:
+        result = await self._caller.ask(candidate, rounds)
+        for _ in range(MORE_TRIES):
+            if not self._may_ask_again(result):
+                break
+            result = await self._caller.ask(candidate, rounds)
+        return result
+
+    def _may_ask_again(self, result: StreamResult) -> bool:
+        if self._setup.is_silence(result):
+            return False
+        error = failure_of(result)
+        too_long = error is not None and error.type == "context_length"
+        if too_long or (result.status == "empty_response" and result.finish_reason == "length"):
+            shrunk = self._caller.forget_oldest(for_summary=too_long)
+            return shrunk or not too_long
+        # After a tool call the answer may be in what was said before it.
+        return result.status == "empty_response" and not self._setup.context.response.sent
+
+
+def failure_of(result: StreamResult) -> ProviderError | None:
+    """Return the error if another attempt is possible: the model failed and nothing was shown."""
+    if result.metrics.messages or result.ledger.expected:
+        return None
+    if result.status in ("timeout", "error") and isinstance(result.data, ProviderError):
+        return result.data
+    if result.status == "timeout":
+        return ProviderError("timeout", provider=result.thought_log.provider)
+    return None
+
+
+# Gets an answer from the first model and key that work: a chain of models, each with keys.
+#
+# A failed attempt is not shown while another can be tried, and nothing is tried again once text
+# is visible (spec 08). `fallback` decides whether the same model is asked again.
+
+
+log = logging.getLogger(__name__)
+
+Failure = tuple[ModelCandidate, ProviderError]
+
+_MODELS_FAULT = frozenset(("model_error", "content_blocked", "context_length", "timeout"))
+"""Errors that another key would not avoid."""
+
+
+class ModelTries:
+    """The candidates that are left for one answer.
+
+    Keys in cooldown are skipped. If all are in cooldown, the first call returns the candidate whose
+    cooldown ends first.
+    """
+
+    def __init__(self, candidates: Sequence[ModelCandidate], cooldowns: KeyCooldowns) -> None:
+        self._left = list(candidates)
+        self._cooldowns = cooldowns
+        self._tried = False
+
+    def next(self, wall: datetime, now_s: float) -> ModelCandidate | None:
+        left = [(self._cooldowns.seconds_left(one.key, wall, now_s), one) for one in self._left]
+        awake = [one for seconds, one in left if not seconds]
+        chosen = awake[0] if awake else None
+        if chosen is None and self._left and not self._tried:
+            # Everything rests: the one that rests shortest may be awake by now.
+            chosen = min(left, key=itemgetter(0))[1]
+        self._tried = True
+        if chosen is not None:
+            self._left.remove(chosen)
+        return chosen
+
+    def skip(self, model: ModelRecord) -> None:
+        """Drop all candidates of a model, because its other keys would fail the same way."""
+        self._left = [one for one in self._left if one.model != model]
+
+    def skip_operators(self) -> None:
+        """Drop the operator's candidates, because the operator's quota is used up."""
+        self._left = [one for one in self._left if not one.is_operators]
+
+
+class ModelFallback:
+    """Asks the models in one turn. After a tool call, the model that worked is asked first."""
+
+    def __init__(
+        self,
+        services: TurnServices,
+        setup: GenerationSetup,
+        candidates: Sequence[ModelCandidate],
+        items: tuple[ContextItem, ...],
+        quota: RequestQuota,
+        condenser: HistoryCondenser,
+    ) -> None:
+        self._services = services
+        self._setup = setup
+        self._candidates = list(candidates)
+        caller = ModelCaller(services, setup, items, quota, condenser)
+        self._models = PatientCaller(caller, setup)
+
+    async def stream(self, rounds: Sequence[ToolRound] = ()) -> StreamResult:
+        """Return one answer, or the last failure. Overloaded models are asked again."""
+        overload_wait, asked = OverloadWait(), list(self._candidates)
+        while True:
+            result, failures = await self._through(asked, rounds)
+            pause_s = overload_wait.next(error for _, error in failures)
+            if pause_s is None:
+                return result
+            log.info("every model is overloaded or fails; next try in %g s", pause_s)
+            await until_stopped(self._setup.channel, asyncio.sleep(pause_s))
+            asked = [candidate for candidate, error in failures if is_overload(error)]
+
+    async def _through(
+        self, candidates: Sequence[ModelCandidate], rounds: Sequence[ToolRound]
+    ) -> tuple[StreamResult, list[Failure]]:
+        """Try the candidates. Return the first answer, or the last failure and all errors."""
+        result, failures = StreamResult("error", data=NO_MODEL), list[Failure]()
+        tries = ModelTries(candidates, self._services.cooldowns)
+        while (candidate := tries.next(self._services.clock(), _now_s())) is not None:
+            rested = self._rests(candidate)
+            result = await self._models.ask(candidate, rounds)
+            if isinstance(result.data, QuotaReachedError) and result.data.is_operators:
+                tries.skip_operators()
+                continue
+            error = failure_of(result)
+            if error is None:
+                self._prefer(candidate)
+                if _has_answered(result):
+                    self._services.model_outages.answered(candidate.model)
+                    if rested:
+                        await self._end_rest(candidate)
+                return result, []
+            self._services.model_outages.failed(candidate, error)
+            failures.append((candidate, error))
+            await self._note(candidate, error, tries)
+        return result, failures
+
+    async def _note(
+        self, candidate: ModelCandidate, error: ProviderError, tries: ModelTries
+    ) -> None:
+        if error.type in _MODELS_FAULT:
+            tries.skip(candidate.model)
+        if candidate.key is None or not is_keys_fault(error):
+            return
+        services = self._services
+        rest_s = rest_seconds(error)
+        until = services.cooldowns.note(candidate.key, rest_s, services.clock(), _now_s())
+        await self._store_rest(candidate.key, until)
+
+    def _rests(self, candidate: ModelCandidate) -> bool:
+        cooldowns = self._services.cooldowns
+        return cooldowns.seconds_left(candidate.key, self._services.clock(), _now_s()) > 0
+
+    async def _end_rest(self, candidate: ModelCandidate) -> None:
+        """End the rest of a key that was asked all the same, and has answered."""
+        if candidate.key is not None:
+            services = self._services
+            until = services.cooldowns.end(candidate.key, services.clock(), _now_s())
+            await self._store_rest(candidate.key, until)
+
+    async def _store_rest(self, key: KeyRecord, until: datetime) -> None:
+        store = self._services.store
+        if store is not None and key.id:
+            try:
+                await store.keys.rest(key.id, until)
+            except Exception:
+                # This process knows it anyway.
+                log.exception("a key's rest could not be stored")
+
+    def _prefer(self, candidate: ModelCandidate) -> None:
+        self._candidates.remove(candidate)
+        self._candidates.insert(0, candidate)
+
+
+NO_MODEL = ProviderError(
+    "model_error",
+    Sentence("No model is set up. A member with Manage Server can choose one with /model."),
+)
+
+
+def _has_answered(result: StreamResult) -> bool:
+    """Return whether the model said something with its key, whatever became of the stream."""
+    failed = result.status == "timeout" or isinstance(result.data, ProviderError)
+    return bool(result.metrics.chunks) and not failed
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,288 @@
+"""Asks one model with one key once: prepares the request, counts it, and streams the answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage.records import ModelRecord
+from oshaberi.bot.turns.context.building import without_oldest
+from oshaberi.bot.turns.generation.engine_config import speakers
+from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
+from oshaberi.bot.turns.generation.model_chain import LOCAL_MODEL, key_needed, may_ask_model
+from oshaberi.bot.turns.interruption import InterruptedTurnError, check, until_stopped
+from oshaberi.bot.turns.quotas import (
+    QuotaRefusal,
+    RequestQuota,
+    Reservation,
+    estimated_input,
+    used_tokens,
+)
+from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
+from oshaberi.bot.turns.services.models import ModelCandidate
+from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.chunks import ProviderError, Usage
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.sink import Sink
+from oshaberi.errors import OshaberiError
+from oshaberi.providers.model_options import ModelOptions, options_of
+from oshaberi.providers.request.model_request import (
+    ContextItem,
+    Item,
+    Request,
+    ToolDeclaration,
+    ToolRound,
+)
+from oshaberi.stream.context import StreamContext
+from oshaberi.stream.orchestrator import stream_to_sink
+from oshaberi.stream.provider_protocol import Provider, WrappedProvider
+from oshaberi.stream.result import StreamResult
+from oshaberi.stream.stops import ActiveChannel
+
+# The values that all streams of one turn share.
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationSetup:
+    """The values that all streams of one turn share."""
+
+    stream: StreamConfig
+    turn: TurnConfig
+    context: StreamContext
+    sink: Sink
+    channel: ActiveChannel
+    tools: tuple[ToolDeclaration, ...] = ()
+    begins_answer: bool = True
+    """False if it continues an earlier answer."""
+    may_say_nothing: bool = False
+    """Nobody addressed the bot, so the model may say nothing."""
+
+    def is_silence(self, result: StreamResult) -> bool:
+        """Return whether the model chose to say nothing (more)."""
+        if result.status != "empty_response":
+            return False
+        by_itself = self.may_say_nothing and result.finish_reason in (None, "stop")
+        return by_itself or self.context.response.chose_silence
+
+
+# Builds the request to a model from the context and the model's parameters.
+
+
+def request_for(
+    options: ModelOptions,
+    items: tuple[Item, ...],
+    tools: tuple[ToolDeclaration, ...],
+    stream: StreamConfig,
+    turn: TurnConfig,
+) -> Request:
+    """Build the request. Options that Oshaberi does not know go to the model's API unchanged."""
+    text = stream.text
+    guard = text.llm_stop_speaker_pattern_enabled or text.registered_speaker_guard_enabled
+    return Request(
+        items,
+        tools=tools,
+        stop_strings=turn.llm_stop_strings,
+        speaker_guard=guard,
+        speakers=speakers(text),
+        holdback_chars=turn.speaker_guard_holdback_chars,
+        **options.request_fields(),
+    )
+
+
+def config_for(
+    stream: StreamConfig, text: Mapping[str, Any], prefill: str | None = None
+) -> StreamConfig:
+    """Return the stream's settings with the model's. Failures are not shown: the turn does that."""
+    changed = replace(stream.text, output_prefill=prefill, **text)
+    return replace(stream, text=changed, suppress_user_errors=True)
+
+
+def begun_request(request: Request, takes_prefill: bool) -> Request:
+    """Return the request; without its prefill if the model does not take one."""
+    return request if takes_prefill or request.prefill is None else replace(request, prefill=None)
+
+
+# Continues an answer that ran out of tokens, if its API says how (NovelAI).
+#
+# The next request begins with everything said so far (`continuation_prefill`), and its answer
+# belongs to the same stream: no message has to end where a request ended. (`/continue` is in
+# `bot.turns.turn_control`.)
+
+
+MOST_CONTINUATIONS = 8
+
+MayContinue = Callable[[Request], Awaitable[bool]]
+"""Decides whether one more request may be made."""
+
+
+class ContinuedAnswer(WrappedProvider):
+    """A provider that asks its model again as often as one answer needs, within limits."""
+
+    def __init__(
+        self, provider: Provider, may_continue: MayContinue, most: int = MOST_CONTINUATIONS
+    ) -> None:
+        super().__init__(provider)
+        self._may_continue = may_continue
+        self._most = most
+
+    async def open(self, request: Request) -> AsyncIterator[Any]:
+        """Yield the raw chunks of all requests. Only the last end is passed on."""
+        left = self._most
+        while True:
+            begun, ends = request.prefill, list[Any]()
+            stream: Any = self._provider.open(request)
+            async with aclosing(stream):
+                async for raw in stream:
+                    chunk = self._provider.normalise(raw)
+                    if chunk is None or chunk.type != "done":
+                        yield raw
+                        continue
+                    ends.append(raw)
+                    begun = chunk.continuation_prefill or begun
+            is_over = begun == request.prefill or left == 0
+            request = replace(request, prefill=begun)
+            if is_over or not await self._may_continue(request):
+                for raw in ends:
+                    yield raw
+                return
+            left -= 1
+
+
+# Asks one model with one key once: prepares the request, counts it, and streams the answer.
+
+
+log = logging.getLogger(__name__)
+
+ModelAddress = tuple[str, str, str | None, str | None]
+"""Provider, model, base URL and key."""
+
+
+class ModelCaller:
+    """Asks models in one turn. All requests have the same items, or fewer after `forget_oldest`."""
+
+    def __init__(
+        self,
+        services: TurnServices,
+        setup: GenerationSetup,
+        items: tuple[ContextItem, ...],
+        quota: RequestQuota,
+        condenser: HistoryCondenser,
+    ) -> None:
+        self._services = services
+        self._setup = setup
+        self._items = items
+        self._quota = quota
+        self._condenser = condenser
+        self._dropped: tuple[ContextItem, ...] = ()
+        """Items that an API had no room for, and that are not summarised yet."""
+
+    def forget_oldest(self, *, for_summary: bool) -> bool:
+        """Ask with less history from now on. Return False if there is nothing more to leave out."""
+        fewer = without_oldest(self._items)
+        shrunk = len(fewer) < len(self._items)
+        kept = set(map(id, fewer))
+        if for_summary:
+            self._dropped += tuple(item for item in self._items if id(item) not in kept)
+        self._items = fewer
+        return shrunk
+
+    async def ask(self, candidate: ModelCandidate, rounds: Sequence[ToolRound]) -> StreamResult:
+        """Return the answer of one model, or its failure."""
+        setup, model = self._setup, candidate.model
+        check(setup.channel)
+        if candidate.lacks_key:
+            words = key_needed(model, self._services.models)
+            return StreamResult("error", data=ProviderError("model_error", words))
+        address = (model.provider, model.model, model.base_url, candidate.secret)
+        try:
+            options = options_of(model.params)
+            settings = options.endpoint_settings()
+            ready = self._is_ready(model, address, settings)
+            if not await until_stopped(setup.channel, ready):
+                error = ProviderError("model_error", LOCAL_MODEL, provider=model.provider)
+                return StreamResult("error", data=error)
+            items: tuple[Item, ...] = (*self._items, *rounds)
+            request = request_for(options, items, setup.tools, setup.stream, setup.turn)
+        except InterruptedTurnError:
+            raise
+        except Exception as error:
+            # Whatever an SDK or a plug-in raises, another model may do.
+            return StreamResult("error", data=_unusable(candidate, error))
+        reserved = await self._reserved(candidate, request)
+        if not isinstance(reserved, Reservation):
+            return StreamResult("error", data=reserved)
+        async with self._services.adapters.lease(*address, settings) as adapter:
+            request = await self._fitted(adapter, candidate, request, rounds)
+            begins = setup.begins_answer and not rounds
+            request = begun_request(request, begins and adapter.takes_prefill(request))
+            config = config_for(setup.stream, adapter.text, request.prefill)
+            provider = self._watched(self._continued(adapter, candidate, request), config)
+            result = await stream_to_sink(provider, request, config, setup.context, setup.sink)
+        for observer in self._services.observers:
+            observer.ended(setup.context, result)
+        await self._quota.settle(reserved, used_tokens(result, reserved.input_tokens))
+        return result
+
+    async def _is_ready(
+        self, model: ModelRecord, address: ModelAddress, settings: Mapping[str, Any]
+    ) -> bool:
+        """Prepare the adapter. Return False if the model may not be asked."""
+        if not await may_ask_model(self._services, model):
+            return False
+        await self._services.adapters.warm(*address, settings)
+        return True
+
+    async def _fitted(
+        self,
+        adapter: ConnectedAdapter,
+        candidate: ModelCandidate,
+        request: Request,
+        rounds: Sequence[ToolRound],
+    ) -> Request:
+        """Return the request, with a summary in place of what does not fit."""
+        self._items = await self._condenser.condensed(
+            adapter, candidate, request, self._items, self._dropped
+        )
+        self._dropped = ()
+        return replace(request, items=(*self._items, *rounds))
+
+    def _continued(
+        self, adapter: ConnectedAdapter, candidate: ModelCandidate, request: Request
+    ) -> Provider:
+        """Let the answer be continued. Each continuation counts as a request.
+
+        If the settings limit the length, it is not continued: the limit is for the whole answer.
+        """
+        if not adapter.continues or request.max_output_tokens is not None:
+            return adapter
+
+        async def may_continue(more: Request) -> bool:
+            reserved = await self._reserved(candidate, more)
+            if isinstance(reserved, Reservation):
+                await self._quota.settle(reserved, Usage(reserved.input_tokens, 0))
+            return isinstance(reserved, Reservation)
+
+        return ContinuedAnswer(adapter, may_continue)
+
+    async def _reserved(
+        self, candidate: ModelCandidate, request: Request
+    ) -> Reservation | QuotaRefusal:
+        work = self._quota.reserve(candidate, estimated_input(request))
+        return await until_stopped(self._setup.channel, work)
+
+    def _watched(self, provider: Provider, config: StreamConfig) -> Provider:
+        for observer in self._services.observers:
+            provider = observer.opened(provider, config, self._setup.context)
+        return provider
+
+
+def _unusable(candidate: ModelCandidate, error: Exception) -> ProviderError:
+    """Return the error of an unusable candidate. Only our own errors keep their text."""
+    ours = isinstance(error, OshaberiError)
+    log.warning("%s cannot be used: %s", candidate.model.provider, error, exc_info=not ours)
+    words = error.args[0] if ours and error.args else type(error).__name__
+    return ProviderError("model_error", words, provider=candidate.model.provider)

@@ -1,0 +1,275 @@
+"""Which personas a text calls, which of them answer, and which one wrote an old message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage
+from oshaberi.bot.conversation.transcript import words_of
+from oshaberi.bot.storage.records import PersonaRecord
+from oshaberi.bot.turns.caches import StoredCache
+from oshaberi.bot.turns.services.turn_services import MOST_SERVERS, TurnServices
+from oshaberi.text.normalize.pieces import is_spaced_letter
+from oshaberi.text.normalize.webhook_names import webhook_username
+
+# Caches the personas of each server until they are changed.
+
+
+Personas = tuple[PersonaRecord, ...]
+
+
+class PersonaCache:
+    def __init__(self, services: TurnServices) -> None:
+        self._services = services
+        self._known: StoredCache[int, Personas] = StoredCache(MOST_SERVERS, "personas")
+
+    def forget(self, server_id: int) -> None:
+        """Drop a server's personas, because they have changed."""
+        self._known.forget(server_id)
+
+    async def of(self, server_id: int) -> Personas:
+        """Return a server's personas; without a default one, the operator's is added."""
+        return _with_default(await self._stored(server_id), self._services.persona)
+
+    async def _stored(self, server_id: int) -> Personas:
+        store = self._services.store
+        if store is None:
+            return ()
+        load = store.personas.of
+        return await self._known.get(store.changes, server_id, server_id, lambda: load(server_id))
+
+
+def _with_default(stored: Personas, house: PersonaRecord) -> Personas:
+    if any(persona.is_default for persona in stored):
+        return stored
+    return (house, *(persona for persona in stored if persona.name != house.name))
+
+
+# Finds personas that a text calls by name, alias or trigger word. Pure.
+#
+# A trigger must be a whole word, in any case; links, code and emoji call nobody.
+
+
+_SILENT = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|<a?:\w+:\d+>|:\w+:", re.DOTALL)
+
+
+def named_in(
+    text: str, personas: Sequence[PersonaRecord], *, by_name: bool
+) -> tuple[PersonaRecord, ...]:
+    """Return the personas whose trigger words are in the text, in the order of the text.
+
+    With `by_name`, an alter's name counts too. The default persona's name does not count: it
+    addresses the bot.
+    """
+    heard = _audible(text).casefold()
+    found: list[tuple[int, int]] = []
+    for number, persona in enumerate(personas):
+        names = (persona.name, *persona.aliases) if by_name and not persona.is_default else ()
+        places = [_place(heard, word) for word in (*persona.triggers, *names)]
+        first = min((place for place in places if place >= 0), default=-1)
+        if first >= 0:
+            found.append((first, number))
+    return tuple(personas[number] for _, number in sorted(found))
+
+
+def is_anybody_named(text: str, personas: Iterable[PersonaRecord], bot_name: str) -> bool:
+    """Return whether the text has a name or trigger word of any persona, or the bot's name."""
+    heard = _audible(text).casefold()
+    ours = (word for one in personas for word in (one.name, *one.aliases, *one.triggers))
+    return any(_place(heard, word) >= 0 for word in (bot_name, *ours))
+
+
+def persona_called(name: str, personas: Iterable[PersonaRecord]) -> PersonaRecord | None:
+    """Find a persona by its name, an alias, or its name as a webhook shows it."""
+    wanted = name_key(name)
+    for persona in personas:
+        keys = {name_key(own) for own in (persona.name, *persona.aliases)}
+        if wanted in keys | {name_key(webhook_username(persona.name))}:
+            return persona
+    return None
+
+
+def default_of(personas: Sequence[PersonaRecord]) -> PersonaRecord:
+    """Return the default persona; the first one if none is marked."""
+    return next((persona for persona in personas if persona.is_default), personas[0])
+
+
+def name_key(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def _audible(text: str) -> str:
+    """Return the text without links, code and emoji. All of these contain a colon or a backtick."""
+    return _SILENT.sub(" ", text) if ":" in text or "`" in text else text
+
+
+def _place(heard: str, word: str) -> int:
+    """Return the index of the word in the text; -1 if it is not there as a whole word."""
+    word = word.strip().casefold()
+    at = heard.find(word) if word else -1
+    while at >= 0:
+        if not (_runs_on(heard, at - 1, word[0]) or _runs_on(heard, at + len(word), word[-1])):
+            return at
+        at = heard.find(word, at + 1)
+    return -1
+
+
+def _runs_on(heard: str, beside: int, edge: str) -> bool:
+    """Return whether the neighbouring letter belongs to the word. Some scripts have no spaces."""
+    inside = 0 <= beside < len(heard)
+    return inside and _is_letter(edge) and _is_letter(heard[beside])
+
+
+def _is_letter(char: str) -> bool:
+    return char == "_" or is_spaced_letter(char)
+
+
+# Finds which persona wrote an old message of the bot, with which sprite, and its original text.
+#
+# Pure. It reverses what delivery does to a name (spec 06 S2, spec 07 webhook path and fallback).
+
+
+BASE_FACE = "default"
+"""The name of a persona's own avatar, where it needs one (username_alternation.py)."""
+
+_BOLD_NAME = re.compile(r"\*\*((?:\\.|[^*\\\n])+)\*\*:\s?")
+_DECORATED = re.compile(r"(?P<outer>.+) \((?P<inner>.+)\)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)")
+
+
+@dataclass(frozen=True, slots=True)
+class AttributedSpeaker:
+    """The persona of a message, its sprite or copied name, and its text without embeds."""
+
+    persona: str
+    modifier: str | None
+    text: str
+
+
+class MessageAttribution:
+    """Attributes the bot's messages. `sprites` and `tables` are stored data by message id."""
+
+    def __init__(
+        self,
+        personas: Sequence[PersonaRecord],
+        bot_name: str,
+        sprites: Mapping[int, tuple[str, str]],
+        tables: Mapping[int, str],
+    ) -> None:
+        self._personas = personas
+        self._bot_name = bot_name
+        self._sprites = sprites
+        self._tables = tables
+
+    def read(self, said: ChannelMessage) -> AttributedSpeaker:
+        words = self._tables.get(said.id) or words_of(replace(said, embeds=()))
+        speaker = speaker_of(words, said.shown_as, self._bot_name, self._personas)
+        worn = self._sprites.get(said.id)
+        return speaker if worn is None else AttributedSpeaker(worn[0], worn[1], speaker.text)
+
+
+def speaker_of(
+    text: str, shown_as: str | None, bot_name: str, personas: Sequence[PersonaRecord]
+) -> AttributedSpeaker:
+    """Return the speaker of a message of the bot that was shown under this name."""
+    if shown_as is None or name_key(shown_as) == name_key(bot_name):
+        return _spoken_as_bot(text, personas)
+    if (persona := persona_called(shown_as, personas)) is not None:
+        if persona.is_default:
+            return _spoken_as_bot(text, personas)
+        return AttributedSpeaker(persona.name, None, text)
+    worn = _worn(shown_as, personas)
+    return (
+        AttributedSpeaker(*worn, text)
+        if worn is not None
+        else AttributedSpeaker(shown_as, None, text)
+    )
+
+
+def _spoken_as_bot(text: str, personas: Sequence[PersonaRecord]) -> AttributedSpeaker:
+    """Return the speaker of a message sent without a webhook, by the bold name in front."""
+    default = default_of(personas)
+    label = _BOLD_NAME.match(text)
+    if label is None:
+        return AttributedSpeaker(default.name, None, text)
+    name = _ESCAPE.sub(r"\1", label[1])
+    persona = persona_called(name, personas)
+    worn = (persona.name, None) if persona is not None else _worn(name, personas)
+    if worn is None:
+        return AttributedSpeaker(default.name, None, text)
+    return AttributedSpeaker(*worn, text[label.end() :])
+
+
+def _worn(name: str, personas: Sequence[PersonaRecord]) -> tuple[str, str | None] | None:
+    """Parse a shown name: `Tomori (mad)` is a sprite, `Kuro (Tomori)` an identity of Tomori."""
+    found = _DECORATED.fullmatch(name)
+    if found is None:
+        return None
+    outer, inner = found["outer"], found["inner"]
+    if (persona := persona_called(outer, personas)) is not None:
+        return persona.name, None if name_key(inner) == BASE_FACE else inner
+    if (persona := persona_called(inner, personas)) is not None:
+        return persona.name, outer
+    return None
+
+
+# Decides which personas answer a message, in which order (spec 08). Pure.
+
+
+def who_answers(
+    incoming: IncomingMessage,
+    personas: Sequence[PersonaRecord],
+    bot_name: str = "",
+    uncalled: str = "",
+) -> tuple[PersonaRecord, ...]:
+    """Return the personas that answer: those that the message asks, in order.
+
+    If it asks none, the one named `uncalled` answers (`answering_persona`), or the default.
+    """
+    named = persona_called(uncalled, personas) if uncalled else None
+    asked = who_is_asked(incoming, personas, bot_name)
+    return asked or (named or default_of(personas),)
+
+
+def who_is_asked(
+    incoming: IncomingMessage, personas: Sequence[PersonaRecord], bot_name: str = ""
+) -> tuple[PersonaRecord, ...]:
+    """Return the persona that the message replies to, then those that it calls, in order.
+
+    If the message addresses the bot, the name of a persona calls it too.
+    """
+    addressed = incoming.mentions_us or incoming.is_direct or _replied(incoming)
+    called = named_in(incoming.said.own_words, personas, by_name=addressed)
+    first = _replied_to(incoming, personas, bot_name)
+    return tuple(dict.fromkeys([*([first] if first else []), *called]))
+
+
+def allowed_in(
+    personas: Sequence[PersonaRecord], is_age_restricted: bool
+) -> tuple[PersonaRecord, ...]:
+    """Return the personas, without age-restricted ones unless the channel is so too."""
+    return tuple(one for one in personas if is_age_restricted or not one.is_age_restricted)
+
+
+def who_is_called(
+    text: str, speaker: PersonaRecord, personas: Sequence[PersonaRecord]
+) -> tuple[PersonaRecord, ...]:
+    """Return the other personas that an answer calls by their trigger words."""
+    others = [persona for persona in personas if persona.name != speaker.name]
+    return named_in(text, others, by_name=False)
+
+
+def _replied(incoming: IncomingMessage) -> bool:
+    return incoming.replied is not None and incoming.replied.by_us
+
+
+def _replied_to(
+    incoming: IncomingMessage, personas: Sequence[PersonaRecord], bot_name: str
+) -> PersonaRecord | None:
+    replied = incoming.replied
+    if replied is None or not replied.by_us:
+        return None
+    speaker = speaker_of(replied.text, replied.shown_as, bot_name, personas)
+    return persona_called(speaker.persona, personas) or default_of(personas)

@@ -1,0 +1,379 @@
+"""One turn: from an admitted message to its outcome and what follows it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+
+from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
+from oshaberi.bot.tools.context import ToolContext
+from oshaberi.bot.turns.admission.channel_queue import TurnRequest
+from oshaberi.bot.turns.context.building import context_items
+from oshaberi.bot.turns.context.gathering import surroundings
+from oshaberi.bot.turns.context.surroundings import TurnSurroundings
+from oshaberi.bot.turns.generation.attachment_sources import AttachmentSources
+from oshaberi.bot.turns.generation.engine_config import may_reply, response_to, text_config
+from oshaberi.bot.turns.generation.fallback import ModelFallback
+from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
+from oshaberi.bot.turns.generation.model_call import GenerationSetup
+from oshaberi.bot.turns.generation.model_chain import chain_of
+from oshaberi.bot.turns.generation.tool_loop import ToolLoop
+from oshaberi.bot.turns.interruption import InterruptedTurnError, stopped_result, until_stopped
+from oshaberi.bot.turns.notices import (
+    NoticeSender,
+    failure_notice,
+    our_fault,
+    restart_notice,
+    show_used_up,
+)
+from oshaberi.bot.turns.outcome import AnswerTimes, TurnOutcome, answer_times, outcome_of
+from oshaberi.bot.turns.post_turn.answer_log import missing_text_reason, unsaid_told
+from oshaberi.bot.turns.post_turn.effects import PostTurnEffects
+from oshaberi.bot.turns.quota_notices import is_to_be_told, quota_notice
+from oshaberi.bot.turns.quotas import QuotaRefusal, RequestQuota, quota_place
+from oshaberi.bot.turns.services.models import ModelCandidate
+from oshaberi.bot.turns.services.turn_services import EffectiveConfigs, TurnServices
+from oshaberi.chunks import Chunk
+from oshaberi.delivery.journal import JournalledSink, JournalledStream
+from oshaberi.delivery.response import ResponseState
+from oshaberi.delivery.sink import Sink
+from oshaberi.delivery.typing_indicator import QUIET_SECONDS
+from oshaberi.stream.context import StreamContext
+from oshaberi.stream.orchestrator import stream_to_sink
+from oshaberi.stream.provider_protocol import ScriptedProvider
+from oshaberi.stream.result import StreamResult
+from oshaberi.stream.stops import ActiveChannel, StopRequest
+from oshaberi.turn_ids import TurnIds
+from oshaberi.turn_spans import turn_span
+
+# The journal entry of one turn: what is stored before it is sent.
+
+
+class TurnJournal:
+    """The entry. If the process has no journal, nothing is stored."""
+
+    def __init__(
+        self,
+        services: TurnServices,
+        turn_channel: TurnChannel,
+        turn_request: TurnRequest,
+        response: ResponseState,
+    ) -> None:
+        self._services = services
+        self._turn_channel = turn_channel
+        self._turn_request = turn_request
+        self._response = response
+        self._newest_id = turn_request.newest.said.id
+
+    def begin(self) -> None:
+        if self._services.journal is None:
+            return
+        answering = self._turn_request.answering
+        stream = JournalledStream(
+            key=self._response.key,
+            instance=self._services.instance,
+            server_id=self._turn_channel.server_id,
+            channel_id=self._turn_channel.channel_id,
+            user_id=self._turn_request.user_id,
+            answering_id=None if answering is None else answering.said.id,
+            persona=self._turn_request.persona.name,
+            began=self._services.clock(),
+        )
+        self._services.journal.queue_begin(stream)
+
+    def journalled(self, sink: Sink) -> Sink:
+        """Return a sink that stores each message before it sends it."""
+        journal = self._services.journal
+        if journal is None:
+            return sink
+        return JournalledSink(sink, journal, self._newest, self._response.key)
+
+    def note_seen(self, message_ids: Iterable[int]) -> None:
+        """Note messages that were in the channel before the answer."""
+        self._newest_id = max([self._newest_id, *message_ids])
+
+    async def finish(self) -> None:
+        """Close the entry of a turn that said nothing."""
+        if self._services.journal is not None:
+            await self._services.journal.finish(self._response.key)
+
+    def _newest(self) -> int:
+        return max([self._newest_id, *(sent.id or 0 for sent in self._response.messages)])
+
+
+# One turn: from an admitted message to its outcome and what follows it.
+
+
+log = logging.getLogger(__name__)
+
+CROWDED_SECONDS = 4.0
+"""How long the typing indicator is delayed while many turns run: by then most have their first
+message."""
+
+
+class Turn:
+    """Runs one turn. `channel` is the entry in the stop registry that is held for it."""
+
+    def __init__(
+        self,
+        services: TurnServices,
+        turn_channel: TurnChannel,
+        turn_request: TurnRequest,
+        settings: EffectiveConfigs,
+        channel: ActiveChannel,
+    ) -> None:
+        self._services = services
+        self._turn_channel = turn_channel
+        self._turn_request = turn_request
+        self._settings = settings
+        self._channel = channel
+        self._response = response_to(turn_request, turn_channel, settings.turn.reply_mode)
+        self._response.indicator.awaits_words = turn_request.is_uninvited
+        self._journal = TurnJournal(services, turn_channel, turn_request, self._response)
+        self._renderer = AttachmentSources(services.renderer, services.plug_ins)
+        self._bare_sink = turn_channel.sink(turn_request.answering)
+        self._sink = self._journal.journalled(self._bare_sink)
+        self._announcer = NoticeSender(self._sink, self._response, channel)
+        self._post_turn = PostTurnEffects(
+            services, turn_channel, turn_request, settings, self._announcer
+        )
+        self._results: list[StreamResult] = []
+        self._place = quota_place(turn_channel, turn_request.user_id)
+        self._quota = RequestQuota(services, settings.turn, self._place)
+
+    @property
+    def ids(self) -> TurnIds:
+        """Return the ids for log lines."""
+        place = self._place
+        return TurnIds(place.server_id, place.channel_id, place.user_id, self._response.key)
+
+    def why_written(self, message_id: int) -> str | None:
+        """Return why the answer is given, if this message is part of it so far; else None."""
+        return self._turn_request.why if self._response.has_sent(message_id) else None
+
+    def times(self, asked_s: float | None) -> AnswerTimes:
+        """Return how long the answer took, counted from the question."""
+        return answer_times(asked_s, self._response)
+
+    async def run(self) -> TurnOutcome:
+        """Run the turn. Raises only on cancellation; then the journal stays open."""
+        self._journal.begin()
+        try:
+            last = await self._safely()
+        except asyncio.CancelledError:
+            self._leave_cut()
+            raise
+        except BaseException:
+            self._quota.settle_soon()
+            raise
+        outcome = outcome_of(last, self._results, self._response)
+        outcome = replace(
+            outcome,
+            unsaid=unsaid_told([outcome]),
+            missing_text=missing_text_reason(outcome, last),
+        )
+        if outcome.is_unsaid:
+            self._quota.settle_soon()
+            await self._journal.finish()
+            return outcome
+        used = self._quota.take_unsettled()
+        outcome = await self._post_turn.follow(outcome, self._response, self._renderer, used)
+        if outcome.is_cut_by_restart:
+            await self._announce_restart()
+        return outcome
+
+    async def log_thoughts(self, outcome: TurnOutcome) -> None:
+        await self._post_turn.log_thoughts(outcome)
+
+    def _leave_cut(self) -> None:
+        """Store a turn that is cancelled because the process ends, so that the next one continues
+        it.
+
+        If nothing was about to be sent yet, only the usage is stored.
+        """
+        if not self._response.numbered:
+            self._quota.settle_soon()
+            return
+        last = StreamResult("interrupted", "system_request")
+        outcome = outcome_of(last, self._results, self._response)
+        used = self._quota.take_unsettled()
+        self._post_turn.leave(outcome, self._response, self._renderer, used)
+
+    async def _announce_restart(self) -> None:
+        """Tell the channel about the restart. Everything is stored by now.
+
+        The journal does not contain this notice: nothing depends on its arrival. If it arrives, it
+        becomes part of the answer.
+        """
+        announcer = NoticeSender(self._bare_sink, self._response, self._channel)
+        goes_on = self._settings.turn.continue_after_restart
+        sent = await announcer.show(restart_notice(goes_on))
+        if sent is not None:
+            await self._post_turn.add_notice(sent)
+
+    async def _safely(self) -> StreamResult:
+        try:
+            return await self._answer()
+        except InterruptedTurnError as stop:
+            return stopped_result(stop.request)
+        except Exception as error:
+            log.exception("a turn failed by a fault of ours")
+            await self._announcer.show(our_fault())
+            return StreamResult("error", data=error)
+
+    async def _answer(self) -> StreamResult:
+        if self._services.slots.is_crowded:
+            self._response.indicator.hold(CROWDED_SECONDS)
+        self._keep_typing(after_seconds=QUIET_SECONDS)
+        try:
+            return await self._answer_asked()
+        finally:
+            await self._response.indicator.close()
+
+    def _keep_typing(self, *, after_seconds: float = 0.0) -> None:
+        if not self._settings.stream.suppress_text_output:
+            self._response.indicator.keep_alive(self._sink, after_seconds=after_seconds)
+
+    async def _answer_asked(self) -> StreamResult:
+        candidates: tuple[ModelCandidate, ...] = ()
+        if self._turn_request.kind != "deliver":
+            candidates, refusal = await until_stopped(self._channel, self._models())
+            if refusal is not None:
+                await self._tell_quota(refusal)
+                return StreamResult("error", data=refusal)
+        with turn_span("context"):
+            around = await self._gathered()
+        text = text_config(self._settings.stream.text, around)
+        setup = GenerationSetup(
+            stream=replace(self._settings.stream, text=text),
+            turn=self._settings.turn,
+            context=self._stream_context(),
+            sink=self._sink,
+            channel=self._channel,
+            begins_answer=self._turn_request.kind != "go_on",
+            may_say_nothing=self._turn_request.is_unaddressed,
+        )
+        if self._turn_request.kind == "deliver":
+            return await self._delivered(setup)
+        return await self._generated(setup, around, candidates)
+
+    async def _models(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
+        """Return the models that may be asked, and the reason if none may be asked now."""
+        asker = self._turn_request.user_id
+        candidates = await chain_of(self._services, self._turn_channel.path, asker)
+        return candidates, await self._quota.refusal(candidates)
+
+    async def _gathered(self) -> TurnSurroundings:
+        """Collect the surroundings while the typing indicator is shown."""
+        self._keep_typing()
+        work = surroundings(
+            self._services, self._turn_channel, self._turn_request, self._settings.turn
+        )
+        around = await until_stopped(self._channel, work)
+        await self._stored()
+        self._journal.note_seen(one.id for one in around.channel_info.history)
+        return around
+
+    async def _stored(self) -> None:
+        """Wait until the question is stored. One that was deleted meanwhile is not answered."""
+        if self._turn_request.stored is None:
+            return
+        await asyncio.wait({self._turn_request.stored})
+        deleted = self._services.deleted_messages
+        if all(deleted.get(one.said.id) for one in self._turn_request.asked):
+            raise InterruptedTurnError(StopRequest(str(self._turn_request.user_id)))
+
+    async def _generated(
+        self,
+        setup: GenerationSetup,
+        around: TurnSurroundings,
+        candidates: tuple[ModelCandidate, ...],
+    ) -> StreamResult:
+        tools, tool_context = self._services.tools, self._tool_context(setup)
+        if tools is not None:
+            setup = replace(setup, tools=tools.declarations(tool_context))
+        items = context_items(around)
+        condenser = HistoryCondenser(self._services, around, setup.turn, self._quota, self._channel)
+        models = ModelFallback(self._services, setup, candidates, items, self._quota, condenser)
+        loop = ToolLoop(models, setup, self._announcer, tools, tool_context)
+        self._results = loop.results
+        result = await loop.run()
+        await self._show_failure(result, loop)
+        return result
+
+    async def _show_failure(self, result: StreamResult, loop: ToolLoop) -> None:
+        """Show the last failure, unless the tool loop has already shown one."""
+        if isinstance(result.data, QuotaRefusal):
+            await self._tell_quota(result.data)
+            return
+        wanted = not self._is_quiet
+        notice = failure_notice(result, self._settings.stream.inactivity_timeout_ms)
+        if wanted and notice is not None and result is loop.results[-1]:
+            await self._announcer.show(notice)
+
+    async def _tell_quota(self, refusal: QuotaRefusal) -> None:
+        """Show a notice if it is the first of its kind, else a reaction."""
+        log.info("user %s in channel %s: %s", self._place.user_id, self._place.channel_id, refusal)
+        if self._turn_request.is_uninvited:
+            return
+        if not self._is_quiet and await is_to_be_told(self._services, refusal, self._place):
+            await self._announcer.show(quota_notice(refusal, self._place))
+        elif self._turn_request.answering is not None:
+            await show_used_up(self._turn_channel, self._turn_request.answering.said.id)
+
+    @property
+    def _is_quiet(self) -> bool:
+        """Return whether failures are hidden: nobody waits for an answer that nobody asked for."""
+        return self._settings.stream.suppress_user_errors or self._turn_request.is_uninvited
+
+    async def _delivered(self, setup: GenerationSetup) -> StreamResult:
+        """Send text of an earlier turn, without speaker guard and unique emoji."""
+        text = replace(
+            setup.stream.text,
+            emoji_unique_lookback=0,
+            participant_guard_enabled=False,
+            llm_stop_speaker_pattern_enabled=False,
+            registered_speaker_guard_enabled=False,
+        )
+        provider = ScriptedProvider([Chunk("text", self._turn_request.text)])
+        config = replace(setup.stream, text=text)
+        result = await stream_to_sink(provider, None, config, setup.context, self._sink)
+        self._results.append(result)
+        return result
+
+    def _stream_context(self) -> StreamContext:
+        markers = self._settings.turn.silence_markers
+        return StreamContext(
+            channel=str(self._turn_channel.channel_id),
+            reply_to=may_reply(
+                self._turn_request, self._turn_channel, self._settings.turn.reply_mode
+            ),
+            user=str(self._turn_request.user_id),
+            stops=self._services.stops,
+            response=self._response,
+            renderer=self._renderer,
+            plug_ins=self._renderer.plug_ins,
+            silence_markers=() if self._turn_request.kind == "deliver" else markers,
+            offers_silence=self._turn_request.is_unaddressed,
+            asks_about_silence=self._turn_request.asks_about(markers),
+        )
+
+    def _tool_context(self, setup: GenerationSetup) -> ToolContext:
+        return ToolContext(
+            turn_channel=self._turn_channel,
+            incoming=self._turn_request.newest,
+            user_id=self._turn_request.user_id,
+            store=self._services.store,
+            turn=self._settings.turn,
+            stream=setup.stream,
+            response=self._response,
+            now=self._services.clock,
+            sink_for=self._sink_for,
+            plug_ins=self._renderer.plug_ins,
+            tool_text=self._services.tool_text,
+        )
+
+    def _sink_for(self, incoming: IncomingMessage) -> Sink:
+        return self._journal.journalled(self._turn_channel.sink(incoming))

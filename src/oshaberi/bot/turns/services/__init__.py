@@ -1,0 +1,6 @@
+"""What all turns of a process share, in one object (`turn_services`).
+
+- `turn_slots`: how many turns run at once, and which is next.
+- `models`: the models that may answer, and which of their keys pause after a failure;
+  `adapter_pool`: the adapters that ask them; `model_outages`: models that do not answer.
+"""

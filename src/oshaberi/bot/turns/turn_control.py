@@ -1,0 +1,290 @@
+"""Carries out commands on turns: stop, continue, regenerate, delete, why.
+
+They return what the user of the command is told. `resume` continues an answer after a restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person, TurnChannel
+from oshaberi.bot.storage.records import TAKEN_BACK, PersonaRecord, TurnRecord
+from oshaberi.bot.turns.admission.answer_reasons import ADMITTED, reason_word, why_sentence
+from oshaberi.bot.turns.admission.channel_queue import Kind, QueuedJob
+from oshaberi.bot.turns.admission.message_admission import MessageAdmission
+from oshaberi.bot.turns.admission.questions import RESTART, OpenQuestions
+from oshaberi.bot.turns.admission.rules import unlisted
+from oshaberi.bot.turns.generation.model_chain import chain_of
+from oshaberi.bot.turns.personas import PersonaCache, allowed_in, default_of, persona_called
+from oshaberi.bot.turns.quota_notices import quota_words
+from oshaberi.bot.turns.quotas import RequestQuota, quota_place
+from oshaberi.bot.turns.running.queue_runner import QueueRunner
+from oshaberi.bot.turns.services.turn_services import TurnServices, utc_now
+from oshaberi.languages import translatable
+from oshaberi.stream.stops import StopAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class ControlReply:
+    """The reply to the user of a command."""
+
+    ok: bool
+    text: str
+
+
+STOPPED = ControlReply(True, translatable("Stopped."))
+IDLE = ControlReply(False, translatable("There is nothing to stop here."))
+NOT_YOURS = ControlReply(
+    False, translatable("Only the person who asked, or somebody with Manage Messages, can do that.")
+)
+NOT_LISTED = ControlReply(
+    False,
+    translatable("The bot does not answer you here (see the lists of users, roles and channels)."),
+)
+NOT_HERE = ControlReply(
+    False, translatable("The persona that answered does so only in age-restricted channels.")
+)
+TOO_SOON = ControlReply(
+    False, translatable("You asked a moment ago. Wait a little, then try again (cooldown_ms).")
+)
+BUSY = ControlReply(
+    False, translatable("The bot is answering here. Wait until it is done, or use /stop.")
+)
+NOTHING = ControlReply(False, translatable("I do not remember an answer of mine in this channel."))
+GONE = ControlReply(
+    False, translatable("The message that I answered is deleted, so I cannot answer it again.")
+)
+UNKNOWN = ControlReply(
+    False, translatable("That message is not part of an answer that I remember.")
+)
+CONTINUED = ControlReply(True, translatable("Continuing."))
+REGENERATED = ControlReply(True, translatable("Answering again."))
+DELETED = ControlReply(True, translatable("The whole answer is deleted."))
+DELETED_BEFORE = ControlReply(
+    False, translatable("My last answer here was deleted. /regenerate writes a new one.")
+)
+CLOSING = ControlReply(False, translatable("The bot is shutting down. Try again in a moment."))
+
+_STOPS: Mapping[StopAnswer, ControlReply] = {
+    "stopped": STOPPED,
+    "not_yours": NOT_YOURS,
+    "idle": IDLE,
+}
+
+
+class TurnControl:
+    """Carries out commands on the turns that `runner` runs or has run."""
+
+    def __init__(
+        self,
+        services: TurnServices,
+        persona_cache: PersonaCache,
+        admission: MessageAdmission,
+        questions: OpenQuestions,
+        runner: QueueRunner,
+    ) -> None:
+        self._services = services
+        self._persona_cache = persona_cache
+        self._cooldowns = admission.cooldowns
+        self._questions = questions
+        self._runner = runner
+
+    def stop(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
+        """Stop the turn. The stop registry knows whose turn it is, and refuses other users."""
+        stops = self._services.stops
+        return _STOPS[stops.request_stop_as(str(channel_id), str(by), may_manage=may_manage)]
+
+    async def stop_anywhere(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
+        """Ask the process that runs the turn to stop it: only that one knows the turn's user."""
+        stops, channel = self._services.stops, str(channel_id)
+        return _STOPS[await stops.request_stop_anywhere(channel, str(by), may_manage=may_manage)]
+
+    async def continue_(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
+        found = await self._last(turn_channel, by)
+        if isinstance(found, ControlReply):
+            return found
+        if found.status == TAKEN_BACK:
+            return DELETED_BEFORE
+        kind: Kind = "deliver" if found.undelivered.strip() else "go_on"
+        used_up = None if kind == "deliver" else await self._quota_refusal(turn_channel, found)
+        if used_up is not None:
+            return used_up
+        asked = await self._asked(turn_channel, found) or _stand_in(turn_channel, found, by)
+        job = await self._job(turn_channel, found, asked, "continue")
+        job = replace(job, kind=kind, text=found.undelivered, continues=found)
+        return self._enter(job, by, CONTINUED)
+
+    async def resume(
+        self, turn_channel: TurnChannel, turn: TurnRecord, open_ids: frozenset[int]
+    ) -> bool:
+        """Continue an answer if the channel is idle and its user may still ask there.
+
+        Returns False otherwise, or if the question was deleted.
+        """
+        if self._runner.is_busy(turn_channel.channel_id):
+            return False
+        config = (await self._services.settings(turn_channel.path)).turn
+        asked = await self._asked(turn_channel, turn)
+        if asked is None and turn.asked_id is not None:
+            return False  # the question was deleted
+        asked = asked or _stand_in(turn_channel, turn, Person(turn.user_id, ""))
+        asker = replace(asked.said.author, id=turn.user_id)
+        if unlisted(asker, turn_channel.path, config) or not await self._may_answer(
+            turn_channel, turn
+        ):
+            return False  # the user may no longer ask here, or the persona not answer
+        job = await self._job(turn_channel, turn, asked, RESTART)
+        job = replace(job, kind="go_on", continues=turn, arrival="stored", told=open_ids)
+        await self._questions.keep_cut(job)
+        return self._runner.enter(job) == job.why
+
+    async def regenerate(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
+        found = await self._last(turn_channel, by)
+        if isinstance(found, ControlReply):
+            return found
+        asked = await self._asked(turn_channel, found)
+        if asked is None:
+            return GONE
+        used_up = await self._quota_refusal(turn_channel, found)
+        if used_up is not None:
+            return used_up  # before the answer that is there is deleted
+        job = await self._job(turn_channel, found, asked, "regenerate")
+        await self._take_back(turn_channel, found)
+        return self._enter(job, by, REGENERATED)
+
+    async def delete(self, turn_channel: TurnChannel, message_id: int, by: Person) -> ControlReply:
+        store = self._services.store
+        turn = None if store is None else await store.turns.of_message(message_id)
+        if turn is None or turn.channel_id != turn_channel.channel_id:
+            return BUSY if self._runner.is_busy(turn_channel.channel_id) else UNKNOWN
+        if not _may(by, turn):
+            return NOT_YOURS
+        await self._take_back(turn_channel, turn)
+        return DELETED
+
+    async def why(self, message_id: int, channel_id: int | None, reason: str | None) -> str | None:
+        reason = reason or await self._stored_reason(message_id, channel_id)
+        return None if reason is None else why_sentence(reason)
+
+    async def _stored_reason(self, message_id: int, channel_id: int | None) -> str | None:
+        """Return why we wrote a message, or answered it.
+
+        If several personas were asked, prefer the reason of one that answered.
+        """
+        store = self._services.store
+        if store is None:
+            return None
+        turn = await store.turns.of_message(message_id)
+        if turn is not None or channel_id is None:
+            return None if turn is None else turn.why
+        reasons = await store.turns.reasons(channel_id, message_id)
+        answered = (one for one in reasons if reason_word(one) in ADMITTED)
+        return next(answered, None) or next(iter(reasons), None)
+
+    async def _take_back(self, turn_channel: TurnChannel, turn: TurnRecord) -> None:
+        """Delete an answer with its continuations, and their exchanges from memory."""
+        store = self._services.store
+        if store is None:
+            return
+        whole = await store.turns.whole(turn)
+        await turn_channel.delete([number for part in whole for number in part.message_ids])
+        for part in whole:
+            await store.turns.take_back(part)
+            if part.at is not None:
+                await store.memory.forget_at(part.channel_id, part.at)
+
+    async def _last(self, turn_channel: TurnChannel, by: Person) -> TurnRecord | ControlReply:
+        if self._runner.is_busy(turn_channel.channel_id):
+            return BUSY
+        store = self._services.store
+        turn = None if store is None else await store.turns.last(turn_channel.channel_id)
+        if turn is None:
+            return NOTHING
+        if not _may(by, turn):
+            return NOT_YOURS
+        if not await self._may_answer(turn_channel, turn):
+            return NOT_HERE
+        return await self._refusal(turn_channel, by) or turn
+
+    async def _may_answer(self, turn_channel: TurnChannel, turn: TurnRecord) -> bool:
+        """Return whether the persona of a turn may answer in its channel as the channel is now."""
+        persona = await self._persona(turn_channel, turn)
+        return bool(allowed_in((persona,), turn_channel.is_age_restricted))
+
+    async def _persona(self, turn_channel: TurnChannel, turn: TurnRecord) -> PersonaRecord:
+        personas = await self._persona_cache.of(turn_channel.server_id)
+        return persona_called(turn.persona, personas) or default_of(personas)
+
+    async def _refusal(self, turn_channel: TurnChannel, by: Person) -> ControlReply | None:
+        """Return why the user may not ask again: the lists and the cooldown apply too."""
+        config = (await self._services.settings(turn_channel.path)).turn
+        if unlisted(by, turn_channel.path, config):
+            return NOT_LISTED
+        now_s = asyncio.get_running_loop().time()
+        return None if self._cooldowns.allows(by.id, now_s, config.cooldown_ms) else TOO_SOON
+
+    async def _quota_refusal(
+        self, turn_channel: TurnChannel, turn: TurnRecord
+    ) -> ControlReply | None:
+        """Return why the quota refuses it. The quota of the original user counts."""
+        services = self._services
+        place = quota_place(turn_channel, turn.user_id)
+        own = (await services.settings(turn_channel.path)).turn
+        candidates = await chain_of(services, turn_channel.path, turn.user_id)
+        refusal = await RequestQuota(services, own, place).refusal(candidates)
+        return None if refusal is None else ControlReply(False, quota_words(refusal, place))
+
+    async def _asked(self, turn_channel: TurnChannel, turn: TurnRecord) -> IncomingMessage | None:
+        said = None if turn.asked_id is None else await turn_channel.said(turn.asked_id)
+        if said is None:
+            return None
+        replied = None if said.reply_to is None else await turn_channel.said(said.reply_to)
+        return _incoming(turn_channel, said, replied)
+
+    async def _job(
+        self, turn_channel: TurnChannel, turn: TurnRecord, asked: IncomingMessage, why: str
+    ) -> QueuedJob:
+        settings = await self._services.settings(turn_channel.path)
+        personas = await self._persona_cache.of(turn_channel.server_id)
+        persona = await self._persona(turn_channel, turn)
+        before = asked.said.id if why == "regenerate" else None
+        return QueuedJob(
+            turn_channel, (asked,), (persona,), personas, why, turn.user_id, settings, before=before
+        )
+
+    def _enter(self, job: QueuedJob, by: Person, done: ControlReply) -> ControlReply:
+        entered = self._runner.enter(job)
+        if entered == job.why:
+            self._cooldowns.note(by.id, asyncio.get_running_loop().time())
+        return {job.why: done, "full": BUSY}.get(entered, CLOSING)
+
+
+def _incoming(
+    turn_channel: TurnChannel, said: ChannelMessage, replied: ChannelMessage | None = None
+) -> IncomingMessage:
+    path = turn_channel.path
+    return IncomingMessage(
+        said,
+        path.channel_id,
+        path.server_id,
+        path.parent_id,
+        replied=replied,
+        category_id=path.category_id,
+        is_age_restricted=turn_channel.is_age_restricted,
+    )
+
+
+def _may(by: Person, turn: TurnRecord) -> bool:
+    return by.id == turn.user_id or by.can_manage_messages
+
+
+def _stand_in(turn_channel: TurnChannel, turn: TurnRecord, by: Person) -> IncomingMessage:
+    """Return a replacement for a deleted message, so that its answer can be continued."""
+    newest = max(turn.message_ids, default=turn.asked_id or 0)
+    if by.id != turn.user_id:
+        # The words are another person's: they are not said with the rights of this one.
+        by = replace(by, can_manage_server=False, can_manage_messages=False)
+    said = ChannelMessage(newest, by, "", at=turn.at or utc_now())
+    return _incoming(turn_channel, said)

@@ -1,0 +1,148 @@
+"""What all turns of a process share: database, Redis, settings, tools, models, observers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from oshaberi.bot.client.message_text import read_text
+from oshaberi.bot.config import LoadedSettings
+from oshaberi.bot.config.current_settings import CurrentSettings, links, persona_of, plug_ins_of
+from oshaberi.bot.coordination.cache_invalidation import cache_invalidation
+from oshaberi.bot.coordination.process_coordination import (
+    InstanceLease,
+    ProcessCoordination,
+    SingleProcess,
+)
+from oshaberi.bot.observability.metrics import BotMetrics
+from oshaberi.bot.observability.open_telemetry import open_telemetry
+from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.storage.leases import postgres_lease, sole_owner
+from oshaberi.bot.tools.builtin import builtin_tools
+from oshaberi.bot.tools.tool_text_plug_ins import installed_tool_text
+from oshaberi.bot.tools.toolbox import ToolBox, load_tools
+from oshaberi.bot.turns.services.adapter_pool import AdapterPool, Connect
+from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.services.turn_slots import TurnSlots
+from oshaberi.delivery.service_outage import ServiceOutage
+from oshaberi.errors import ConfigError
+from oshaberi.providers.capabilities import LearnedLimits
+from oshaberi.stream.observers import StreamObserver
+
+# Opens the database and Redis, which processes share, and takes this process's lease.
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStores:
+    """The database and the coordination. `leases` tell which processes have ended."""
+
+    db: Database
+    shared: ProcessCoordination
+    leases: Mapping[str, InstanceLease]
+
+
+@asynccontextmanager
+async def open_stores(settings: LoadedSettings) -> AsyncIterator[ProcessStores]:
+    """Open the stores for the block."""
+    vault = SecretVault.from_environment_or_file(settings.secret_key_file)
+    with _owned(settings):
+        async with (
+            Database.open(settings.database_url, vault) as db,
+            shared_state(settings.redis_url, settings.instance) as shared,
+            postgres_lease(settings.database_url, settings.instance) as lease,
+            cache_invalidation(db, settings.redis_url),
+        ):
+            leases = {**shared.leases, **({} if lease is None else {"postgresql": lease})}
+            yield ProcessStores(db, shared, leases)
+
+
+@asynccontextmanager
+async def shared_state(
+    redis_url: str | None, instance: str = ""
+) -> AsyncIterator[ProcessCoordination]:
+    """Use memory, or Redis if there is a URL. Raises ConfigError if Redis is not reachable."""
+    if redis_url is None:
+        yield SingleProcess()
+        return
+    try:
+        from oshaberi.bot.coordination.redis_coordination import over_redis
+    except ImportError:
+        raise ConfigError('redis_url: needs pip install "oshaberi[redis]"') from None
+
+    async with over_redis(redis_url, instance) as shared:
+        yield shared
+
+
+def _owned(settings: LoadedSettings) -> AbstractContextManager[object]:
+    """Keep a second process off a SQLite file. With Redis that is not needed: turns hold locks."""
+    if settings.redis_url is not None:
+        return nullcontext()
+    return sole_owner(settings.database_url, settings.instance)
+
+
+# Opens the tools of a bot: built-in tools, the operator's own modules, MCP servers.
+
+
+@asynccontextmanager
+async def open_tools(settings: LoadedSettings, secrets: Iterable[str]) -> AsyncIterator[ToolBox]:
+    """Open all tools of the bot. MCP servers run until the end of the block."""
+    folder = settings.file.parent if settings.file else Path.cwd()
+    tools = (*builtin_tools(), *load_tools(settings.tools, folder))
+    if not settings.mcp_servers:
+        yield ToolBox(tools, secrets=secrets)
+        return
+    from oshaberi.bot.tools.mcp import McpTools, mcp_servers
+
+    async with McpTools(mcp_servers(settings.mcp_servers)) as mcp:
+        yield ToolBox(tools, more=lambda: mcp.tools, secrets=secrets)
+
+
+# Makes what all turns of a process share: settings, tools, models and their observers.
+
+
+@asynccontextmanager
+async def open_services(
+    settings: LoadedSettings,
+    environ: Mapping[str, str],
+    stores: ProcessStores,
+    bot_metrics: BotMetrics,
+    observers: Sequence[StreamObserver],
+    connect: Connect,
+    outage: ServiceOutage,
+) -> AsyncIterator[tuple[TurnServices, CurrentSettings]]:
+    """Open tools, adapters and tracing for the block."""
+    db, shared, learned = stores.db, stores.shared, LearnedLimits()
+    making = partial(connect, learned=learned, budgets=settings.answer_budgets)
+    pool = AdapterPool(making, learned=learned)
+    async with (
+        open_tools(settings, settings.secrets(environ)) as tools,
+        aclosing(pool) as adapters,
+        open_telemetry(settings.otel_endpoint, settings.instance) as tracer,
+    ):
+        current_settings = CurrentSettings(settings, environ, db, lambda: services)
+        services = TurnServices(
+            settings=current_settings.of,
+            stops=shared.stops,
+            adapters=adapters,
+            tools=tools,
+            store=db,
+            journal=db.journal,
+            instance=settings.instance,
+            models=links(settings, environ),
+            allow_local_models=lambda: current_settings.operators().allow_local_models,
+            persona=persona_of(settings),
+            observers=tuple(observers),
+            plug_ins=plug_ins_of(settings),
+            tool_text=installed_tool_text(),
+            read_text=read_text,
+            alone=shared.alone,
+            outage=outage,
+            slots=TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s),
+            operator_turn=lambda: current_settings.operators().turn,
+            on_answered=bot_metrics.note_answer,
+            tracer=tracer,
+        )
+        yield services, current_settings

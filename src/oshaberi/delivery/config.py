@@ -1,0 +1,96 @@
+"""The settings of steps 04 and 07b. The settings of the text itself are in `text`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from oshaberi.errors import Sentence
+from oshaberi.text.config import (
+    TextConfig,
+    check_fields,
+    choice,
+    fraction,
+    not_allowed,
+    number,
+    switch,
+)
+
+DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class StreamConfig:
+    """The settings by which one stream is read, paced and sent."""
+
+    text: TextConfig = field(default_factory=TextConfig)
+
+    delivery: str = choice(
+        "messages", ("messages", "live"), "separate messages, or one message that grows by edits"
+    )
+    send_message_limit: int = number(
+        0, 0, 40, "stop after this many messages per response; 0 is no limit"
+    )
+    on_limit: str = choice(
+        "stop", ("stop", "file"), "at `max_flush_count`: stop, or attach the rest as a file"
+    )
+    join_when_blocked: bool = switch(
+        True, "join lines that Discord's rate limit would delay; off: they wait for it"
+    )
+    notify: str = choice("all", ("all", "first", "last"), "which messages may notify")
+    suppress_embeds: bool = switch(False, "hide link previews")
+    render_tables: bool = switch(
+        True, "send tables as pictures, else as aligned code; very long tables as a file"
+    )
+
+    display_mode: str = field(
+        default="persona",
+        metadata={
+            "text": True,
+            "server_longest": 100,
+            "what": "how messages look: `persona` (its name and avatar), or the name of a plug-in",
+        },
+    )
+
+    base_type_speed_ms_per_char: int = number(10, 0, 200, "typing time per character, in ms")
+    max_typing_time_ms: int = number(4000, 0, 30_000, "maximum typing time of a message, in ms")
+    min_visible_typing_duration_ms: int = number(
+        750, 0, 10_000, "minimum typing time of a message, in ms"
+    )
+    thinking_pause_chance: float = fraction(0.25, "chance that a thinking pause precedes a message")
+    min_random_pause_ms: int = number(250, 0, 10_000, "minimum thinking pause, in ms")
+    max_random_pause_ms: int = number(1500, 0, 10_000, "maximum thinking pause, in ms")
+    max_backlog_ms: int = number(
+        4000, 0, 60_000, "maximum sum of the simulated waits of queued messages, in ms"
+    )
+
+    inactivity_timeout_ms: int = number(
+        120_000,
+        1000,
+        DAY_MS,
+        "give up if the model sends nothing for this many ms",
+        server_high=600_000,
+    )
+    max_thinking_ms: int = number(
+        300_000, 1000, DAY_MS, "give up if the model thinks this many ms without a visible word"
+    )
+    max_answer_ms: int = number(
+        3_600_000,
+        1000,
+        DAY_MS,
+        "give up if the model has not ended its answer after this many ms; waits for Discord do "
+        "not count",
+    )
+    stream_chunk_dedup_min_chars: int = number(
+        8, 1, 4096, "shortest repeated text that counts as a re-emission, in characters"
+    )
+    stream_chunk_dedup_tail_chars: int = number(
+        4096, 8, 65_536, "how far back to look for a re-emission, in characters"
+    )
+    suppress_user_errors: bool = switch(False, "post no notice when the model fails")
+    suppress_text_output: bool = switch(False, "send no text to the channel")
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.min_random_pause_ms > self.max_random_pause_ms:
+            most = Sentence("at most max_random_pause_ms, {most}", most=self.max_random_pause_ms)
+            raise not_allowed("min_random_pause_ms", self.min_random_pause_ms, most)

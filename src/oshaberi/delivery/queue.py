@@ -1,0 +1,341 @@
+"""The messages that wait to be sent: how they are made, their order, and when they are joined."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from functools import reduce
+from typing import Any
+
+from oshaberi.delivery.attachments import (
+    DeliveryPlugIns,
+    RenderedBlock,
+    TableRenderer,
+    as_code,
+    block_files,
+    rendered_block,
+    table_files,
+)
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.ledger import Ledger
+from oshaberi.delivery.pacing import Wait, paces, pause_ms, table_typing_ms, typing_ms
+from oshaberi.delivery.response import ResponseState
+from oshaberi.delivery.sink import File
+from oshaberi.delivery.waits import InterruptibleWaits
+from oshaberi.events import Identity, Message, Table
+from oshaberi.text.measure import utf16_len
+
+# A message that waits to be sent: its text, where the text came from, and its delay.
+
+
+_EMOJI_RUN = re.compile(r"(?:<a?:\w+:\d+>\s*)+")
+
+
+class OutgoingMessage:
+    """A Discord message that waits. After the first attempt it does not change.
+
+    `entries` are its places in the ledger. `history` is how it reads in the model's history: with
+    its label, a table as its source. A `block` is a code block that becomes a file.
+    """
+
+    __slots__ = (
+        "attempted",
+        "block",
+        "entries",
+        "history",
+        "identity",
+        "number",
+        "ready_at",
+        "table",
+        "text",
+        "wait",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        text: str,
+        identity: Identity | None,
+        entries: tuple[int, ...],
+        history: str,
+        ready_at: float,
+        wait: Wait,
+        table: Table | None = None,
+        block: RenderedBlock | None = None,
+    ) -> None:
+        self.number = number
+        self.text = text
+        self.identity = identity
+        self.entries = entries
+        self.history = history
+        self.ready_at = ready_at
+        self.wait = wait
+        self.table = table
+        self.block = block
+        self.attempted = False
+
+    @property
+    def becomes_file(self) -> bool:
+        return self.table is not None or self.block is not None
+
+    @property
+    def joinable(self) -> bool:
+        """Return whether it is plain text that may be joined with its neighbour."""
+        plain = self.table is None and not self.attempted and "```" not in self.text
+        return plain and _EMOJI_RUN.fullmatch(self.text) is None
+
+
+def as_text(item: OutgoingMessage, number: int, text: str, history: str) -> OutgoingMessage:
+    """Return a message with this text instead of the item's table or block."""
+    plain = OutgoingMessage(
+        number, text, item.identity, item.entries, history, item.ready_at, item.wait
+    )
+    plain.attempted = item.attempted
+    return plain
+
+
+def history_of(event: Message | Table) -> str:
+    """Return the text for the model's history, with the label the model wrote (spec 06 S2.3)."""
+    text = event.source if isinstance(event, Table) else event.text
+    if event.labelled and event.identity is not None:
+        return f"{event.identity.label}: {text}"
+    return text
+
+
+def joined(first: OutgoingMessage, second: OutgoingMessage) -> OutgoingMessage:
+    """Join two neighbours into one message, with the number of the first."""
+    return OutgoingMessage(
+        number=first.number,
+        text=f"{first.text}\n{second.text}",
+        identity=first.identity,
+        entries=first.entries + second.entries,
+        history=f"{first.history}\n{second.history}",
+        ready_at=first.ready_at,
+        wait=first.wait,
+    )
+
+
+# The messages that wait to be sent, in the order of the text. Joins them when the sink is
+# blocked.
+#
+# The limit is soft: the reader waits for room *before* it makes more, so no message is held
+# elsewhere.
+
+
+BOUND = 64
+JOIN_FROM = 3
+BLOCKED_SECONDS = 1.0
+"""A request that takes longer shows that the sink is blocked."""
+
+
+class MessageQueue:
+    """A first-in, first-out queue for one sender."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._items: deque[OutgoingMessage] = deque()
+        self.closed_at: float | None = None
+        self.full = False
+        self._waiter: asyncio.Future[None] | None = None
+        self._room = asyncio.Event()
+        self._room.set()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[OutgoingMessage]:
+        return iter(self._items)
+
+    def extend(self, items: Iterable[OutgoingMessage]) -> None:
+        self._items.extend(items)
+        self._note()
+
+    def close(self) -> None:
+        """Note that nothing more will come."""
+        if self.closed_at is None:
+            self.closed_at = asyncio.get_running_loop().time()
+        self._note()
+
+    @property
+    def closed(self) -> bool:
+        return self.closed_at is not None
+
+    async def room(self) -> None:
+        await self._room.wait()
+
+    async def head(self, least: int = 1) -> OutgoingMessage | None:
+        """Wait for `least` messages or the end. Return the first, or None at the end.
+
+        It stays in the queue until `take`, so that a stop finds it still waiting.
+        """
+        while not self.ready(least):
+            await self.change()
+        return self._items[0] if self._items else None
+
+    @property
+    def first(self) -> OutgoingMessage:
+        return self._items[0]
+
+    def ready(self, least: int = 1) -> bool:
+        """Return whether `least` messages wait, or no more will come."""
+        return len(self._items) >= least or self.closed
+
+    async def change(self, until: float | None = None) -> None:
+        """Wait for a message, the end, a `wake`, or the time `until`."""
+        loop = asyncio.get_running_loop()
+        self._waiter = loop.create_future()
+        timer = None if until is None else loop.call_at(until, self.wake)
+        try:
+            await self._waiter
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def wake(self) -> None:
+        """Wake the waiting sender, so that it checks again."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def take(self) -> OutgoingMessage:
+        item = self._items.popleft()
+        self._note()
+        return item
+
+    def put_back(self, items: Sequence[OutgoingMessage]) -> None:
+        """Put messages back at the front, in their order."""
+        self._items.extendleft(reversed(items))
+        self._note()
+
+    def clear(self) -> list[OutgoingMessage]:
+        items = list(self._items)
+        self._items.clear()
+        self._note()
+        return items
+
+    def join_if_blocked(self, request_seconds: float) -> None:
+        """Join neighbours if the last request took too long (spec 07, falling behind)."""
+        if request_seconds > BLOCKED_SECONDS:
+            self.join_waiting(JOIN_FROM)
+
+    def join_waiting(self, join_from: int) -> None:
+        """Join neighbours, from `join_from` waiting messages on."""
+        if len(self._items) >= join_from:
+            self.join_while(lambda first, second: fits_together(first, second, self._limit))
+
+    def join_while(self, fits: Callable[[OutgoingMessage, OutgoingMessage], bool]) -> None:
+        """Join all neighbours that fit together."""
+        merged: deque[OutgoingMessage] = deque()
+        for item in self._items:
+            if merged and not merged[-1].attempted and fits(merged[-1], item):
+                merged[-1] = joined(merged[-1], item)
+            else:
+                merged.append(item)
+        self._items = merged
+        self._note()
+
+    def join_groups(self, sizes: Sequence[int]) -> None:
+        """Join as many neighbours as each size says, in order. The waits of the others stay."""
+        items, merged, unused_ms = iter(self._items), deque[OutgoingMessage](), 0.0
+        for size in sizes:
+            group = [next(items) for _ in range(size)]
+            if unused_ms:
+                group[0].wait = group[0].wait.longer_by(unused_ms)
+            unused_ms = sum(item.wait.total_ms for item in group[1:])
+            merged.append(reduce(joined, group))
+        self._items = merged
+        self._note()
+
+    def fit_together(self, first: OutgoingMessage, second: OutgoingMessage) -> bool:
+        """Return whether two neighbours may be joined."""
+        return fits_together(first, second, self._limit)
+
+    def widen_head(self) -> None:
+        """Join as much as fits into the first message: only one may leave (spec 04 O1)."""
+        while len(self._items) > 1:
+            first, second = self._items[0], self._items[1]
+            length = utf16_len(first.text) + 1 + utf16_len(second.text)
+            if first.identity != second.identity or length > self._limit:
+                return
+            self._items.popleft()
+            self._items[0] = joined(first, second)
+
+    def _note(self) -> None:
+        self.wake()
+        full = len(self._items) >= BOUND
+        if full is not self.full:
+            self.full = full
+            self._room.clear() if full else self._room.set()
+
+
+def fits_together(first: OutgoingMessage, second: OutgoingMessage, limit: int) -> bool:
+    if not (first.joinable and second.joinable) or first.identity != second.identity:
+        return False
+    return utf16_len(first.text) + 1 + utf16_len(second.text) <= limit
+
+
+# Makes outgoing messages of the engine's events, and of the parts of a table sent as code.
+
+
+class OutgoingBuilder:
+    """Numbers the messages of a response and enters them into the ledger."""
+
+    def __init__(
+        self,
+        config: StreamConfig,
+        response: ResponseState,
+        ledger: Ledger,
+        renderer: TableRenderer,
+        plug_ins: DeliveryPlugIns,
+        waits: InterruptibleWaits,
+    ) -> None:
+        self._config = config
+        self._response = response
+        self._ledger = ledger
+        self._renderer = renderer
+        self._plug_ins = plug_ins
+        self._waits = waits
+        self._paces = paces(config)
+
+    def pack(self, event: Message | Table) -> OutgoingMessage:
+        number = self._response.next_number()
+        text = "" if isinstance(event, Table) else event.text
+        return OutgoingMessage(
+            number=number,
+            text=text,
+            identity=event.identity,
+            entries=(self._ledger.expect(event),),
+            history=history_of(event),
+            ready_at=self._waits.now(),
+            wait=self._wait(number, event),
+            table=event if isinstance(event, Table) else None,
+            block=rendered_block(text, self._plug_ins),
+        )
+
+    def files(self, item: OutgoingMessage) -> Coroutine[Any, Any, tuple[File, ...]]:
+        """Return the files that the message becomes; none if it is sent as text."""
+        if item.table is not None:
+            self._response.tables += 1
+            number = self._response.tables
+            return table_files(item.table, number, self._config, self._renderer, self._waits)
+        assert item.block is not None, "`becomes_file` tells"
+        return block_files(item.block, self._plug_ins, self._waits)
+
+    def plain(self, item: OutgoingMessage) -> list[OutgoingMessage]:
+        """Return the messages of a table as code. Its history belongs to the last one."""
+        if item.table is None:
+            return [as_text(item, item.number, item.text, item.history)]
+        *before, last = as_code(item.table, self._config, self._renderer)
+        for entry in item.entries:
+            self._ledger.split(entry, len(before) + 1)
+        parts = [as_text(item, self._response.next_number(), text, "") for text in before]
+        return [*parts, as_text(item, item.number, last, item.history)]
+
+    def _wait(self, number: int, event: Message | Table) -> Wait:
+        config = self._config
+        if not self._paces:
+            return Wait(0, 0)
+        if isinstance(event, Table):
+            return Wait(pause_ms(number, config), table_typing_ms(config))
+        return Wait(pause_ms(number, config), typing_ms(event.text, config))

@@ -1,1 +1,0 @@
-"""Sinks without Discord: `recording_sink` keeps messages in memory, `scripted_faults` breaks it."""

@@ -1,0 +1,254 @@
+"""What holds requests back: the ban guard, the circuit breaker of a channel, the lease fence."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from types import SimpleNamespace
+
+import aiohttp
+
+from oshaberi.delivery.sink import DiscordRefusalError
+
+# Keeps the bot away from the ban for invalid requests.
+#
+# Discord bans an address for 10 000 answers of 401, 403 or 429 within ten minutes (facts). The
+# guard counts them. Long before the limit, typing and reactions are left out; later all requests
+# are spaced out, so that the limit is not reached even if every request is refused.
+
+
+log = logging.getLogger(__name__)
+
+INVALID = frozenset({401, 403, 429})
+LIMIT = 10_000
+WINDOW_SECONDS = 600.0
+SLOTS = 600
+"""How many slots the window has: answers are counted by slot, not one by one."""
+NO_COURTESIES_SHARE = 0.3
+SPACED_SHARE = 0.5
+CEILING_SHARE = 0.9
+"""Requests are spaced so that a whole window of refusals stays below this share of the limit."""
+EASE_SHARE = 0.8
+"""A step is taken back only when the count has fallen to this share of its threshold."""
+LONGEST_GAP_SECONDS = 10.0
+
+
+class Slowdown(IntEnum):
+    NONE = 0
+    NO_COURTESIES = 1
+    """Typing and reactions are left out."""
+    SPACED = 2
+    """In addition, requests are spaced out."""
+
+
+_THRESHOLDS = {
+    Slowdown.NO_COURTESIES: NO_COURTESIES_SHARE,
+    Slowdown.SPACED: SPACED_SHARE,
+}
+_WORDS = {
+    Slowdown.NO_COURTESIES: "typing and reactions are left out",
+    Slowdown.SPACED: "typing and reactions are left out, all requests are slowed down",
+}
+
+
+class BanGuard:
+    """Counts a client's invalid answers and slows it down. `on_invalid` is called for each."""
+
+    def __init__(self, limit: int = LIMIT, window_seconds: float = WINDOW_SECONDS) -> None:
+        self.on_invalid: Callable[[int], None] = lambda _status: None
+        self._limit = limit
+        self._window_s = window_seconds
+        self._slot_s = window_seconds / SLOTS
+        self._slots: deque[tuple[int, int]] = deque()
+        self.total = 0
+        """Invalid answers since the start."""
+        self._count = 0
+        self._elsewhere = 0
+        self._slowdown = Slowdown.NONE
+        self._time: Callable[[], float] | None = None
+        self._turns = asyncio.Lock()
+        self._last_turn_at = 0.0
+
+    @property
+    def count(self) -> int:
+        """Return the invalid answers within the window, of all processes if they are known."""
+        return self.count_here + self._elsewhere
+
+    @property
+    def count_here(self) -> int:
+        """Return the count of this process alone."""
+        if self._time is not None:
+            self._forget_old(self._time())
+        return self._count
+
+    def note_elsewhere(self, count: int) -> None:
+        """Note how many requests of other processes were refused within the window."""
+        self._elsewhere = count
+        self._slow_down()
+
+    @property
+    def slowdown(self) -> Slowdown:
+        self._ease()
+        return self._slowdown
+
+    @property
+    def allows_courtesies(self) -> bool:
+        """Return whether typing indicators and reactions may be sent."""
+        return self.slowdown < Slowdown.NO_COURTESIES
+
+    @property
+    def is_spaced(self) -> bool:
+        return self.slowdown is Slowdown.SPACED
+
+    def note(self, status: int) -> None:
+        """Count an answer of Discord if it is invalid."""
+        if status not in INVALID:
+            return
+        self._time = asyncio.get_running_loop().time
+        slot = int(self._time() / self._slot_s)
+        before = self._slots.pop()[1] if self._slots and self._slots[-1][0] == slot else 0
+        self._slots.append((slot, before + 1))
+        self._count += 1
+        self.total += 1
+        self.on_invalid(status)
+        self._slow_down()
+
+    async def turn(self) -> None:
+        """Wait until a request may be sent. There is no wait unless requests are spaced out."""
+        if not self.is_spaced:
+            return
+        async with self._turns:
+            now = asyncio.get_running_loop().time
+            while (wait := self._until_turn_s(now())) > 0:
+                await asyncio.sleep(min(wait, 1.0))
+            self._last_turn_at = now()
+
+    def _until_turn_s(self, now: float) -> float:
+        return self._last_turn_at + self._gap_s() - now if self.is_spaced else 0.0
+
+    def _gap_s(self) -> float:
+        left = self._limit * CEILING_SHARE - self.count
+        return min(LONGEST_GAP_SECONDS, self._window_s / left) if left > 0 else LONGEST_GAP_SECONDS
+
+    def _forget_old(self, now: float) -> None:
+        oldest = (now - self._window_s) / self._slot_s
+        while self._slots and self._slots[0][0] < oldest - 1:
+            self._count -= self._slots.popleft()[1]
+
+    def _slow_down(self) -> None:
+        reached = [step for step, share in _THRESHOLDS.items() if self.count >= share * self._limit]
+        step = max(reached, default=Slowdown.NONE)
+        if step > self._slowdown:
+            self._slowdown = step
+            log.warning(
+                "Discord refused %d requests within %.0f s and bans at %d: %s",
+                *(self.count, self._window_s, self._limit, _WORDS[step]),
+            )
+
+    def _ease(self) -> None:
+        while self._slowdown and self.count < self._threshold(self._slowdown) * EASE_SHARE:
+            self._slowdown = Slowdown(self._slowdown - 1)
+            words = _WORDS.get(self._slowdown, "requests go out as usual")
+            log.warning("Discord refused %d requests within the window: %s", self.count, words)
+
+    def _threshold(self, step: Slowdown) -> float:
+        return _THRESHOLDS[step] * self._limit
+
+
+# Stops requests to a channel that keeps answering 403: 403s count towards a ban (facts).
+
+
+FORBIDDEN = frozenset({50001, 50013})
+MOST_REFUSALS = 3
+OPEN_SECONDS = 300.0
+
+
+@dataclass(slots=True)
+class _ChannelFailures:
+    refusals: int = 0
+    code: int = 0
+    open_until: float = 0.0
+
+
+class CircuitBreaker:
+    """Blocks a channel for a while after several 403s in a row.
+
+    After that, requests are tried again: one more 403 blocks the channel again, a success resets
+    the count.
+    """
+
+    def __init__(self, most: int = MOST_REFUSALS, open_seconds: float = OPEN_SECONDS) -> None:
+        self._most = most
+        self._open_seconds = open_seconds
+        self._channels: dict[int, _ChannelFailures] = {}
+
+    def check(self, channel_id: int) -> None:
+        channel = self._channels.get(channel_id)
+        if channel is not None and _now() < channel.open_until:
+            raise DiscordRefusalError(channel.code, "refused too often; not asked again for now")
+
+    def refused(self, channel_id: int, code: int) -> None:
+        if code not in FORBIDDEN:
+            return
+        channel = self._channels.setdefault(channel_id, _ChannelFailures())
+        channel.refusals += 1
+        channel.code = code
+        if channel.refusals >= self._most:
+            channel.open_until = _now() + self._open_seconds
+
+    def passed(self, channel_id: int) -> None:
+        self._channels.pop(channel_id, None)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+# Holds back all requests of a process that may no longer speak for the bot.
+#
+# A process that shares the shards with others may send only while its lease is valid. The clock
+# also runs while the machine sleeps, so a process that was suspended for a minute finds the fence
+# closed before it sends its next request.
+
+
+POLL_SECONDS = 0.05
+
+
+def time_since_boot() -> float:
+    """Return the seconds since boot, including sleep where the system can tell."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+class LeaseFence:
+    """Open until `close_at`, which the shard keeper moves forward; without it, always open."""
+
+    def __init__(self, now_s: Callable[[], float] = time_since_boot) -> None:
+        self.now_s = now_s
+        self.close_at: float | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.close_at is None or self.now_s() < self.close_at
+
+    async def passed(self) -> None:
+        """Wait until the fence is open."""
+        while not self.is_open:
+            await asyncio.sleep(POLL_SECONDS)
+
+    def guard(self, trace: aiohttp.TraceConfig) -> aiohttp.TraceConfig:
+        """Make every request of a session wait at the fence, right before it is sent."""
+
+        async def wait(
+            _session: aiohttp.ClientSession, _ctx: SimpleNamespace, _params: object
+        ) -> None:
+            await self.passed()
+
+        trace.on_connection_create_end.append(wait)
+        trace.on_connection_reuseconn.append(wait)
+        return trace

@@ -1,0 +1,190 @@
+"""The parameters of a send, a webhook send and an edit, with embeds and a table's hidden text."""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import discord
+from discord.http import MultipartParameters, handle_message_parameters
+
+from oshaberi.delivery.sink import Embed, File, Post, WebhookFace
+from oshaberi.text.measure import grapheme_edge
+from oshaberi.text.normalize.webhook_names import webhook_username
+
+# Makes embeds of notices (error, timeout, limit) and shortens texts to Discord's limits.
+
+
+TITLE_LIMIT = 256
+DESCRIPTION_LIMIT = 4096
+
+NOTICE_COLOUR = discord.Colour.orange()
+
+
+def notice_embed(embed: Embed) -> discord.Embed:
+    return discord.Embed(
+        title=shortened(embed.title, TITLE_LIMIT),
+        description=shortened(embed.description, DESCRIPTION_LIMIT) or None,
+        colour=NOTICE_COLOUR,
+    )
+
+
+def shortened(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    return text[: grapheme_edge(text, 0, limit - 1)].rstrip() + "…"
+
+
+# Stores a text inside a PNG file and reads it back; viewers ignore it.
+
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+KEYWORD = b"Source"
+MOST_BYTES = 1_000_000
+"""The longest unpacked text, so that no picture from elsewhere can fill the memory."""
+
+_HEADER_END = len(SIGNATURE) + 25  # IHDR is always first, and 13 bytes long
+
+
+def with_text(png: bytes, text: str) -> bytes:
+    """Return the picture with the text stored in it. A file that is no PNG stays unchanged."""
+    if not text or not png.startswith(SIGNATURE) or len(png) < _HEADER_END:
+        return png
+    packed = zlib.compress(text.encode("utf-8", "replace"))
+    chunk = _chunk(b"iTXt", KEYWORD + b"\0\1\0\0\0" + packed)
+    return png[:_HEADER_END] + chunk + png[_HEADER_END:]
+
+
+def text_in(png: bytes) -> str | None:
+    """Return the text that `with_text` stored, or None."""
+    if not png.startswith(SIGNATURE):
+        return None
+    for kind, content in _chunks(png):
+        if kind == b"iTXt" and content.startswith(KEYWORD + b"\0\1\0\0\0"):
+            return _unpacked(content[len(KEYWORD) + 5 :])
+    return None
+
+
+def _unpacked(packed: bytes) -> str | None:
+    try:
+        reader = zlib.decompressobj()
+        text = reader.decompress(packed, MOST_BYTES)
+        return text.decode() if reader.eof else None
+    except (zlib.error, UnicodeDecodeError):
+        return None
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    check = struct.pack(">I", zlib.crc32(kind + content))
+    return struct.pack(">I", len(content)) + kind + content + check
+
+
+def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
+    at = len(SIGNATURE)
+    while at + 12 <= len(png):
+        (length,) = struct.unpack_from(">I", png, at)
+        yield png[at + 4 : at + 8], png[at + 8 : at + 8 + length]
+        at += 12 + length
+
+
+# Builds the parameters of a send, a webhook send and an edit from a post.
+
+
+ALT_LIMIT = 1024
+AVATAR_URL_LIMIT = 2048
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def bot_form(
+    post: Post,
+    allowed: discord.AllowedMentions,
+    reference: dict[str, Any] | None = None,
+    view: discord.ui.View | None = None,
+) -> MultipartParameters:
+    fields = _fields(post, allowed, view)
+    if reference is not None:
+        fields["message_reference"] = reference
+    return handle_message_parameters(nonce=post.nonce, **fields)
+
+
+def webhook_form(
+    post: Post,
+    face: WebhookFace,
+    allowed: discord.AllowedMentions,
+    view: discord.ui.View | None = None,
+) -> MultipartParameters:
+    """Build a webhook message. It has no nonce: webhooks do not support one (facts)."""
+    return handle_message_parameters(
+        username=webhook_username(face.username),
+        avatar_url=avatar_url(face),
+        **_fields(post, allowed, view),
+    )
+
+
+def edit_form(post: Post, allowed: discord.AllowedMentions) -> MultipartParameters:
+    """Build an edit. It sets the allowed mentions, because Discord's defaults differ (facts)."""
+    fields: dict[str, Any] = {"content": legible(post.content), "allowed_mentions": allowed}
+    if post.embed is not None:
+        fields["embed"] = notice_embed(post.embed)
+    return handle_message_parameters(**fields)
+
+
+def notice_form(content: str, face: WebhookFace) -> MultipartParameters:
+    """Build a short notice about a message. It pings nobody and shows no link previews."""
+    return handle_message_parameters(
+        content=legible(content),
+        username=webhook_username(face.username),
+        avatar_url=avatar_url(face),
+        allowed_mentions=discord.AllowedMentions.none(),
+        flags=_flags(silent=True, suppress_embeds=True),
+    )
+
+
+def avatar_url(face: WebhookFace) -> str | None:
+    """Return the avatar's URL, or None if Discord would refuse the message because of it."""
+    url = face.avatar_url
+    if url is None or len(url) > AVATAR_URL_LIMIT:
+        return None
+    return url if url.startswith(("http://", "https://")) else None
+
+
+def legible(text: str) -> str:
+    """Replace lone surrogates, which are not valid in JSON for Discord."""
+    return _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def _fields(
+    post: Post, allowed: discord.AllowedMentions, view: discord.ui.View | None
+) -> dict[str, Any]:
+    fields: dict[str, Any] = {"allowed_mentions": allowed}
+    if post.content:
+        fields["content"] = legible(post.content)
+    if post.files:
+        fields["files"] = _files(post.files)
+    if post.embed is not None:
+        fields["embed"] = notice_embed(post.embed)
+    if view is not None:
+        fields["view"] = view
+    if post.silent or post.suppress_embeds:
+        fields["flags"] = _flags(silent=post.silent, suppress_embeds=post.suppress_embeds)
+    return fields
+
+
+def _flags(*, silent: bool, suppress_embeds: bool) -> discord.MessageFlags:
+    return discord.MessageFlags(suppress_notifications=silent, suppress_embeds=suppress_embeds)
+
+
+def _files(files: Sequence[File]) -> list[discord.File]:
+    """Build the attached files. The first picture carries the Markdown source of all."""
+    return [
+        discord.File(
+            io.BytesIO(with_text(file.content, file.source) if number == 0 else file.content),
+            filename=file.name,
+            description=legible(file.alt)[:ALT_LIMIT] or None,
+        )
+        for number, file in enumerate(files)
+    ]

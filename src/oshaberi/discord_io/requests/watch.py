@@ -1,0 +1,300 @@
+"""Watches discord.py's network activity for one call, and returns as soon as its answer is known.
+
+discord.py itself returns late when a bucket is empty, repeats a request after a 5xx, and does not
+say whether a request was sent or still waits. Its rate limiter is still used; the outcome is
+decided here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
+
+import aiohttp
+import discord
+from yarl import URL
+
+from oshaberi.delivery.service_outage import ServiceOutage
+from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, WireState
+from oshaberi.discord_io.requests.answers import (
+    RATE_LIMITED,
+    HeldBackError,
+    json_object,
+    parsed,
+    refusal_of,
+    translated,
+)
+from oshaberi.discord_io.requests.guards import BanGuard, LeaseFence
+from oshaberi.discord_io.requests.limits import RequestBudget, is_exempt, rank_of
+from oshaberi.discord_io.requests.meter import RequestMeter, kind_of
+from oshaberi.discord_io.requests.rest_outage import note_answer, note_failure
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+OnHeaders = Callable[[Mapping[str, str]], None]
+
+LONGEST_WAIT_MS = 60_000
+"""The longest rate limit that is waited for here. A longer one is reported to the sender."""
+LONGEST_TURN_SECONDS = 60.0
+"""How long the ban guard may delay a request: aiohttp's own timeout already runs."""
+
+
+class _RequestWithdrawnError(Exception):
+    """Raised inside discord.py to drop a request that is no longer needed."""
+
+
+class WatchedRequest:
+    """One call. `answer` is the body of the success, or the error that ended the call."""
+
+    def __init__(self, wire: WireState, on_headers: OnHeaders | None = None) -> None:
+        self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self.withdrawn = False
+        self.has_turn = False
+        """Whether the ban guard has let it pass, for one request."""
+        self.pauses_all = False
+        """Whether discord.py sleeps because of a global limit, while all other requests wait for
+        this task."""
+        self._wire = wire
+        self._on_headers = on_headers
+        self._status = 0
+        self._headers: Mapping[str, str] = {}
+
+    def leave(self) -> None:
+        if self.withdrawn:
+            raise _RequestWithdrawnError
+        self.has_turn = self.pauses_all = False
+        self._wire.leave(asyncio.get_running_loop().time())
+
+    def head(self, status: int, headers: Mapping[str, str]) -> None:
+        self._status, self._headers = status, headers
+        if self._on_headers is not None:
+            self._on_headers(headers)
+
+    def body(self, body: bytes) -> None:
+        if self.answer.done():
+            return
+        if 200 <= self._status < 300:
+            self.answer.set_result(body)
+        elif self._status >= 500:
+            self.answer.set_exception(refusal_of(self._status, body, self._headers))
+        elif self._status == RATE_LIMITED:
+            self._limited(body)
+
+    def _limited(self, body: bytes) -> None:
+        answer = json_object(body)
+        if answer is None or "Via" not in self._headers:
+            return  # a ban: discord.py raises at once
+        self.pauses_all = bool(answer.get("global"))
+        refusal = refusal_of(self._status, body, self._headers)
+        if _worth_waiting(refusal):
+            self._wire.hold()
+        else:
+            self.answer.set_exception(refusal)
+
+
+def _worth_waiting(refusal: Exception) -> bool:
+    if not isinstance(refusal, DiscordRefusalError) or refusal.code != RATE_LIMITED:
+        return False
+    return (refusal.retry_after_ms or 0) <= LONGEST_WAIT_MS
+
+
+_exchange: contextvars.ContextVar[WatchedRequest | None] = contextvars.ContextVar(
+    "exchange", default=None
+)
+
+
+class RequestTrace(aiohttp.TraceConfig):
+    """Sees every request of the client's session: `discord.Client(http_trace=RequestTrace())`.
+
+    It reports progress to the calls of a `RequestSender`, and every answer to the ban guard and
+    to the meter. No request is sent before the budget has one left.
+    """
+
+    def __init__(
+        self,
+        guard: BanGuard | None = None,
+        budget: RequestBudget | None = None,
+        fence: LeaseFence | None = None,
+        meter: RequestMeter | None = None,
+        outage: ServiceOutage | None = None,
+    ) -> None:
+        super().__init__()
+        self.outage = outage
+        self.guard = guard or BanGuard()
+        self.budget = budget or RequestBudget()
+        self.fence = fence or LeaseFence()
+        self.fence.guard(self)
+        self.meter = meter or RequestMeter()
+        self.on_request_start.append(self._on_start)
+        self.on_request_end.append(self._on_head)
+        self.on_request_exception.append(self._on_error)
+        self.on_response_chunk_received.append(_on_body)
+
+    async def _on_start(
+        self,
+        _session: aiohttp.ClientSession,
+        ctx: SimpleNamespace,
+        params: aiohttp.TraceRequestStartParams,
+    ) -> None:
+        exchange = _exchange.get()
+        if _may_wait(params.url) and not (exchange and exchange.has_turn):
+            await self._turn()
+        if _is_api(params.url) and not is_exempt(params.url.path):
+            await self.budget.turn(rank_of(params.url.path))
+            ctx.counts = True
+        if exchange:
+            exchange.leave()
+        ctx.left_at = asyncio.get_running_loop().time()
+
+    async def _on_error(
+        self,
+        _session: aiohttp.ClientSession,
+        ctx: SimpleNamespace,
+        params: aiohttp.TraceRequestExceptionParams,
+    ) -> None:
+        self._answered(ctx)
+        self._time(ctx, params, 0)
+        left_at = getattr(ctx, "left_at", None)
+        if self.outage is not None and left_at is not None and _is_api(params.url):
+            note_failure(self.outage, params.exception, asyncio.get_running_loop().time() - left_at)
+
+    def _answered(self, ctx: SimpleNamespace) -> None:
+        if getattr(ctx, "counts", False):
+            ctx.counts = False
+            self.budget.answered()
+
+    async def _on_head(
+        self,
+        _session: aiohttp.ClientSession,
+        ctx: SimpleNamespace,
+        params: aiohttp.TraceRequestEndParams,
+    ) -> None:
+        self._answered(ctx)
+        self._time(ctx, params, params.response.status)
+        if _is_api(params.url):
+            self.guard.note(params.response.status)
+            if self.outage is not None:
+                note_answer(self.outage, params.response.status, params.response.headers)
+        if exchange := _exchange.get():
+            exchange.head(params.response.status, params.response.headers)
+
+    def _time(
+        self,
+        ctx: SimpleNamespace,
+        params: aiohttp.TraceRequestEndParams | aiohttp.TraceRequestExceptionParams,
+        status: int,
+    ) -> None:
+        left_at = getattr(ctx, "left_at", None)
+        if left_at is not None and _is_api(params.url):
+            seconds = asyncio.get_running_loop().time() - left_at
+            self.meter.on_answer(kind_of(params.method, params.url.path), status, seconds)
+
+    async def _turn(self) -> None:
+        if not self.guard.is_spaced:
+            return
+        try:
+            async with asyncio.timeout(LONGEST_TURN_SECONDS):
+                await self.guard.turn()
+        except TimeoutError:
+            raise HeldBackError from None
+
+
+def _is_api(url: URL) -> bool:
+    """Return whether a URL is Discord's API. Pictures use another host over the same session."""
+    return str(url).startswith(discord.http.Route.BASE)
+
+
+def _may_wait(url: URL) -> bool:
+    """Return whether a request may be delayed. Answers to commands may not: they have 3 seconds."""
+    return _is_api(url) and "/interactions/" not in url.path
+
+
+async def _on_body(
+    _session: aiohttp.ClientSession,
+    _ctx: SimpleNamespace,
+    params: aiohttp.TraceResponseChunkReceivedParams,
+) -> None:
+    if exchange := _exchange.get():
+        exchange.body(params.chunk)
+
+
+class RequestSender:
+    """Runs discord.py's raw requests, one per call, and raises sink errors."""
+
+    def __init__(self, client: discord.Client, guard: BanGuard) -> None:
+        trace = client.http.http_trace
+        self._watched = isinstance(trace, RequestTrace)
+        self._outage = trace.outage if isinstance(trace, RequestTrace) else None
+        self._guard = guard
+        self._releasing: set[asyncio.Task[Any]] = set()
+
+    async def call(
+        self,
+        request: Coroutine[Any, Any, T],
+        wire: WireState | None = None,
+        on_headers: OnHeaders | None = None,
+    ) -> T:
+        """Return the parsed answer. If cancelled before the request was sent, nothing is sent."""
+        wire = wire or WireState(asyncio.get_running_loop().time())
+        exchange = WatchedRequest(wire, on_headers)
+        if self._watched:
+            wire.hold()
+        await self._turn(request, exchange)
+        context = contextvars.copy_context()
+        context.run(_exchange.set, exchange)
+        task = asyncio.create_task(request, context=context)
+        try:
+            waiting: set[asyncio.Future[Any]] = {task, exchange.answer}
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            return _outcome(task, exchange)
+        finally:
+            self._let_go(task, exchange)
+
+    async def _turn(self, request: Coroutine[Any, Any, T], exchange: WatchedRequest) -> None:
+        """Wait for the ban guard before discord.py is called, so that no timeout runs meanwhile."""
+        try:
+            if self._outage is not None:
+                self._outage.check()
+            await self._guard.turn()
+        except BaseException:
+            request.close()
+            raise
+        exchange.has_turn = True
+
+    async def close(self) -> None:
+        """Cancel the requests that still wait inside discord.py, such as for a bucket."""
+        for task in self._releasing:
+            task.cancel()
+        if self._releasing:
+            await asyncio.wait(self._releasing, timeout=1)
+
+    def _let_go(self, task: asyncio.Task[Any], exchange: WatchedRequest) -> None:
+        self._releasing.add(task)
+        task.add_done_callback(self._released)
+        answered = exchange.answer.done() and exchange.answer.exception() is None
+        exchange.withdrawn = True
+        # Cancelled while it sleeps for everybody, discord.py would never let anybody go on; and
+        # after a success it only waits for its bucket.
+        if not (task.done() or exchange.pauses_all or answered):
+            task.cancel()
+
+    def _released(self, task: asyncio.Task[Any]) -> None:
+        self._releasing.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.debug("after its answer a request of discord.py ended with %r", error)
+
+
+def _outcome(task: asyncio.Task[T], exchange: WatchedRequest) -> T:
+    if exchange.answer.done():
+        return cast(T, parsed(exchange.answer.result()))
+    if task.cancelled():
+        raise AmbiguousError("the request was cut off")
+    error = task.exception()
+    if isinstance(error, Exception):
+        raise translated(error) from error
+    return task.result()

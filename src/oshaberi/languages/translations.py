@@ -1,0 +1,142 @@
+"""Reads translations: gettext's `.po` files, of the package and of the operator.
+
+A language is looked up as Discord writes it (`pt-BR`), then without its country (`pt`).
+`current_language` chooses the language.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from gettext import GNUTranslations, NullTranslations
+from io import BytesIO
+from pathlib import Path
+from string import Formatter
+
+log = logging.getLogger(__name__)
+
+ENGLISH = "en"
+FORMS = re.compile(rb"nplurals\s*=\s*(\d+)")
+MOST_FORMS = 6
+"""How many plural forms a file may have; Arabic has this many. Babel creates as many as a file
+declares."""
+Forms = str | Sequence[str]
+PACKAGED = Path(__file__).with_name("catalogues")
+
+
+class TranslationCatalogues:
+    """The catalogues of some folders, each read when its language is first used.
+
+    A later folder wins: an operator's file may replace single sentences.
+    """
+
+    def __init__(self, folders: Iterable[Path] = (PACKAGED,)) -> None:
+        self._folders = tuple(folders)
+        self._read: dict[str, NullTranslations] = {}
+
+    def use_folders(self, folders: Iterable[Path]) -> None:
+        """Read from other folders from now on."""
+        self._folders = tuple(folders)
+        self._read.clear()
+
+    def languages(self) -> list[str]:
+        """Return the codes of all languages that have a catalogue, English first."""
+        found = {file.stem for folder in self._folders for file in folder.glob("*.po")}
+        return [ENGLISH, *sorted(found - {ENGLISH})]
+
+    def has(self, language: str) -> bool:
+        return any(code in self.languages() for code in (language, _without_country(language)))
+
+    def sentence(self, language: str, english: str) -> str:
+        return self._catalogue(language).gettext(english)
+
+    def counted(self, language: str, one: str, many: str, count: int) -> str:
+        try:
+            return self._catalogue(language).ngettext(one, many, count)
+        except ArithmeticError:  # a file may say anything about its forms, such as `n/0`
+            return one if count == 1 else many
+
+    def _catalogue(self, language: str) -> NullTranslations:
+        found = self._read.get(language)
+        if found is None:
+            found = self._read[language] = self._load(language)
+        return found
+
+    def _load(self, language: str) -> NullTranslations:
+        """Load a language: the operator's file comes first, then the package's, then English."""
+        chain = NullTranslations()
+        for code in dict.fromkeys((_without_country(language), language)):
+            for folder in self._folders:
+                file = folder / f"{code}.po"
+                if code != ENGLISH and file.is_file():
+                    catalogue = read_catalogue(file)
+                    catalogue.add_fallback(chain)
+                    chain = catalogue
+        return chain
+
+
+def read_catalogue(file: Path) -> NullTranslations:
+    """Read a `.po` file. An unreadable file is logged and counts as empty."""
+    # Babel is large and only needed where somebody speaks another language.
+    try:
+        from babel.messages.pofile import PoFileError
+    except ModuleNotFoundError:
+        log.warning('%s needs Babel: pip install "oshaberi[bot]"', file.name)
+        return NullTranslations()
+    try:
+        return GNUTranslations(BytesIO(_compiled(file, file.stat().st_mtime_ns)))
+    except (OSError, LookupError, ValueError, PoFileError) as error:
+        log.warning("the translations %s cannot be read: %s", file, error)
+        return NullTranslations()
+
+
+@lru_cache(maxsize=16)
+def _compiled(file: Path, _changed_at: int) -> bytes:
+    """Return the catalogue in gettext's own form, made once for each version of the file."""
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    source, compiled = file.read_bytes(), BytesIO()
+    if any(int(forms) > MOST_FORMS for forms in FORMS.findall(source)):
+        raise ValueError(f"no language has more than {MOST_FORMS} forms (nplurals)")
+    catalogue = read_po(BytesIO(source), locale=_locale(file.stem), abort_invalid=True)
+    for message in catalogue:
+        if message.id and message.string and not have_same_placeholders(message.id, message.string):
+            log.warning("a translation in %s has wrong placeholders: %s", file, message.string)
+            message.string = ""
+    write_mo(compiled, catalogue)
+    return compiled.getvalue()
+
+
+def have_same_placeholders(english: Forms, said: Forms) -> bool:
+    """Return whether a translation has the same placeholders as the English sentence.
+
+    Forms for different numbers may leave some out (`one fact`).
+    """
+    if isinstance(english, str) and isinstance(said, str):
+        return _placeholders(english) == _placeholders(said)
+    known = set().union(*map(_placeholders, english))
+    return all(_placeholders(form) <= known for form in said)
+
+
+def _placeholders(sentence: str) -> set[tuple[str | None, ...]]:
+    """Return the fields, with their formats. A sentence with a lone brace matches only itself."""
+    try:
+        return {part[1:] for part in Formatter().parse(sentence) if part[1] is not None}
+    except ValueError:
+        return {(sentence,)}
+
+
+def _locale(language: str) -> str:
+    """Return a code as Babel writes it."""
+    return language.replace("-", "_")
+
+
+def _without_country(language: str) -> str:
+    return language.partition("-")[0]
+
+
+CATALOGUES = TranslationCatalogues()
+"""The catalogues of this process."""

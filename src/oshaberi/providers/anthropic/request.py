@@ -1,0 +1,176 @@
+"""A request body for Anthropic's Messages API."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.request.dialogue import DialogueTurn, as_text, base64_of, system_text, turns
+from oshaberi.providers.request.model_request import (
+    Endpoint,
+    FilePart,
+    ImagePart,
+    Part,
+    Request,
+    Thinking,
+    ToolDeclaration,
+    ToolRound,
+)
+from oshaberi.providers.request.parameters import (
+    CallIds,
+    budget,
+    is_off,
+    known_capabilities,
+    most_stop_strings,
+    nearest_level,
+    output_tokens,
+    sampling,
+    stop_strings,
+)
+from oshaberi.providers.wire.signed_blocks import unpacked
+
+# The fields that tell Anthropic's models how much to think: by budget, or by effort.
+
+
+Fields = dict[str, Any]
+
+
+def thinking_fields(wanted: Thinking, capabilities: ModelCapabilities, longest: int) -> Fields:
+    """Return the fields. `longest` limits the whole output, thoughts included."""
+    if wanted is None or capabilities.thinking == "none":
+        return {}
+    if is_off(wanted) and capabilities.off is not None:
+        return {"thinking": {"type": capabilities.off}}
+    if capabilities.thinking == "budget":
+        return _by_budget(budget(wanted) or 0, capabilities, longest)
+    effort = {"output_config": {"effort": nearest_level(wanted, capabilities.levels)}}
+    if is_off(wanted):
+        return effort
+    return {"thinking": {"type": "adaptive", "display": "summarized"}, **effort}
+
+
+def _by_budget(wanted: int, capabilities: ModelCapabilities, longest: int) -> Fields:
+    """Return a budget below the limit of the whole output, as the API requires."""
+    tokens = max(min(wanted, longest - 1), capabilities.smallest_budget)
+    if tokens >= longest:
+        return {}
+    return {"thinking": {"type": "enabled", "budget_tokens": tokens}}
+
+
+# Builds a request body for Anthropic's Messages API.
+
+
+FAMILY = "anthropic"
+DEFAULT_OUTPUT = 8192
+_PDF = "application/pdf"
+
+
+def body(
+    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities | None = None
+) -> Fields:
+    """Return the JSON of the request. The API requires `max_tokens`."""
+    known = capabilities or known_capabilities(endpoint, FAMILY)
+    if known.thinking == "budget" and _is_in_foreign_loop(request, endpoint):
+        # Such a model wants to see its own thoughts before the calls, and they are another's.
+        request = replace(request, thinking=None)
+    limited = replace(request, max_output_tokens=request.max_output_tokens or DEFAULT_OUTPUT)
+    longest = output_tokens(limited, known) or DEFAULT_OUTPUT
+    made: Fields = {
+        "model": endpoint.model,
+        "max_tokens": longest,
+        "messages": messages(request, endpoint, known),
+        "stream": True,
+        **thinking_fields(request.thinking, known, longest),
+    }
+    stops = stop_strings(request, (), most_stop_strings(endpoint, known))
+    optional: Fields = {
+        "system": system_text(request.items) or None,
+        "tools": [_tool(tool) for tool in request.tools] or None,
+        "stop_sequences": list(stops) or None,
+        **sampling(request, known),
+    }
+    made.update({key: value for key, value in optional.items() if value is not None})
+    made.update(endpoint.quirks.get("body", {}))
+    made.update(request.extra)
+    return {key: value for key, value in made.items() if key not in known.left_out}
+
+
+def _is_in_foreign_loop(request: Request, endpoint: Endpoint) -> bool:
+    """Return whether the history ends with a tool round of another model."""
+    last = request.items[-1] if request.items else None
+    return isinstance(last, ToolRound) and not last.signature_for(endpoint.name, endpoint.model)
+
+
+def messages(request: Request, endpoint: Endpoint, capabilities: ModelCapabilities) -> list[Fields]:
+    made: list[Fields] = []
+    call_ids = CallIds(capabilities.call_ids)
+    for turn in turns(request.items, user_first=True):
+        if isinstance(turn, DialogueTurn):
+            _say(made, turn.role, [_part(part, turn.role) for part in turn.parts])
+        else:
+            ids = call_ids.of(turn)
+            _say(made, "assistant", _asked(turn, ids, endpoint))
+            _say(made, "user", _answered(turn, ids))
+    prefill = (request.prefill or "").rstrip()
+    if prefill and takes_prefill(request, capabilities):
+        # Trailing whitespace is refused.
+        _say(made, "assistant", [{"type": "text", "text": prefill}])
+    return made
+
+
+def takes_prefill(request: Request, capabilities: ModelCapabilities) -> bool:
+    """Return whether the model takes a prefill. A model that is thinking takes none."""
+    return capabilities.prefill and request.thinking in (None, "off")
+
+
+def _say(made: list[Fields], role: str, blocks: list[Fields]) -> None:
+    """Add blocks. Roles must alternate, so two turns of one role are joined."""
+    shown = [block for block in blocks if block.get("text", "x").strip()]
+    if made and made[-1]["role"] == role:
+        made[-1]["content"] += shown
+    elif shown:
+        made.append({"role": role, "content": shown})
+
+
+def _part(part: Part, role: str) -> Fields:
+    if role == "user" and isinstance(part, ImagePart) and part.data is not None:
+        return {"type": "image", "source": _source(part.mime, part.data)}
+    if role == "user" and isinstance(part, FilePart) and part.data and part.mime == _PDF:
+        return {"type": "document", "title": part.name, "source": _source(_PDF, part.data)}
+    return {"type": "text", "text": as_text(part)}
+
+
+def _source(mime: str, data: bytes) -> Fields:
+    return {"type": "base64", "media_type": mime, "data": base64_of(data)}
+
+
+def _asked(turn: ToolRound, ids: list[str], endpoint: Endpoint) -> list[Fields]:
+    """Return the model's blocks: signed thoughts unchanged in their positions, and the text."""
+    text = {"type": "text", "text": turn.text}
+    blocks = [
+        text if block.get("type") == "text" else block
+        for block in unpacked(turn.signature_for(endpoint.name, endpoint.model))
+    ]
+    first = blocks.index(text) if text in blocks else len(blocks)
+    kept = [b for i, b in enumerate(blocks) if b is not text or i == first]
+    if first == len(blocks):
+        kept.append(text)
+    calls = [
+        {"type": "tool_use", "id": id_, "name": call.name, "input": dict(call.args)}
+        for call, id_ in zip(turn.calls, ids, strict=True)
+    ]
+    return [*kept, *calls]
+
+
+def _answered(turn: ToolRound, ids: list[str]) -> list[Fields]:
+    return [
+        {"type": "tool_result", "tool_use_id": id_, "content": result.content}
+        | ({"is_error": True} if result.is_error else {})
+        for result, id_ in zip(turn.results, ids, strict=False)
+    ]
+
+
+def _tool(tool: ToolDeclaration) -> Fields:
+    schema = dict(tool.parameters)
+    return {"name": tool.name, "description": tool.description, "input_schema": schema}

@@ -1,0 +1,180 @@
+"""What endpoints taught us while the process runs: refused fields, and how they count tokens."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from oshaberi.checked_json import whole_count
+from oshaberi.chunks import MOST_TOKENS
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+
+# Corrects estimated token counts by what an API reported: per model, in this process.
+#
+# A count that cannot be right is dropped, so that one bad answer does not spoil the next ones.
+
+
+log = logging.getLogger(__name__)
+
+PlaceT = TypeVar("PlaceT")
+
+SMALLEST_REQUEST = 200
+"""Smaller requests are not compared: what the API adds around them outweighs their text."""
+LEAST, MOST = 0.3, 3.0
+LEAST_POSSIBLE, MOST_POSSIBLE = 0.05, 20.0
+"""A count outside these is not a count of our request."""
+MARGIN = 1.05
+MOST_PLACES = 1000
+
+
+class TokenCalibration(Generic[PlaceT]):
+    """How many tokens a place counts for one token of our estimate. It is 1 until known."""
+
+    def __init__(self) -> None:
+        self._ratios: OrderedDict[PlaceT, float] = OrderedDict()
+        self._doubted: OrderedDict[PlaceT, None] = OrderedDict()
+
+    def note(self, place: PlaceT, estimated_tokens: int, counted_tokens: object) -> None:
+        """Compare a request's estimate with the count that the API reported."""
+        if estimated_tokens < SMALLEST_REQUEST or counted_tokens == 0:
+            return
+        counted = whole_count(counted_tokens)
+        ratio = 0.0 if counted is None else counted / estimated_tokens
+        if not LEAST_POSSIBLE <= ratio <= MOST_POSSIBLE:
+            self._doubt(place, estimated_tokens, counted_tokens)
+            return
+        ratio = min(max(ratio, LEAST), MOST)
+        known = self._ratios.get(place, ratio)
+        _keep(self._ratios, place, (known + ratio) / 2)
+
+    def ratio(self, place: PlaceT) -> float:
+        known = self._ratios.get(place)
+        return 1.0 if known is None else known * MARGIN
+
+    def corrected(self, place: PlaceT, estimate: Callable[[str], int]) -> Callable[[str], int]:
+        """Return `estimate`, corrected by how this place counts."""
+        ratio = self.ratio(place)
+        return estimate if ratio == 1.0 else lambda text: -int(-estimate(text) * ratio // 1)
+
+    def _doubt(self, place: PlaceT, estimated_tokens: int, counted_tokens: object) -> None:
+        """Log a count that cannot be right, once for each place."""
+        if place not in self._doubted:
+            log.warning(
+                "%s counts %.40r tokens for about %d: its counts are not trusted",
+                place,
+                counted_tokens,
+                estimated_tokens,
+            )
+        _keep(self._doubted, place, None)
+
+
+ValueT = TypeVar("ValueT")
+
+
+def _keep(places: OrderedDict[PlaceT, ValueT], place: PlaceT, value: ValueT) -> None:
+    places[place] = value
+    places.move_to_end(place)
+    if len(places) > MOST_PLACES:
+        places.popitem(last=False)
+
+
+# Remembers what endpoints refused, by address and model, while the process runs.
+#
+# All adapters of a process share one object: the code that makes the adapters owns it and passes
+# it in.
+
+
+MOST_LESSONS = 20
+"""How many lessons are kept for one place: more than there are rules that teach one."""
+POSSIBLE: Mapping[str, tuple[int, int]] = {
+    "output_limit": (16, MOST_TOKENS),
+    "smallest_budget": (0, 1_000_000),
+    "largest_budget": (1, MOST_TOKENS),
+    "stop_strings": (0, 1000),
+}
+"""The numbers that an error message can teach. Others would spoil every later request."""
+
+
+class ModelPlace(NamedTuple):
+    """Where a lesson applies: a provider, its address and a model."""
+
+    provider: str
+    base_url: str | None
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What a refusal taught: changed fields of `ModelCapabilities`, and a text for the log.
+
+    `left_out` are fields of the body that are no longer sent. A lesson that is not `lasting`
+    applies to this request only.
+    """
+
+    text: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    left_out: frozenset[str] = frozenset()
+    lasting: bool = True
+
+    def applied(self, capabilities: ModelCapabilities) -> ModelCapabilities:
+        left_out = capabilities.left_out | self.left_out
+        return replace(capabilities, **{**self.changes, "left_out": left_out})
+
+
+class LearnedLimits:
+    """The lessons by place, each logged once at WARNING; and how each place counts tokens."""
+
+    def __init__(self) -> None:
+        self.tokens: TokenCalibration[ModelPlace] = TokenCalibration()
+        self._lessons: OrderedDict[ModelPlace, list[Lesson]] = OrderedDict()
+        self._doubted: OrderedDict[ModelPlace, None] = OrderedDict()
+
+    def applied(self, place: ModelPlace, capabilities: ModelCapabilities) -> ModelCapabilities:
+        """Return a model's capabilities, changed by its lessons."""
+        for lesson in self._lessons.get(place, ()):
+            capabilities = lesson.applied(capabilities)
+        return capabilities
+
+    def is_possible(self, place: ModelPlace, lesson: Lesson) -> bool:
+        """Return whether a lesson can be right. The first impossible one of a place is logged."""
+        wrong = [name for name, value in lesson.changes.items() if not _fits(name, value)]
+        if wrong and place not in self._doubted:
+            log.warning(
+                "%s %s: not learned, because it cannot be: %s",
+                place.provider,
+                place.model,
+                lesson.text[:200],
+            )
+            self._doubted[place] = None
+            _drop_oldest(self._doubted)
+        return not wrong
+
+    def learn(self, place: ModelPlace, lesson: Lesson) -> None:
+        """Add a lesson; the latest has priority. A known lesson is not logged again."""
+        known = self._lessons.setdefault(place, [])
+        if lesson in known:
+            known.remove(lesson)
+            known.append(lesson)
+            return
+        known.append(lesson)
+        del known[:-MOST_LESSONS]
+        self._lessons.move_to_end(place)
+        _drop_oldest(self._lessons)
+        log.warning("%s %s: %s", place.provider, place.model, lesson.text)
+
+    def told(self, place: ModelPlace) -> tuple[str, ...]:
+        """Return the lessons of a model as texts."""
+        return tuple(lesson.text for lesson in self._lessons.get(place, ()))
+
+
+def _fits(name: str, value: Any) -> bool:
+    least, most = POSSIBLE.get(name, (0, 0))
+    return name not in POSSIBLE or value is None or least <= value <= most
+
+
+def _drop_oldest(places: OrderedDict[ModelPlace, Any]) -> None:
+    if len(places) > MOST_PLACES:
+        places.popitem(last=False)

@@ -1,1 +1,0 @@
-"""NovelAI's text completion over HTTP, in `novelai_adapter`."""

@@ -1,0 +1,202 @@
+"""A request body for an OpenAI-compatible API. Presets list the differences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from oshaberi.chunks import ToolCall
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.request.dialogue import DialogueTurn, as_text, base64_of, system_text, turns
+from oshaberi.providers.request.model_request import (
+    Endpoint,
+    ImagePart,
+    Part,
+    Request,
+    Thinking,
+    ToolDeclaration,
+    ToolRound,
+)
+from oshaberi.providers.request.parameters import (
+    CallIds,
+    is_off,
+    known_capabilities,
+    most_stop_strings,
+    nearest_level,
+    output_tokens,
+    sampling,
+    stop_strings,
+)
+from oshaberi.providers.wire.signed_blocks import unpacked
+
+# The fields that tell an OpenAI-compatible server how much to think.
+
+
+Fields = dict[str, Any]
+Say = Callable[[Thinking, ModelCapabilities], Fields]
+
+
+def thinking_fields(request: Request, capabilities: ModelCapabilities, style: str) -> Fields:
+    """Return the fields; none if the model decides itself, or takes no such setting."""
+    if capabilities.thinking == "none":
+        return {}
+    wanted = request.thinking
+    if request.tools and not capabilities.tools_with_effort:
+        # It may think by itself, and then refuses the tools: it is told not to.
+        wanted = "off" if capabilities.can_be_off else None
+    return {} if wanted is None else _STYLES[style](wanted, capabilities)
+
+
+def _effort(wanted: Thinking, capabilities: ModelCapabilities) -> Fields:
+    return {"reasoning_effort": nearest_level(wanted, capabilities.levels)}
+
+
+def _openrouter(wanted: Thinking, capabilities: ModelCapabilities) -> Fields:
+    if is_off(wanted) and capabilities.can_be_off:
+        return {"reasoning": {"enabled": False}}
+    if isinstance(wanted, int) and wanted:
+        return {"reasoning": {"max_tokens": wanted}}
+    return {"reasoning": {"effort": nearest_level(wanted, capabilities.levels)}}
+
+
+def _switch(wanted: Thinking, capabilities: ModelCapabilities) -> Fields:
+    if is_off(wanted) and not capabilities.can_be_off:
+        return {}
+    return {"thinking": {"type": "disabled" if is_off(wanted) else "enabled"}}
+
+
+def _template(*names: str) -> Say:
+    def made(wanted: Thinking, _capabilities: ModelCapabilities) -> Fields:
+        return {"chat_template_kwargs": dict.fromkeys(names, not is_off(wanted))}
+
+    return made
+
+
+_STYLES: Mapping[str, Say] = {
+    "effort": _effort,
+    "openrouter": _openrouter,
+    "switch": _switch,
+    "enable_thinking": _template("enable_thinking"),
+    "template_thinking": _template("thinking", "enable_thinking"),
+    "none": lambda _wanted, _capabilities: {},
+}
+
+
+# Builds a request body for an OpenAI-compatible API. Presets list the differences.
+
+
+FAMILY = "openai"
+
+
+def body(
+    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities | None = None
+) -> Fields:
+    """Return the JSON of the request, mandatory keys first."""
+    known = capabilities or known_capabilities(endpoint, FAMILY)
+    quirks = endpoint.quirks
+    made: Fields = {
+        "model": endpoint.model,
+        "messages": messages(request, endpoint, known),
+        "stream": True,
+    }
+    if not quirks.get("no_stream_options"):
+        made["stream_options"] = {"include_usage": True}
+    if request.tools:
+        made["tools"] = [_tool(tool) for tool in request.tools]
+    stops = stop_strings(request, (), most_stop_strings(endpoint, known))
+    limit = known.limit_field or quirks.get("max_tokens", "max_tokens")
+    optional: Fields = {
+        "stop": list(stops) or None,
+        limit: output_tokens(request, known),
+        **sampling(request, known),
+        **thinking_fields(request, known, str(quirks.get("thinking", "effort"))),
+    }
+    made.update({key: value for key, value in optional.items() if value is not None})
+    made.update(quirks.get("body", {}))
+    made.update(request.extra)
+    return {key: value for key, value in made.items() if key not in known.left_out}
+
+
+def messages(request: Request, endpoint: Endpoint, capabilities: ModelCapabilities) -> list[Fields]:
+    made: list[Fields] = []
+    ids = CallIds(capabilities.call_ids)
+    system = system_text(request.items)
+    if system:
+        made.append({"role": "system", "content": system})
+    user_first = bool(endpoint.quirks.get("user_first"))
+    for turn in turns(request.items, user_first=user_first):
+        if isinstance(turn, DialogueTurn):
+            made.append({"role": turn.role, "content": _content(turn)})
+        else:
+            made += _round(turn, ids.of(turn), _reasoning(turn, endpoint, capabilities))
+    if request.prefill and "prefill" in endpoint.quirks and capabilities.prefill:
+        prefix: Fields = {"role": "assistant", "content": request.prefill}
+        made.append(prefix | endpoint.quirks["prefill"])
+    return made
+
+
+def _content(turn: DialogueTurn) -> str | list[Fields]:
+    """Return plain text if there is only text: the oldest servers accept nothing else."""
+    if turn.role == "assistant" or not any(isinstance(part, ImagePart) for part in turn.parts):
+        return "\n".join(map(as_text, turn.parts))
+    return [_part(part) for part in turn.parts]
+
+
+def _part(part: Part) -> Fields:
+    if isinstance(part, ImagePart) and part.data is not None:
+        url = f"data:{part.mime};base64,{base64_of(part.data)}"
+        return {"type": "image_url", "image_url": {"url": url}}
+    return {"type": "text", "text": as_text(part)}
+
+
+def _round(turn: ToolRound, ids: list[str], reasoning: Fields) -> list[Fields]:
+    """Return tool calls and their results as messages."""
+    asked: Fields = {
+        "role": "assistant",
+        "content": turn.text or None,
+        "tool_calls": [_call(call, id_) for call, id_ in zip(turn.calls, ids, strict=True)],
+        **reasoning,
+    }
+    results = zip(turn.results, ids, strict=False)
+    return [
+        asked,
+        *({"role": "tool", "tool_call_id": id_, "content": r.content} for r, id_ in results),
+    ]
+
+
+def _reasoning(turn: ToolRound, endpoint: Endpoint, capabilities: ModelCapabilities) -> Fields:
+    """Return the model's own reasoning, or a placeholder if the API requires some."""
+    own = _kept(turn.signature_for(endpoint.name, endpoint.model))
+    if own or not (capabilities.reasoning_with_calls or endpoint.quirks.get("keeps_reasoning")):
+        return own
+    # An empty text is refused, too.
+    return {"reasoning_content": " "}
+
+
+def _call(call: ToolCall, id_: str) -> Fields:
+    arguments = json.dumps(dict(call.args), ensure_ascii=False)
+    function = {"name": call.name, "arguments": arguments}
+    return {"id": id_, "type": "function", "function": function}
+
+
+def _kept(signature: str | None) -> Fields:
+    """Return the reasoning that the API wants back: special fields, or a list of details."""
+    fields: Fields = {}
+    details = []
+    for block in unpacked(signature):
+        if "type" not in block:
+            fields.update(block)
+        elif str(block["type"]).startswith("reasoning."):
+            # Blocks of another API that goes by the same name have other types.
+            details.append(block)
+    return fields | ({"reasoning_details": details} if details else {})
+
+
+def _tool(tool: ToolDeclaration) -> Fields:
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": dict(tool.parameters),
+    }
+    return {"type": "function", "function": function}

@@ -1,0 +1,61 @@
+"""Adapter for OpenAI's Responses API, which xAI, Azure and OpenRouter offer too.
+
+It inherits transport, authentication, errors and the retries after a refusal from the chat
+completions adapter; the body and the reading of the stream are its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.openai_chat.adapter import Mend, OpenAIChatAdapter
+from oshaberi.providers.openai_responses.events import Event, Repetitions, read
+from oshaberi.providers.openai_responses.request import (
+    FAMILY,
+    body,
+    without_reasoning_items,
+    without_summary,
+)
+from oshaberi.providers.refusals.reading import Body
+from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.wire.errors import read_failure
+
+_OWN = frozenset({"model", "input", "stream", "store"})
+_FOREIGN_REASONING = re.compile(r"invalid_encrypted_content|encrypted content .*verified|'rs_")
+_NO_SUMMARY = re.compile(r"reasoning[ ._]summar")
+
+
+class OpenAIResponsesAdapter(OpenAIChatAdapter):
+    """One model behind `POST {base_url}/responses`."""
+
+    family = FAMILY
+    mandatory = _OWN
+    read = staticmethod(read)
+
+    def takes_prefill(self, _request: Request) -> bool:
+        return False
+
+    def local_stops(self, request: Request) -> Sequence[str]:
+        return [text for text in request.stop_strings if text.strip()]
+
+    def _body(self, request: Request, capabilities: ModelCapabilities) -> Body:
+        return body(request, self.endpoint, capabilities)
+
+    def _event_reader(self) -> Callable[[str], Event]:
+        return Repetitions().read_event
+
+    def _mend(self, wanted: Body, error: Exception) -> Mend | None:
+        """Return a function that removes foreign encrypted reasoning, or the summary."""
+        failure = read_failure(error)
+        said = " ".join((*failure.codes, failure.message, str(getattr(error, "param", ""))))
+        known = ((_FOREIGN_REASONING, without_reasoning_items), (_NO_SUMMARY, without_summary))
+        mend = next((mend for pattern, mend in known if pattern.search(said)), None)
+        return mend if mend and mend(wanted) is not None else None
+
+    def _creating(self, wanted: Body) -> Any:
+        return self._client.responses.with_streaming_response.create(
+            model=wanted["model"], stream=True, extra_body=wanted
+        )

@@ -1,0 +1,196 @@
+"""A request body for the Responses API."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from oshaberi.chunks import ToolCall
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.request.dialogue import DialogueTurn, as_text, base64_of, system_text, turns
+from oshaberi.providers.request.model_request import (
+    Endpoint,
+    FilePart,
+    ImagePart,
+    Part,
+    Request,
+    Thinking,
+    ToolDeclaration,
+    ToolRound,
+)
+from oshaberi.providers.request.parameters import (
+    CallIds,
+    is_off,
+    known_capabilities,
+    nearest_level,
+    output_tokens,
+    sampling,
+)
+from oshaberi.providers.wire.signed_blocks import unpacked
+
+# The fields that tell OpenAI's models how much to reason, and to return their reasoning.
+
+
+Fields = dict[str, Any]
+
+ENCRYPTED = "reasoning.encrypted_content"
+_REASONING = re.compile(r"(?:^|/|\.)(?:o[1-9]|gpt-(?:[5-9]|oss)|codex|computer-use)(?!.*-chat)")
+
+
+def reasons(model: str) -> bool:
+    """Tell by its name whether a model is one of OpenAI's reasoning models."""
+    return _REASONING.search(model) is not None
+
+
+def include(endpoint: Endpoint) -> list[str] | None:
+    """Ask for encrypted reasoning, except from models that do not reason: they refuse that."""
+    wanted = endpoint.quirks.get("encrypted_reasoning", reasons(endpoint.model))
+    return [ENCRYPTED] if wanted else None
+
+
+def reasoning(wanted: Thinking, capabilities: ModelCapabilities) -> Fields | None:
+    """Return a level and a request for a summary; None if the model decides."""
+    level = nearest_level(wanted, capabilities.levels)
+    if level is None or capabilities.thinking == "none":
+        return None
+    return {"effort": level} if is_off(wanted) else {"effort": level, "summary": "auto"}
+
+
+# Builds a request body for the Responses API.
+#
+# Nothing is stored at the API. The model's own reasoning goes back to it in encrypted form, with
+# the results of its calls.
+
+
+FAMILY = "openai-responses"
+_PDF = "application/pdf"
+
+
+def body(
+    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities | None = None
+) -> Fields:
+    """Return the JSON of the request, mandatory keys first. The API takes no stop strings."""
+    known = capabilities or known_capabilities(endpoint, FAMILY)
+    made: Fields = {
+        "model": endpoint.model,
+        "input": input_items(request, endpoint, known),
+        "stream": True,
+        "store": False,
+    }
+    optional: Fields = {
+        "include": include(endpoint),
+        "tools": [_tool(tool) for tool in request.tools] or None,
+        "max_output_tokens": output_tokens(request, known),
+        "reasoning": reasoning(request.thinking, known),
+        **sampling(request, known),
+    }
+    made.update({key: value for key, value in optional.items() if value is not None})
+    made.update(endpoint.quirks.get("body", {}))
+    made.update(request.extra)
+    return {key: value for key, value in made.items() if key not in known.left_out}
+
+
+def input_items(
+    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities
+) -> list[Fields]:
+    """Return the conversation, without a prefill: the model would not continue it."""
+    made: list[Fields] = []
+    ids = CallIds(capabilities.call_ids)
+    system = system_text(request.items)
+    if system:
+        made.append({"role": "system", "content": system})
+    for turn in turns(request.items):
+        if isinstance(turn, DialogueTurn):
+            made.append({"role": turn.role, "content": _content(turn)})
+        else:
+            made += _round(turn, ids.of(turn), turn.signature_for(endpoint.name, endpoint.model))
+    return made
+
+
+# -- parts ---------------------------------------------------------------------------------------
+
+
+def _content(turn: DialogueTurn) -> str | list[Fields]:
+    """Return plain text if all of it is text."""
+    parts = [_part(part) for part in turn.parts]
+    if turn.role == "assistant" or all(part["type"] == "input_text" for part in parts):
+        return "\n".join(map(as_text, turn.parts))
+    return parts
+
+
+def _part(part: Part) -> Fields:
+    if isinstance(part, ImagePart) and part.data is not None:
+        url = _data_url(part.mime, part.data)
+        return {"type": "input_image", "image_url": url, "detail": "auto"}
+    if isinstance(part, FilePart) and part.data and part.mime == _PDF:
+        url = _data_url(_PDF, part.data)
+        return {"type": "input_file", "filename": part.name, "file_data": url}
+    return {"type": "input_text", "text": as_text(part)}
+
+
+def _data_url(mime: str, data: bytes) -> str:
+    return f"data:{mime};base64,{base64_of(data)}"
+
+
+def _tool(tool: ToolDeclaration) -> Fields:
+    """Declare a tool, not as strict: strict is the default here, and requires special schemas."""
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": dict(tool.parameters),
+        "strict": False,
+    }
+
+
+# -- tool history --------------------------------------------------------------------------------
+
+
+def _round(turn: ToolRound, ids: list[str], signature: str | None) -> list[Fields]:
+    """Return what the model did, in its order, and the results."""
+    calls = iter([_call(call, id_) for call, id_ in zip(turn.calls, ids, strict=True)])
+    texts = iter([{"role": "assistant", "content": turn.text}] if turn.text.strip() else [])
+    made: list[Fields] = []
+    for block in unpacked(signature):
+        match block.get("type"):
+            case "reasoning":
+                made.append(block)
+            case "message":
+                phase = {"phase": block["phase"]} if "phase" in block else {}
+                made += [{**text, **phase} for text in _next(texts)]
+            case "function_call":
+                made += _next(calls)
+    results = [
+        {"type": "function_call_output", "call_id": id_, "output": result.content}
+        for result, id_ in zip(turn.results, ids, strict=False)
+    ]
+    return [*made, *texts, *calls, *results]
+
+
+def _next(items: Iterator[Fields]) -> list[Fields]:
+    return [item for item in (next(items, None),) if item is not None]
+
+
+def _call(call: ToolCall, id_: str) -> Fields:
+    arguments = json.dumps(dict(call.args), ensure_ascii=False)
+    return {"type": "function_call", "call_id": id_, "name": call.name, "arguments": arguments}
+
+
+# -- refusals ------------------------------------------------------------------------------------
+
+
+def without_reasoning_items(wanted: Mapping[str, Any]) -> Fields | None:
+    """Return the request without earlier reasoning; None if there is none in it."""
+    items = [item for item in wanted["input"] if item.get("type") != "reasoning"]
+    return None if len(items) == len(wanted["input"]) else {**wanted, "input": items}
+
+
+def without_summary(wanted: Mapping[str, Any]) -> Fields | None:
+    """Return the request without a reasoning summary; None if it asks for none."""
+    asked = wanted.get("reasoning") or {}
+    if "summary" not in asked:
+        return None
+    rest = {name: value for name, value in asked.items() if name != "summary"}
+    return {**wanted, "reasoning": rest}

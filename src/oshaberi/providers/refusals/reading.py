@@ -1,0 +1,140 @@
+"""A refused request: which fields the error names, and what to leave out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from oshaberi.providers.capabilities.learned import Lesson
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+
+# Finds the fields of a request that an error names. A word in a sentence is not enough.
+#
+# An error names a field in a structured field (`param`, `loc`), in quotes, or after `parameter`,
+# `argument`, `field` or the like. A name with an underscore counts anywhere.
+
+
+_PATH = r"[A-Za-z_][\w.\[\]]*"
+_QUOTED = re.compile(rf"""['"`“‘]({_PATH})['"`”’]""")
+_AFTER_A_WORD = re.compile(
+    rf"\b(?:(?:param(?:eter)?s?|arguments?|fields?|keys?)(?:\s*:)?|(?:model|supplied)\s*:)\s+({_PATH})",
+    re.IGNORECASE,
+)
+_BEFORE_A_WORD = re.compile(
+    rf"(?<![\w.])({_PATH})(?::\s+\w|\s+(?:param(?:eter)?|argument|field)\b)", re.IGNORECASE
+)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_WITH_AN_INSIDE = frozenset({"tools", "messages", "contents", "system", "input"})
+"""Fields with fields inside: a problem inside one is not a problem with the whole."""
+
+
+def named_parameters(message: str, body: Any, sent: Iterable[str]) -> tuple[str, ...]:
+    """Return the sent fields that the error names, by the most reliable method that finds any."""
+    fields = {_snake(name): name for name in sent}
+    for names in (_structured(body), _in_words(message), _anywhere(message, fields)):
+        found = dict.fromkeys(fields[name] for name in names if name in fields)
+        if found:
+            return tuple(found)
+    return ()
+
+
+def _structured(body: Any) -> Iterator[str]:
+    inner = body.get("error", body) if isinstance(body, Mapping) else None
+    if not isinstance(inner, Mapping):
+        return
+    if inner.get("param"):
+        yield from _steps(str(inner["param"]))
+    details = inner.get("detail") or inner.get("details") or inner.get("errors")
+    for detail in details if isinstance(details, list) else ():
+        place = detail.get("loc") if isinstance(detail, Mapping) else None
+        if isinstance(place, list | tuple):
+            yield from _steps(".".join(str(step) for step in place if step != "body"))
+
+
+def _in_words(message: str) -> Iterator[str]:
+    for pattern in (_QUOTED, _AFTER_A_WORD, _BEFORE_A_WORD):
+        for found in pattern.finditer(message):
+            yield from _steps(found[1])
+
+
+def _anywhere(message: str, fields: Iterable[str]) -> Iterator[str]:
+    for name in fields:
+        if "_" in name and re.search(rf"\b{re.escape(name)}\b", message):
+            yield name
+
+
+def _steps(path: str) -> Iterator[str]:
+    """Yield the names in a path: `reasoning.effort` names `reasoning` and `effort`."""
+    steps = [_snake(step) for step in re.split(r"[.\[\]]+", path) if step]
+    if len(steps) == 1 or (steps and steps[0] not in _WITH_AN_INSIDE):
+        yield from steps
+
+
+def _snake(name: str) -> str:
+    return _CAMEL.sub("_", name).lower()
+
+
+# A refused request: the error, and what was sent.
+
+
+Found = re.Match[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A refused request. `detail` is the error object, `sent` the fields of the body."""
+
+    message: str
+    detail: Any
+    sent: Mapping[str, Any]
+    capabilities: ModelCapabilities
+    has_images: bool = False
+
+    @property
+    def has_tools(self) -> bool:
+        return bool(self.sent.get("tools"))
+
+    def names(self, *fields: str) -> bool:
+        """Return whether the error names one of these fields and the field was sent."""
+        return bool(named_parameters(self.message, self.detail, set(fields) & self.sent.keys()))
+
+
+Teach = Callable[[Refusal, Found], Lesson | None]
+
+
+# Chooses what to leave out of a request that was refused for its parameters (spec 02).
+#
+# It removes the fields that the error names. If the error names none, it removes all optional
+# fields, then all that are not mandatory. `negotiation` decides whether to try again, at
+# most four times.
+
+
+Body = Mapping[str, Any]
+
+USEFUL = frozenset({"tools", "tool_choice"})
+"""Fields that the answer needs, although a request without them is valid."""
+RETRIES = 4
+
+
+def fewer_parameters(
+    body: Body, mandatory: frozenset[str], complaint: str, detail: Any = None
+) -> Body | None:
+    """Return the body to try after this refusal, or None if nothing is left to remove.
+
+    `mandatory` fields always stay. `detail` is the error object, if there is one.
+    """
+    for kept in _choices(frozenset(body), mandatory, complaint, detail):
+        fewer = {key: value for key, value in body.items() if key in kept}
+        if len(fewer) < len(body):
+            return fewer
+    return None
+
+
+def _choices(
+    keys: frozenset[str], mandatory: frozenset[str], complaint: str, detail: Any
+) -> tuple[frozenset[str], ...]:
+    """Return the sets of keys that may stay, in the order in which they are tried."""
+    named = frozenset(named_parameters(complaint, detail, keys - mandatory))
+    return (keys - named, keys & (mandatory | USEFUL), keys & mandatory)

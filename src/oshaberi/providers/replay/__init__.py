@@ -1,1 +1,0 @@
-"""A provider that plays recorded scenes, in `replay_adapter`."""

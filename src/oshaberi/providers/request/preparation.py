@@ -1,0 +1,252 @@
+"""Prepares a request for an endpoint: trims it to the window, fetches images."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.request.dialogue import for_model
+from oshaberi.providers.request.model_request import (
+    ContextItem,
+    Endpoint,
+    FetchImage,
+    FilePart,
+    ImagePart,
+    Item,
+    Part,
+    Request,
+    TextPart,
+    ToolRound,
+    place_of,
+)
+
+# Finds the size of a model's window: the most reliable known value, else the usual one.
+
+
+async def known_window(endpoint: Endpoint, capabilities: ModelCapabilities) -> int | None:
+    """Return the window in tokens. For a local server its own value counts, not the model's."""
+    if endpoint.window is not None:
+        return endpoint.window
+    if endpoint.ask_window is not None:
+        return await endpoint.ask_window() or endpoint.usual_window
+    return capabilities.window or endpoint.usual_window
+
+
+# Fits a conversation into a model's window: drops the oldest first, never system (spec 01).
+
+
+Count = Callable[[str], int]
+
+PER_ITEM = 6
+PER_IMAGE = 1600
+REPLY = 4096
+"""How many tokens are reserved for the answer if its length is not limited."""
+
+
+def estimate(text: str) -> int:
+    """Estimate the tokens of a text, rather too high than too low: a third of its bytes."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return -(-size // 3)
+
+
+def trimmed(request: Request, window: int | None, count: Count = estimate) -> tuple[Item, ...]:
+    """Return the items that fit. The question always stays, however long it is."""
+    dropped = overflowing(request, window, count)
+    if not dropped:
+        return request.items
+    return tuple(item for index, item in enumerate(request.items) if index not in dropped)
+
+
+def overflowing(
+    request: Request, window: int | None, count: Count = estimate, share: float = 1.0
+) -> frozenset[int]:
+    """Return the indexes of the items to drop.
+
+    If some must be dropped, it drops so many that the rest takes at most `share` of the room.
+    """
+    if window is None:
+        return frozenset()
+    costs = [cost(item, count) for item in request.items]
+    room = window - (request.max_output_tokens or min(REPLY, window // 4))
+    room -= declared_cost(request, count)
+    if sum(costs) <= room:
+        return frozenset()
+    over = sum(costs) - room * share
+    dropped: set[int] = set()
+    for index in _expendable(request.items):
+        if over <= 0:
+            break
+        over -= costs[index]
+        dropped.add(index)
+    return frozenset(dropped)
+
+
+def declared_cost(request: Request, count: Count = estimate) -> int:
+    """Return the tokens of the offered tools."""
+    return count(json.dumps([dict(tool.parameters) for tool in request.tools], default=str))
+
+
+def text_cost(request: Request) -> int:
+    """Estimate the tokens of a request; 0 if it has images or files, whose cost is unknown."""
+    parts = [p for item in request.items if isinstance(item, ContextItem) for p in item.parts]
+    if any(not isinstance(part, TextPart) for part in parts):
+        return 0
+    return sum(cost(item) for item in request.items) + declared_cost(request)
+
+
+def cost(item: Item, count: Count = estimate) -> int:
+    """Return the tokens of one item, with what the API adds around it."""
+    if isinstance(item, ContextItem):
+        return PER_ITEM + sum(_part(part, count) for part in item.parts)
+    calls = sum(PER_ITEM + count(call.name + json.dumps(dict(call.args))) for call in item.calls)
+    results = sum(PER_ITEM + count(result.content) for result in item.results)
+    kept = sum(count(part.signature) for part in item.thoughts if part.signature)
+    return calls + results + kept + count(item.text)
+
+
+def _part(part: Part, count: Count) -> int:
+    match part:
+        case ImagePart():
+            return PER_IMAGE
+        case FilePart(name=name, text=text, data=data):
+            return count(name) + count(text or "") + len(data or b"") // 3
+        case _:
+            return count(part.text)
+
+
+def _expendable(items: Sequence[Item]) -> list[int]:
+    """Return the items that may be dropped, in order: history, samples, what was said later.
+
+    Messages after the question go last, because they may change what is asked. The tool calls of
+    this turn always stay.
+    """
+    before = range(_current(items))
+    old = [i for i in before if isinstance(items[i], ToolRound) or _tag(items[i]) == "history"]
+    samples = [i for i in before if _tag(items[i]) == "sample"]
+    return [i for i in old + samples + _said_since(items) if _role(items[i]) != "system"]
+
+
+def _said_since(items: Sequence[Item]) -> list[int]:
+    """Return the messages after the question, oldest first, if an item is tagged as current."""
+    tagged = [i for i, item in enumerate(items) if _tag(item) == "current"]
+    after = range(tagged[0], len(items)) if tagged else range(0)
+    return [i for i in after if _tag(items[i]) == "history"]
+
+
+def _current(items: Sequence[Item]) -> int:
+    """Return where the current turn begins: by its tag, else at the user's last item."""
+    tagged = [i for i, item in enumerate(items) if _tag(item) == "current"]
+    if tagged:
+        return tagged[0]
+    asked = [i for i, item in enumerate(items) if _role(item) == "user"]
+    return asked[-1] if asked else len(items)
+
+
+def _tag(item: Item) -> str:
+    return item.tag if isinstance(item, ContextItem) else ""
+
+
+def _role(item: Item) -> str:
+    return item.role if isinstance(item, ContextItem) else ""
+
+
+# Prepares a request for an endpoint: trims it to the window, fetches images.
+
+
+_UNKNOWN = ModelCapabilities()
+UNASKED_WINDOW = 2048
+"""A local server is not asked for its window if a request fits into so many tokens."""
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+async def prepared(
+    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities = _UNKNOWN
+) -> Request:
+    """Return the request within the window, with each image fetched or replaced by a note."""
+    if request.max_output_tokens is None and endpoint.max_output_tokens is not None:
+        request = replace(request, max_output_tokens=endpoint.max_output_tokens)
+    request = for_model(request, capabilities)
+    count = counter_of(endpoint)
+    window = await _window(request, endpoint, capabilities, count)
+    request = replace(request, items=trimmed(request, window, count))
+    if request.size is not None:
+        request.size.estimated_tokens = text_cost(request)
+    ready = await _with_images(request.items, endpoint.fetch_image)
+    return replace(request, items=tuple(map(_sendable, ready)))
+
+
+async def left_out(
+    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities, share: float = 1.0
+) -> frozenset[int]:
+    """Return the indexes of the items that do not fit into the window and are not sent."""
+    if request.max_output_tokens is None and endpoint.max_output_tokens is not None:
+        request = replace(request, max_output_tokens=endpoint.max_output_tokens)
+    count = counter_of(endpoint)
+    window = await _window(request, endpoint, capabilities, count)
+    return overflowing(request, window, count, share)
+
+
+async def _window(
+    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities, count: Count
+) -> int | None:
+    """Return the model's window. A local server is not asked if the request is short."""
+    asks = endpoint.window is None and endpoint.ask_window is not None
+    if asks and not overflowing(request, UNASKED_WINDOW, count):
+        return UNASKED_WINDOW
+    return await known_window(endpoint, capabilities)
+
+
+def counter_of(endpoint: Endpoint) -> Count:
+    """Return the token counter: a tokenizer, else an estimate corrected by past usage."""
+    if endpoint.count_tokens is not None:
+        return endpoint.count_tokens
+    return endpoint.learned.tokens.corrected(place_of(endpoint), estimate)
+
+
+async def _with_images(items: Sequence[Item], fetch: FetchImage | None) -> Sequence[Item]:
+    """Fetch all images together. Most requests have none."""
+    away = {part for item in items for part in _parts(item) if _is_away(part)}
+    if not away:
+        return items
+    found = dict(zip(away, await asyncio.gather(*(_fetched(p, fetch) for p in away)), strict=True))
+    return [
+        replace(item, parts=tuple(found.get(part, part) for part in item.parts))
+        if isinstance(item, ContextItem)
+        else item
+        for item in items
+    ]
+
+
+async def _fetched(part: Part, fetch: FetchImage | None) -> Part:
+    url = part.url if isinstance(part, ImagePart) else None
+    if fetch is None or url is None:
+        return TextPart("[an image, not shown]")
+    return await fetch(url)
+
+
+def _parts(item: Item) -> Sequence[Part]:
+    return item.parts if isinstance(item, ContextItem) else ()
+
+
+def _is_away(part: Part) -> bool:
+    return isinstance(part, ImagePart) and part.data is None
+
+
+def _sendable(item: Item) -> Item:
+    """Replace lone surrogates: they have no UTF-8 form and would break the request."""
+    if isinstance(item, ContextItem):
+        return replace(item, parts=tuple(map(_whole_part, item.parts)))
+    results = tuple(replace(result, content=_whole(result.content)) for result in item.results)
+    return replace(item, results=results, text=_whole(item.text))
+
+
+def _whole_part(part: Part) -> Part:
+    return TextPart(_whole(part.text)) if isinstance(part, TextPart) else part
+
+
+def _whole(text: str) -> str:
+    return text if text.isascii() else _HALVES.sub("\ufffd", text)

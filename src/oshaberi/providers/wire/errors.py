@@ -1,0 +1,269 @@
+"""Reads the errors that SDKs raise and servers send, and adds hints that help."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from oshaberi.checked_json import bounded_seconds, whole_count
+from oshaberi.chunks import ProviderError
+from oshaberi.errors import Sentence
+from oshaberi.foreign_bodies import BodyTooLargeError, PackedBodyError
+from oshaberi.providers.error_classification import ProviderFailure, our_failure
+from oshaberi.providers.model_listing import can_list, list_models
+from oshaberi.providers.request.answer_budgets import (
+    BudgetExceededError,
+    BudgetName,
+    budget_words,
+)
+from oshaberi.providers.request.model_request import Endpoint
+
+# Reads the errors that SDKs raise and servers send: status, codes, words, retry-after.
+
+
+_TIMEOUTS = frozenset({"APITimeoutError", "TimeoutException", "TimeoutError"})
+_NETWORK = frozenset({"APIConnectionError", "TransportError", "OSError", "ClientError"})
+_NO_SUCH_PLACE = frozenset({404, 405})
+_LONGEST = 2000
+_STATUS_DIGITS, _HIGHEST_STATUS = 6, 99_999
+_TLS_OBJECT = re.compile(r" ssl:<[^<>]*>")
+"""What aiohttp writes about every connection, encrypted or not."""
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+"""Redirects are not followed: a server could send requests into the operator's network."""
+
+
+class StreamError(Exception):
+    """An open stream contains an error event, or the response is no stream at all."""
+
+    def __init__(self, failure: ProviderFailure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def read_failure(error: Exception) -> ProviderFailure:
+    """Read an error that an SDK, its transport or our own decoding raised."""
+    if isinstance(error, StreamError):
+        return error.failure
+    if isinstance(error, json.JSONDecodeError):
+        words = Sentence(
+            "the provider sent something that is not JSON ({problem})", problem=error.msg
+        )
+        return our_failure(words, is_transient=True)
+    if isinstance(error, BudgetExceededError):
+        return _over_budget(error.name, error.most_bytes)
+    if isinstance(error, BodyTooLargeError):
+        return _over_budget("body_budget", error.most_bytes)
+    if isinstance(error, PackedBodyError):
+        own_words = Sentence("the answer is compressed in a way that cannot be read")
+        return ProviderFailure(message=str(error), kind="api_error", own_words=own_words)
+    ancestors = {ancestor.__name__ for ancestor in type(error).__mro__}
+    if ancestors & _TIMEOUTS:
+        return our_failure(Sentence("the provider did not answer in time"), kind="timeout")
+    status = getattr(error, "status_code", None)
+    if status is None and ancestors & _NETWORK:
+        return ProviderFailure(
+            message=_network(error),
+            kind="network",
+            own_words=Sentence("the connection failed"),
+        )
+    if status is None:
+        own_words = Sentence("the answer cannot be read")
+        message = f"{own_words} ({type(error).__name__}: {_short(str(error))})"
+        return ProviderFailure(message=message, own_words=own_words)
+    return _http(error, status)
+
+
+def _over_budget(name: BudgetName, most_bytes: int) -> ProviderFailure:
+    return our_failure(budget_words(name, most_bytes), codes=(name,), kind="api_error")
+
+
+def body_failure(body: Any, status: int | None = None) -> ProviderFailure:
+    """Read an error object of an API: `{"error": {...}}`, its content, a text or anything."""
+    inner = body.get("error", body) if isinstance(body, Mapping) else body
+    if not isinstance(inner, Mapping):
+        return ProviderFailure(status, message=_short(inner), body=body)
+    codes = tuple(str(inner[key]) for key in ("code", "type") if inner.get(key))
+    number = next((_status(code) for code in codes if code.isdigit()), None)
+    names = tuple(code for code in codes if not code.isdigit())
+    said = inner.get("message") or inner.get("detail")
+    message = f"{_short(said or inner)}{_upstream(inner)}"
+    return ProviderFailure(
+        status or number, names, message, body=body, is_quote=isinstance(said, str)
+    )
+
+
+def redirected(status: int) -> ProviderFailure:
+    words = Sentence("HTTP {status}: the server redirects; is the base URL right?", status=status)
+    return our_failure(words, status=status)
+
+
+def refused_by_page(status: int | None, **more: Any) -> ProviderFailure:
+    """Return the failure of a refusal without a message, or with a web page instead of one."""
+    words: str = f"HTTP {status}"
+    if status in _NO_SUCH_PLACE:
+        words = Sentence("HTTP {status}; is the base URL right?", status=status)
+    return our_failure(words, status=status, **more)
+
+
+def _http(error: Exception, status: int) -> ProviderFailure:
+    body = getattr(error, "body", None)
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    if status in REDIRECTS:
+        return redirected(status)
+    if not body or _is_page(body):
+        return refused_by_page(status, retry_after_s=_seconds(headers), body=body)
+    read = body_failure(body, status)
+    return replace(read, retry_after_s=_seconds(headers))
+
+
+def _is_page(body: Any) -> bool:
+    """Return whether the body is a web page, which no API sends."""
+    return isinstance(body, str) and body.lstrip().startswith("<")
+
+
+def _upstream(inner: Mapping[str, Any]) -> str:
+    """Return the error of the provider behind OpenRouter, which is hidden in `metadata.raw`."""
+    metadata = inner.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    return f": {_short(raw)}" if raw else ""
+
+
+def _network(error: Exception) -> str:
+    cause = error.__cause__ or error
+    said = _TLS_OBJECT.sub("", _short(str(cause)))
+    return f"the connection failed ({said})" if said else "the connection failed"
+
+
+def _seconds(headers: Mapping[str, str]) -> float | None:
+    return bounded_seconds(headers.get("retry-after", ""))
+
+
+def _status(code: str) -> int | None:
+    """Return a code of digits as a status, unless it cannot be one."""
+    return whole_count(int(code), _HIGHEST_STATUS) if len(code) <= _STATUS_DIGITS else None
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text.strip()[:_LONGEST]
+
+
+# Adds hints to errors: the address, the end of the key, the models that exist.
+
+
+SHOWN_NAMES = 8
+SHOWN_KEY = 4
+_SHORTEST_KEY = 12
+_LONGEST_NAME = 80
+_MOST_COMPARED = 300
+"""A server may list as many models as it likes, and comparing takes its time."""
+_LISTING_PATIENCE_S = 5.0
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+class ErrorHint(NamedTuple):
+    """A hint for an error: `told` is for the log, `shown` for the channel."""
+
+    told: str = ""
+    shown: str = ""
+
+
+async def explained(problem: ProviderError, endpoint: Endpoint, family: str) -> ProviderError:
+    """Return the error with a hint. Only a missing model needs a request to the server."""
+    if problem.type == "model_error":
+        return _with(problem, await _models(endpoint, family))
+    return _with(problem, _hint(problem, endpoint))
+
+
+def _with(problem: ProviderError, hint: ErrorHint) -> ProviderError:
+    if not hint.told:
+        return problem
+    shown = None if problem.shown is None else _joined(problem.shown, hint.shown)
+    return replace(problem, message=_joined(problem.message, hint.told), shown=shown)
+
+
+def _joined(words: str, hint: str) -> str:
+    if not words or not hint:
+        return words or hint
+    return Sentence("{words} ({hint})", words=words, hint=hint)
+
+
+def _hint(problem: ProviderError, endpoint: Endpoint) -> ErrorHint:
+    came_from_a_server = isinstance(problem.raw, dict) and problem.raw.get("status") is not None
+    if problem.type in ("network", "timeout") and not came_from_a_server:
+        return _where(endpoint)
+    return _key(endpoint) if problem.type == "auth" else ErrorHint()
+
+
+def _where(endpoint: Endpoint) -> ErrorHint:
+    """Return the address. The channel does not see the path: some gateways put a secret there."""
+    address = shown_address(endpoint.base_url)
+    if not address:
+        return ErrorHint()
+    parts = urlsplit(address)
+    is_here = parts.hostname in _LOCAL
+    return ErrorHint(_at(address, is_here), _at(f"{parts.scheme}://{parts.netloc}", is_here))
+
+
+def _at(address: str, is_here: bool) -> Sentence:
+    if is_here:
+        return Sentence("at {address}; is the server running?", address=address)
+    return Sentence("at {address}", address=address)
+
+
+def _key(endpoint: Endpoint) -> ErrorHint:
+    key = endpoint.api_key
+    if not key:
+        words = Sentence("no key was sent")
+    elif len(key) < _SHORTEST_KEY:
+        return ErrorHint()
+    else:
+        words = Sentence("the key that ends in {end}", end=key[-SHOWN_KEY:])
+    return ErrorHint(words, words)
+
+
+async def _models(endpoint: Endpoint, family: str) -> ErrorHint:
+    """Return the models of the server. The channel sees them only if the server is a known one."""
+    if endpoint.base_url is None or not can_list(family):
+        return ErrorHint()
+    offered = await list_models(
+        family, endpoint.base_url, endpoint.api_key, endpoint.headers, _LISTING_PATIENCE_S
+    )
+    if not offered.names or endpoint.model in offered.names:
+        return ErrorHint()
+    missing = Sentence("{model!r} does not exist", model=endpoint.model)
+    told = Sentence(
+        "{model!r} does not exist; available: {names}",
+        model=endpoint.model,
+        names=names_shown(endpoint.model, offered.names),
+    )
+    return ErrorHint(told, told if endpoint.is_known_server else missing)
+
+
+def names_shown(wanted: str, names: Sequence[str]) -> str:
+    """List the names, most similar first, up to a limit."""
+    compared = [name[:_LONGEST_NAME] for name in names[:_MOST_COMPARED]]
+    near = get_close_matches(wanted[:_LONGEST_NAME], compared, n=3, cutoff=0.4)
+    ordered = list(dict.fromkeys([*near, *names]))
+    shown = ", ".join(name[:_LONGEST_NAME] for name in ordered[:SHOWN_NAMES])
+    more = len(ordered) - SHOWN_NAMES
+    return Sentence("{names} and {more} more", names=shown, more=more) if more > 0 else shown
+
+
+def shown_address(url: str | None) -> str:
+    """Return the URL without user name, password and query."""
+    if url is None:
+        return ""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return ""
+    host = parts.hostname or ""
+    bracketed = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{bracketed}{port}{parts.path}"

@@ -1,0 +1,188 @@
+"""Plays a scene through the whole pipeline, cut differently if asked, and compares the result."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from random import Random
+from typing import Any
+
+from oshaberi.chunks import Chunk
+from oshaberi.delivery.attachments import PackagedRenderer, TableRenderer
+from oshaberi.delivery.recording_sink import Record, RecordedPost, RecordingSink
+from oshaberi.scenes.scene import Scene
+from oshaberi.stream.context import StreamContext, StreamTextEngine, text_engine
+from oshaberi.stream.orchestrator import stream_to_sink
+from oshaberi.stream.provider_protocol import ScriptedProvider, Step
+from oshaberi.stream.result import StreamResult
+from oshaberi.stream.stops import StopRegistry
+from oshaberi.text.config import TextConfig
+from oshaberi.virtual_time import run_virtual
+
+# Plays a scene through the whole pipeline into a recording sink (spec 10, replay).
+
+
+CHANNEL = "scene"
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedScene:
+    """The result of a played scene."""
+
+    records: list[Record]
+    """What happened in the channel, as in `replay --json`."""
+    result: StreamResult
+    posted: list[RecordedPost]
+    """The channel at the end."""
+
+    @property
+    def lines(self) -> list[Record]:
+        return [*self.records, self.result.as_record()]
+
+
+def _nothing(_record: Record) -> None:
+    pass
+
+
+def perform(
+    scene: Scene,
+    *,
+    real_time: bool = False,
+    on_record: Callable[[Record], None] = _nothing,
+    make_engine: Callable[[TextConfig, Any], StreamTextEngine] = text_engine,
+    renderer: TableRenderer | None = None,
+) -> PlayedScene:
+    """Play a scene to its end, in virtual time (which takes no time) or in real time."""
+    run = asyncio.run if real_time else run_virtual
+    return run(_play(scene, on_record, make_engine, renderer or PackagedRenderer()))
+
+
+async def _play(
+    scene: Scene,
+    on_record: Callable[[Record], None],
+    make_engine: Callable[[TextConfig, Any], StreamTextEngine],
+    renderer: TableRenderer,
+) -> PlayedScene:
+    stops = StopRegistry()
+    sink = RecordingSink(scene.faults, on_record=on_record)
+    provider = ScriptedProvider(scene.steps, stops=stops, channel=CHANNEL, reemits=scene.reemits)
+    context = StreamContext(
+        channel=CHANNEL,
+        reply_to=scene.reply_to,
+        stops=stops,
+        make_engine=make_engine,
+        renderer=renderer,
+    )
+    result = await stream_to_sink(provider, None, scene.config, context, sink)
+    return PlayedScene(sink.records, result, sink.posted)
+
+
+# Cuts the text of a scene into other chunks, which must not change the messages.
+
+
+_SIZES = (1, 1, 2, 3, 4, 4, 5, 7, 12, 40)
+
+
+def rechunk(scene: Scene, seed: int) -> Scene:
+    """Return the scene with the same text cut elsewhere.
+
+    With a re-emitting provider the chunks stay as they are.
+    """
+    if scene.reemits:
+        return scene
+    rng = Random(seed)
+    steps: list[Step] = []
+    for is_text, run in groupby(scene.steps, _is_text):
+        if is_text:
+            text = "".join(step.content for step in run if isinstance(step, Chunk))
+            steps += [Chunk("text", piece) for piece in _pieces(text, rng)]
+        else:
+            steps += run
+    return replace(scene, steps=tuple(steps))
+
+
+def _pieces(text: str, rng: Random) -> Iterator[str]:
+    at = 0
+    while at < len(text):
+        size = rng.choice(_SIZES)
+        yield text[at : at + size]
+        at += size
+
+
+def _is_text(step: Step) -> bool:
+    return isinstance(step, Chunk) and step.type == "text" and not step.thoughts
+
+
+# Compares what a scene did with what it expects. A difference reads like a diff.
+
+
+SceneRecord = Mapping[str, Any]
+
+
+def differences(expect: Mapping[str, Any], records: Sequence[SceneRecord]) -> list[str]:
+    """Return one line per difference, none if all is as expected.
+
+    `records` are as in `replay --json`.
+    """
+    lines: list[str] = []
+    for key, wanted in expect.items():
+        if key == "messages":
+            lines += _message_diff(wanted, final_messages(records))
+            continue
+        got = _observed(key, records)
+        if isinstance(wanted, list) and wanted != got:
+            lines += [f"{key}:", *_diff(wanted, got)]
+        elif wanted != got:
+            lines.append(f"{key}: expected {_shown(wanted)}, got {_shown(got)}")
+    return lines
+
+
+def final_messages(records: Sequence[SceneRecord]) -> list[dict[str, Any]]:
+    """Return the messages as they are at the end: after edits, without deleted ones."""
+    messages: dict[int, dict[str, Any]] = {}
+    for record in records:
+        if record["kind"] == "message":
+            messages[record["id"]] = {k: v for k, v in record.items() if k != "kind"}
+        elif record["kind"] == "edit" and record["id"] in messages:
+            messages[record["id"]]["content"] = record["content"]
+        elif record["kind"] == "delete":
+            messages.pop(record["id"], None)
+    return list(messages.values())
+
+
+def _observed(key: str, records: Sequence[SceneRecord]) -> Any:
+    if key == "files":
+        # A table that became several pictures is still one table.
+        sources = [record["source"].strip() for record in records if record["kind"] == "file"]
+        return [s for i, s in enumerate(sources) if i == 0 or sources[i - 1] != s]
+    kind = {"embeds": "embed", "reply_notices": "reply_notice"}.get(key, key)
+    if kind in ("embed", "reply_notice", "typing"):
+        return sum(record["kind"] == kind for record in records)
+    return records[-1][key]
+
+
+def _message_diff(wanted: Sequence[Any], got: Sequence[SceneRecord]) -> list[str]:
+    seen = [_reduced(message, wanted, i) for i, message in enumerate(got)]
+    return [] if seen == wanted else ["messages:", *_diff(wanted, seen)]
+
+
+def _reduced(message: SceneRecord, wanted: Sequence[Any], place: int) -> Any:
+    """Return only the fields that the expectation names."""
+    asked = wanted[place] if place < len(wanted) else ""
+    if isinstance(asked, str):
+        return message["content"]
+    return {key: message[key] for key in asked}
+
+
+def _diff(wanted: Sequence[Any], got: Sequence[Any]) -> list[str]:
+    from difflib import ndiff
+
+    lines = ndiff([_shown(item) for item in wanted], [_shown(item) for item in got])
+    return [f"  {line}".rstrip() for line in lines if not line.startswith("?")]
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,1 +1,0 @@
-"""Builds a world from a short description. Call `World.described`."""

@@ -1,5 +1,0 @@
-"""One repository per kind of record; `message_repository` has two.
-
-An async method that writes returns when its change is durable. The other methods queue a change,
-or return it as an entry for `writing.group_commit`.
-"""

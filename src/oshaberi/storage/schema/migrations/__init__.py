@@ -1,1 +1,0 @@
-"""The history of the schema, step by step (`migration_runner` runs it)."""

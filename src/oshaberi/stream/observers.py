@@ -1,0 +1,112 @@
+"""Who is told about a stream: logs, recorder, inspector, metrics and traces."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.stream.context import StreamContext, StreamTextEngine, text_engine
+from oshaberi.stream.model_output import ModelOutput
+from oshaberi.stream.provider_protocol import Provider
+from oshaberi.stream.reader import ReadingEnd
+from oshaberi.stream.result import StreamResult
+from oshaberi.turn_spans import SpanValue, SpanValues, TurnSpan, turn_span
+
+if TYPE_CHECKING:
+    from oshaberi.text.decision_observer import Decision
+
+
+# The protocol of objects that are told about every stream: log, recorder, inspector, metrics.
+
+
+class StreamObserver(Protocol):
+    """Is told about every stream. Must not raise and must not wait."""
+
+    def opened(self, provider: Provider, config: StreamConfig, context: StreamContext) -> Provider:
+        """Return the provider to read from: the same one, or a wrapper around it."""
+
+    def ended(self, context: StreamContext, result: StreamResult) -> None: ...
+
+
+# Lets several observers listen to the text engine of one stream.
+
+
+Hear = Callable[["Decision"], None]
+
+
+class ObservedEngines:
+    """Makes engines whose decisions reach all listeners. Listeners must not raise."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Hear] = []
+
+    def __call__(self, config: Any, carry: Any) -> StreamTextEngine:
+        from oshaberi import TextEngine
+
+        return TextEngine(config, carried=carry, observe=self._tell)
+
+    def _tell(self, decision: Decision) -> None:
+        for hear in self.listeners:
+            hear(decision)
+
+
+def listen(context: StreamContext, hear: Hear) -> Callable[[], None]:
+    """Call `hear` for each decision, from the next engine on. Returns a function that ends it.
+
+    Does nothing if the context has a custom engine.
+    """
+    if context.make_engine is text_engine:
+        context.make_engine = ObservedEngines()
+    engines = context.make_engine
+    if not isinstance(engines, ObservedEngines):
+        return lambda: None
+    engines.listeners.append(hear)
+
+    def leave() -> None:
+        engines.listeners.remove(hear)
+        if not engines.listeners and context.make_engine is engines:
+            context.make_engine = text_engine
+
+    return leave
+
+
+# The span of one request to a model, with the names that OpenTelemetry has for generative AI.
+
+
+async def traced_request(
+    provider: Provider, output: ModelOutput, reading: Coroutine[Any, Any, ReadingEnd]
+) -> ReadingEnd:
+    """Read an answer, and record a span from the request to the last chunk."""
+    with request_span(provider.name, provider.model) as span:
+        began_at = asyncio.get_running_loop().time()
+        end = await reading
+        span.note(_figures(output, began_at))
+        if end.error is not None:
+            span.fail(end.error.type)
+        return end
+
+
+def request_span(
+    provider: str, model: str, more: SpanValues | None = None
+) -> AbstractContextManager[TurnSpan]:
+    """Return the span of a request. `more` are further attributes."""
+    values = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": model,
+    }
+    return turn_span(f"chat {model}", {**values, **(more or {})})
+
+
+def _figures(output: ModelOutput, began_at: float) -> dict[str, SpanValue]:
+    """Return what is known at the end: the time to the first token, and the tokens."""
+    values: dict[str, SpanValue] = {}
+    if output.first_token_at is not None:
+        values["oshaberi.first_token_s"] = output.first_token_at - began_at
+    if output.usage is not None:
+        values["gen_ai.usage.input_tokens"] = output.usage.input_tokens
+        values["gen_ai.usage.output_tokens"] = output.usage.output_tokens
+    return values

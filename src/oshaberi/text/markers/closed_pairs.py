@@ -1,0 +1,185 @@
+"""Atoms, closed pairs and open markers of a whole text, and what closes the open ones."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from oshaberi.text.atoms import (
+    URL_STOP,
+    backticks_end,
+    code_limit,
+    inline_code_close,
+    protected,
+    url_end,
+)
+from oshaberi.text.line_kinds import BREAK_TAG
+from oshaberi.text.markers.open_markers import CLOSERS, OpenMarkers
+from oshaberi.text.markers.rules import MARKS, read_mark
+from oshaberi.text.measure import utf16_len
+
+# Finds the atoms, the closed pairs and the open markers of a complete text, in one pass.
+#
+# It uses the same markers (`rules`) and bookkeeping (`open_markers`) as the stream.
+
+
+_SCHEME: Final = re.compile(r"(?:https?|ftps?)$", re.IGNORECASE)
+_BEGUN: Final = re.compile(r"(?:h|htt?|f|ft|(?:https?|ftps?)(?::/{0,2})?)$", re.IGNORECASE)
+_BEGUN_MAX: Final = 8
+
+
+def interest_in(marks: str) -> re.Pattern[str]:
+    """Return the pattern of what a reader stops at: `marks`, a newline, a backtick, `://`.
+
+    It begins with one set of characters: `re` skips everything else much faster than it tries
+    alternatives at each place.
+    """
+    return re.compile(rf"[\n`:{re.escape(marks)}](?<!:(?!//))")
+
+
+_INTEREST: Final = interest_in(MARKS)
+
+
+def url_start(text: str, colon: int) -> int:
+    """Return where the URL with `://` at `colon` begins, or -1 if it is not a URL."""
+    scheme = _SCHEME.search(text, max(0, colon - 5), colon)
+    return scheme.start() if scheme else -1
+
+
+def begun_url(text: str, end: int) -> int:
+    """Return where a URL begins if `text[:end]` ends with the beginning of one, else -1."""
+    begun = _BEGUN.search(text[max(0, end - _BEGUN_MAX) : end])
+    return max(0, end - _BEGUN_MAX) + begun.start() if begun else -1
+
+
+def find_spans(text: str, hold_limit: int) -> list[tuple[int, int, bool]]:
+    """Return every atom and every closed pair of a whole text: (start, end, is_atom), by start."""
+    open_markers = _read(text, hold_limit)
+    open_markers.blank_line(len(text))
+    return sorted(open_markers.spans)
+
+
+def find_openers(text: str, hold_limit: int) -> list[tuple[str, int]]:
+    """Return the markers that are open at the end of a text, and where they are."""
+    return _read(text, hold_limit).stack
+
+
+def _read(text: str, hold_limit: int) -> OpenMarkers:
+    open_markers = OpenMarkers(hold_limit)
+    at = _quote_block(open_markers, text, 0)
+    while found := _INTEREST.search(text, at):
+        at = found.start()
+        while open_markers.stack and at >= open_markers.expiry():
+            open_markers.expire()
+        mark = text[at]
+        if mark == "\n":
+            at = _line(open_markers, text, at)
+        elif mark == "`":
+            at = _code(open_markers, text, at, code_limit(hold_limit))
+        elif mark == ":":
+            at = _url(open_markers, text, at)
+        else:
+            at = read_mark(open_markers, text, at, final=True)
+    return open_markers
+
+
+def _line(open_markers: OpenMarkers, text: str, at: int) -> int:
+    after = at + 1
+    while after < len(text) and text[after].isspace():
+        after += 1
+    start = text.rfind("\n", at, after) + 1
+    open_markers.line_break()
+    if start > at + 1:
+        open_markers.blank_line(at)
+    return _quote_block(open_markers, text, start)
+
+
+def _quote_block(open_markers: OpenMarkers, text: str, at: int) -> int:
+    if text.startswith(">>> ", at):
+        if not open_markers.open[">>>"]:
+            open_markers.push(">>>", at)
+        return at + 4
+    return at
+
+
+def _code(open_markers: OpenMarkers, text: str, at: int, limit: int) -> int:
+    end = backticks_end(text, at)
+    if end - at > 2:
+        return end
+    close = inline_code_close(text, end, end - at, limit)
+    if close:
+        open_markers.spans.append((at, close, True))
+    return close or end
+
+
+def _url(open_markers: OpenMarkers, text: str, at: int) -> int:
+    start = url_start(text, at)
+    if start < 0:
+        return at + 3
+    stop = URL_STOP.search(text, at + 3)
+    end = max(at + 3, url_end(text, start, stop.start() if stop else len(text)))
+    open_markers.spans.append((start, end, True))
+    return end
+
+
+# Spec 05, forced flush: closes the markers that are still open on the last line.
+
+
+_RUNS: Final = "*~|"
+
+
+def openers_behind_breaks(text: str, hold_limit: int) -> list[tuple[str, int]] | None:
+    """Return the openers of the line that is the last one once `<br>` is a line break.
+
+    None if `text` has no `<br>`. While the text came, the tag was read as text, so markers were
+    paired across it.
+    """
+    if BREAK_TAG.search(text) is None:
+        return None
+    made: list[str] = []
+    at = 0
+    for begin, end in [*protected(text, code_limit(hold_limit)), (len(text), len(text))]:
+        made += (BREAK_TAG.sub(_as_newline, text[at:begin]), text[begin:end])
+        at = end
+    broken = "".join(made)
+    line = broken.rfind("\n") + 1
+    return [opener for opener in find_openers(broken, hold_limit) if opener[1] >= line]
+
+
+def _as_newline(tag: re.Match[str]) -> str:
+    """Return a line break that is as long as the tag, so that positions stay."""
+    return "\n" + " " * (len(tag.group()) - 1)
+
+
+def closing(text: str, openers: list[tuple[str, int]], longest: int) -> str:
+    """Return what to append to `text`, which must not end in white space, to close `openers`.
+
+    Openers are given with their positions. A stretch that does not fit into one message cannot
+    be closed there.
+    """
+    suffix = ""
+    for kind, at in reversed(openers):
+        closer = CLOSERS.get(kind, "")
+        if utf16_len(text[at:]) + len(suffix) + len(closer) > longest:
+            break
+        if closer and _has_inside(text, kind, at) and not _lengthens_run(text, suffix, closer):
+            suffix += closer
+    return suffix
+
+
+def _has_inside(text: str, kind: str, at: int) -> bool:
+    if kind == "](":
+        return not text.endswith("](")
+    return bool(text[at + len(kind) :].strip())
+
+
+def _lengthens_run(text: str, suffix: str, closer: str) -> bool:
+    """Return whether a closer would make a run at the end mean something else.
+
+    That is so if the text ends with the same mark, or the run gets longer than three.
+    """
+    mark = closer[0]
+    if mark not in _RUNS:
+        return False
+    run = len(suffix) - len(suffix.rstrip(mark))
+    return text.endswith(mark) or run + len(closer) > 3

@@ -1,0 +1,287 @@
+"""Step 07a: makes messages of normalised text: one each, packed, or all in one (degree 0).
+
+Every unit that leaves is numbered, and accounts for everything in V since the one before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from oshaberi.events import Boundary, Event, Message, Table, Withheld
+from oshaberi.text import markdown_tables
+from oshaberi.text.config import TextConfig
+from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.decision_observer import Observer
+from oshaberi.text.measure import utf16_len
+from oshaberi.text.messages.chunker import SegmentChunker
+from oshaberi.text.messages.orphan_punctuation import (
+    OrphanPunctuation,
+    in_one_line,
+    is_alone,
+    is_stray,
+    may_be_alone,
+)
+from oshaberi.text.messages.packing import MessagePacking, PackedPart, PackingPolicy
+from oshaberi.text.normalize.webhook_names import SpriteUsernames
+from oshaberi.text.segments.buffer import short_gap
+
+_MOST_NOTES: Final = 100
+
+Humanizer = Callable[[str, str], str]
+"""Takes a text and a seed."""
+
+
+class MessageComposer(CopiedState):
+    """Takes parts in order; `take` returns the messages made."""
+
+    def __init__(
+        self,
+        config: TextConfig,
+        faces: SpriteUsernames,
+        count: int = 0,
+        observer: Observer | None = None,
+    ) -> None:
+        self._config = config
+        self._chunker = SegmentChunker(config)
+        self._faces = faces
+        self._observer = observer
+        self._out: list[Event] = []
+        self._packing = MessagePacking(config)
+        self._humanize = _humanizer() if config.humanizer_degree == 3 else None
+        self._orphans = OrphanPunctuation(observer)
+        self._notes: list[tuple[str, str, int]] = []
+        self._gap = ""
+        self._segment = 0
+        self.sealed = 0
+        """Where in V the last unit ends."""
+        self.count = count
+        """Messages of the whole response so far."""
+        self.emitted = False
+        """A message or table of this stream has left."""
+
+    @property
+    def spoken(self) -> bool:
+        """Return whether something cannot be taken back: sent, or packed with later text."""
+        return self.emitted or (bool(self._packing) and self._config.humanizer_degree > 0)
+
+    @property
+    def begun(self) -> bool:
+        """Return whether something visible came before, sent or not."""
+        return bool(self.count or self._packing or self._orphans)
+
+    @property
+    def packs(self) -> bool:
+        """Return whether lines are packed now, so that nothing is urgent."""
+        return self._packing.policy(self.count, self.sealed) is not PackingPolicy.EACH
+
+    def take(self) -> list[Event]:
+        out, self._out = self._out, []
+        return out
+
+    def add(self, part: PackedPart) -> None:
+        """Add normalised prose or code."""
+        if may_be_alone(part.text) and is_alone(bare := in_one_line(part.text)):
+            part.text = bare
+            self._put_gap_before(part)
+            self._hold(part)
+            return
+        if self._orphans.put_before(part):
+            self._gap = ""  # the orphan's own gap counts
+        else:
+            self._release()
+            self._put_gap_before(part)
+        self._place(part)
+
+    def add_table(self, source: str, part: PackedPart) -> None:
+        self._release()
+        self._flush("attachment")
+        header, rows, alignments = markdown_tables.parse(source)
+        segment, span = self._seal(part.end)
+        identity = self._faces.dress(part.identity)
+        self._out.append(
+            Table(source, header, rows, alignments, identity, segment, span, part.labelled)
+        )
+        self._sent()
+        self._emit_notes(segment, span)
+
+    def event(self, event: Event) -> None:
+        self._out.append(event)
+
+    def note(self, text: str, reason: str, end: int) -> None:
+        """Withhold text on purpose. It is reported with the unit it is part of."""
+        self._notes.append((text, reason, end))
+        if self._observer:
+            self._observer.note("withhold", reason, before=text)
+
+    def skip(self, gap: str) -> None:
+        """Note a segment with no text left: only white space, or a paragraph break."""
+        self._gap = short_gap(self._gap + gap)
+        if len(self._notes) > _MOST_NOTES and not self._packing and not self._orphans.waits:
+            self._emit_notes(*self._seal(self._notes[-1][2]))  # soon enough for L6
+
+    def finish(self, boundary: Boundary, end: int) -> None:
+        """Send everything that waits."""
+        self._release()
+        self._flush(boundary)
+        if not self.emitted:
+            self._send_strays(boundary)
+        if self._notes:
+            self._emit_notes(*self._seal(end))
+
+    def take_back(self) -> str:
+        """Remove what waits, and return it as text. It will not be sent."""
+        orphan = self._orphans.take()
+        parts = [*self._orphans.take_strays(), *self._packing.take()]
+        if orphan:
+            parts.append(orphan)
+        waiting, self._gap = self._gap, ""
+        return "".join(part.gap + part.text for part in parts) + waiting
+
+    def withdraw(self, rest: str, end: int) -> None:
+        """Withhold what waits, and the text behind it, because something else was asked."""
+        text = (self.take_back() + rest).strip()
+        if not text and not self._notes:
+            return
+        segment, span = self._seal(end)
+        if text:
+            self._out.append(Withheld(text, "follow_up", segment, span))
+        self._emit_notes(segment, span)
+
+    def _put_gap_before(self, part: PackedPart) -> None:
+        if self._gap:
+            part.gap, self._gap = self._gap + part.gap, ""
+
+    # -- S1 -------------------------------------------------------------------------------------
+
+    def _hold(self, part: PackedPart) -> None:
+        if is_stray(part.text):
+            self._stray(part)
+            return
+        if not self._orphans.joins(part):
+            self._release()
+        self._orphans.hold(part)
+        if self._orphans.is_sure:
+            self._note_strays()
+        if self._orphans.is_full:
+            self._release()
+
+    def _stray(self, part: PackedPart) -> None:
+        """Withhold a fragment, unless the response turns out to have nothing else (L1).
+
+        The white space before it still parts what is around it.
+        """
+        if self.begun and not self._orphans.strays:
+            self.note(part.text, "stray", part.end)
+            self.skip(part.gap)
+        else:
+            self._orphans.strays.append(part)
+            if self._orphans.has_many_strays and self._config.humanizer_degree > 0:
+                self._release()
+                if self._packing:
+                    self._note_strays()
+                else:
+                    self._send_strays(part.boundary)  # a response may not wait forever (L6)
+
+    def _note_strays(self) -> None:
+        for stray in self._orphans.take_strays():
+            self.note(stray.text, "stray", stray.end)
+
+    def _send_strays(self, boundary: Boundary) -> None:
+        for part in self._orphans.take_strays():
+            self._packing.add(part)
+        self._flush(boundary)
+
+    def _release(self) -> None:
+        held = self._orphans.take()
+        if held and len(held.text) < 3:
+            self._stray(held)
+        elif held:
+            if self._observer:
+                self._observer.note("orphan", "released", after=held.text)
+            self._place(held)
+
+    # -- how much goes into a message -----------------------------------------------------------
+
+    def _place(self, part: PackedPart) -> None:
+        packing = self._packing
+        policy = packing.policy(self.count, part.end)
+        alone = policy is PackingPolicy.ALL and part.identity is not None
+        if policy is PackingPolicy.EACH or alone:
+            self._flush(part.boundary)
+            whole = part.is_code and not alone
+            self._send(part, [part.text] if whole else self._messages(part, alone))
+            return
+        if packing and packing.ends_before(part, policy):
+            self._flush()
+        packing.add(part)
+        if packing.is_full and policy is not PackingPolicy.ALL:
+            self._flush()  # nothing more fits, so nothing is waited for (L6)
+
+    def _messages(self, part: PackedPart, alone: bool) -> list[str]:
+        return self._chunker.fit(part.text) if alone else self._chunker.split(part.text, part.lead)
+
+    def _flush(self, boundary: Boundary | None = None) -> None:
+        if self._packing:
+            whole = self._packing.joined(boundary)
+            self._send(whole, self._chunker.fit(whole.text))
+
+    # -- leaving --------------------------------------------------------------------------------
+
+    def _send(self, part: PackedPart, messages: list[str]) -> None:
+        if not messages:
+            return
+        segment, span = self._seal(part.end)
+        labelled = part.labelled
+        humanize = None if self._packing.is_whole(part.end) else self._humanize
+        for text in messages:
+            if len(text) < 3 and (self.emitted or len(messages) > 1) and is_alone(text):
+                self.note(text, "stray", part.end)
+                continue
+            identity = self._faces.dress(part.identity)
+            shown = self._humanized(text, humanize) if humanize else text
+            self._out.append(Message(shown, part.boundary, identity, segment, span, labelled))
+            self._sent()
+            labelled = False
+        if self._observer and len(messages) > 1:
+            self._observer.note("cut", self._why_cut(part), part.text, "\n".join(messages))
+        self._emit_notes(segment, span)
+
+    def _why_cut(self, part: PackedPart) -> str:
+        if utf16_len(part.text) > self._config.max_single_message_length:
+            return "longer than a message"
+        return "one sentence each" if self._config.humanizer_degree == 3 else "one line each"
+
+    def _sent(self) -> None:
+        self.count += 1
+        self.emitted = True
+
+    def _humanized(self, text: str, humanize: Humanizer) -> str:
+        if text.startswith("```"):
+            return text
+        shown = humanize(text, f"{self._config.seed}:{self.count}")
+        if self._observer and shown != text:
+            self._observer.transform("humanize", text, shown)
+        return shown
+
+    def _seal(self, end: int) -> tuple[int, tuple[int, int]]:
+        self._segment += 1
+        span = (self.sealed, end)
+        self.sealed = end
+        return self._segment, span
+
+    def _emit_notes(self, segment: int, span: tuple[int, int]) -> None:
+        self._note_strays()
+        notes, self._notes = self._notes, []
+        for text, reason, end in notes:
+            if end <= span[1]:
+                self._out.append(Withheld(text, reason, segment, span))
+            else:
+                self._notes.append((text, reason, end))
+
+
+def _humanizer() -> Humanizer:
+    """Return what degree 3 needs, and only then is loaded."""
+    from oshaberi.text.messages.humanize import humanize_seeded
+
+    return humanize_seeded

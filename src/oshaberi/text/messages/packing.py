@@ -1,0 +1,166 @@
+"""How much goes into one message, and what stands between its parts (spec 07)."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import Final
+
+from oshaberi.events import Boundary, Identity
+from oshaberi.text.config import TextConfig
+from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.line_kinds import BlockKind, block_kind
+from oshaberi.text.measure import fits, utf16_len
+
+# Decides what stands between two parts of one message: nothing, a space, a newline, a blank line.
+#
+# At degree 0 this is spec 07's aggregation (`aggregate_join`).
+
+
+_SAME_BLOCK: Final = frozenset({"list", "quote", "subtext"})
+
+
+class PackedPart:
+    """A piece of text that goes into a message."""
+
+    __slots__ = (
+        *("boundary", "end", "gap", "identity", "is_code", "joiner", "kind", "labelled", "lead"),
+        "text",
+    )
+
+    def __init__(
+        self,
+        text: str,
+        boundary: Boundary,
+        end: int,
+        gap: str,
+        identity: Identity | None = None,
+        labelled: bool = False,
+    ) -> None:
+        self.text = text
+        self.boundary = boundary
+        self.end = end
+        self.gap = gap
+        self.identity = identity
+        self.labelled = labelled
+        self.is_code = False
+        self.kind: BlockKind = "text"
+        self.lead = 0
+        """How many characters in front are punctuation that was joined to it (S1)."""
+        self.joiner = ""
+        """What goes between it and the part before it, in one message."""
+
+    def __getnewargs__(self) -> tuple[str, Boundary, int, str]:
+        """Return what a copy is made of: mypyc's `__new__` asks for what `__init__` needs."""
+        return self.text, self.boundary, self.end, self.gap
+
+
+def joiner(last: PackedPart, part: PackedPart, *, blank_line: bool) -> str:
+    """Return the text between two parts. With `blank_line`, paragraphs are set apart by one."""
+    newlines = part.gap.count("\n")
+    if newlines == 0:
+        if would_merge(last, part):
+            return "\n"
+        return " " if part.gap else ""
+    if newlines == 1:
+        same = part.kind in _SAME_BLOCK and part.kind == last.kind
+        if part.is_code or last.is_code or same or not blank_line:
+            return "\n"
+    return "\n\n"
+
+
+def would_merge(last: PackedPart, part: PackedPart) -> bool:
+    """Return whether their backticks would become one run: `<br>` may have stood between them."""
+    if part.is_code and last.is_code:
+        return "\n" not in part.gap
+    return not part.gap and last.text.endswith("`") and part.text.startswith("`")
+
+
+# Decides how much goes into one message: a part, a paragraph, what fits, or all (spec 07).
+#
+# Degree 0 collects a whole answer so, and a long answer becomes fewer messages. Parts that share
+# a message wait here for each other. `packing` says what stands between them.
+
+
+class PackingPolicy(Enum):
+    """How much goes into one message (spec 07, degrees and budget)."""
+
+    EACH = auto()
+    PARAGRAPH = auto()
+    FILL = auto()
+    ALL = auto()
+
+
+class MessagePacking(CopiedState):
+    """The parts of the next message, in order."""
+
+    def __init__(self, config: TextConfig) -> None:
+        self._degree = config.humanizer_degree
+        self._most = config.max_flush_count
+        self._whole_above = config.whole_above_chars
+        self._longest = config.max_single_message_length
+        self._blank_line = config.aggregate_join == "blank_line" and self._degree == 0
+        self._parts: list[PackedPart] = []
+        self._units = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    def policy(self, count: int, end: int) -> PackingPolicy:
+        """Return the policy for the message after the first `count` of the response.
+
+        `end` is where in V its next part ends. Beyond `whole_above_chars` messages are filled:
+        how long the answer becomes is not known yet, so what has left stays as it is.
+        """
+        if self._degree == 0:
+            return PackingPolicy.ALL
+        if self.is_whole(end):
+            return PackingPolicy.FILL
+        following = count + 1
+        if following * 2 < self._most:
+            return PackingPolicy.EACH
+        return PackingPolicy.PARAGRAPH if following * 4 < self._most * 3 else PackingPolicy.FILL
+
+    def is_whole(self, end: int) -> bool:
+        """Return whether the answer is so long that it is no longer sent in small messages."""
+        return 0 < self._whole_above < end
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether the parts fill a message, or more than one."""
+        return self._units >= self._longest
+
+    def add(self, part: PackedPart) -> None:
+        part.kind = block_kind(part.text)
+        if self._parts:
+            part.joiner = joiner(self._parts[-1], part, blank_line=self._blank_line)
+        self._parts.append(part)
+        self._units += len(part.joiner) + utf16_len(part.text)
+
+    def ends_before(self, part: PackedPart, policy: PackingPolicy) -> bool:
+        """Return whether the message ends before `part`. There must be parts in it."""
+        last = self._parts[-1]
+        if last.identity != part.identity:
+            return True
+        if policy is PackingPolicy.ALL:
+            return False
+        between = 1 if would_merge(last, part) else len(part.gap)
+        if not fits(part.text, self._longest - self._units - between):
+            return True
+        if policy is PackingPolicy.FILL:
+            return False
+        if part.is_code or last.is_code or part.gap.count("\n") > 1:
+            return True
+        return (block_kind(part.text) == "list") != (last.kind == "list")
+
+    def take(self) -> list[PackedPart]:
+        parts, self._parts, self._units = self._parts, [], 0
+        return parts
+
+    def joined(self, boundary: Boundary | None = None) -> PackedPart:
+        """Remove all waiting parts and return them as one."""
+        parts = self.take()
+        text = "".join(part.joiner + part.text for part in parts)
+        first, last = parts[0], parts[-1]
+        return PackedPart(
+            text, boundary or last.boundary, last.end, "", first.identity, first.labelled
+        )

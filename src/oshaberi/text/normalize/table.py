@@ -1,0 +1,208 @@
+"""Step 06 for prose: the ordered table of normalizers (spec 06).
+
+Only those that can have an effect for a configuration are made; a line with nothing to do costs
+about a microsecond.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from oshaberi.events import Identity
+from oshaberi.text.config import TextConfig
+from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.decision_observer import Observer
+from oshaberi.text.measure import has_visible
+from oshaberi.text.normalize.emoji import EmojiRepeats, EmojiShortcodes
+from oshaberi.text.normalize.html_breaks import HtmlBreaks
+from oshaberi.text.normalize.mentions import MentionHandles
+from oshaberi.text.normalize.own_name import OwnName
+from oshaberi.text.normalize.pieces import Normalizer, SegmentWork, TextPiece
+from oshaberi.text.normalize.render_modifiers import RenderModifiers
+from oshaberi.text.normalize.rule_lines import RuleLines
+from oshaberi.text.normalize.speaker_guard import SpeakerGuard
+from oshaberi.text.normalize.stray_tags import StrayTags
+from oshaberi.text.normalize.uncensor import Uncensor
+from oshaberi.text.normalize.webhook_names import SpriteUsernames, SpriteUsernameState
+
+# Each row: the step of the specification, then its rules in order. Cleaning first makes the
+# lines and letters what a reader would see, so that labels and shortcodes are found in them; it
+# ends with the lines that the others may have emptied.
+NORMALIZERS: Final[tuple[tuple[str, ...], ...]] = (
+    ("S2", "modifiers"),
+    ("S3", "emoji_repeats"),
+    ("S4", "tags", "breaks", "uncensor", "own_name", "shortcodes", "rules"),
+    ("S5", "mentions"),
+    ("S7", "speaker_guard"),
+)
+ORDER: Final = tuple(name for _, *names in NORMALIZERS for name in names)
+_FOR_TOOLS: Final = tuple(
+    name for step, *names in NORMALIZERS if step in ("S3", "S4", "S5") for name in names
+)
+_FOR_TABLES: Final = ("emoji_repeats", "shortcodes", "mentions")
+
+_FENCE: Final = re.compile(r"`{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakingState:
+    """The persona's identity and sprite, kept from one stream to the next."""
+
+    active: Identity | None = None
+    face: SpriteUsernameState = field(default_factory=SpriteUsernameState)
+
+
+class Normalizers(CopiedState):
+    """Applies the rules to a segment and remembers who is speaking."""
+
+    def __init__(
+        self,
+        config: TextConfig,
+        observer: Observer | None = None,
+        carried: SpeakingState | None = None,
+    ) -> None:
+        carried = carried or SpeakingState()
+        self._observer = observer
+        self.faces = SpriteUsernames(config.persona, carried.face)
+        self._owed: Identity | None = None  # a label was written, its line is still to come
+        self._modifiers: RenderModifiers | None = None
+        made = _made(config)
+        if config.persona is not None:
+            self._modifiers = RenderModifiers(config, config.persona, carried.active)
+            made["modifiers"] = self._modifiers
+        self._named = [(name, made[name]) for name in ORDER if name in made]
+        self._steps = [step for _, step in self._named]
+        self._table_steps = [made[name] for name in _FOR_TABLES if name in made]
+
+    def run(self, work: SegmentWork) -> None:
+        """Apply every rule to a prose segment, in place."""
+        if self._observer is None:
+            for step in self._steps:
+                step.apply(work)
+        else:
+            self._run_observed(work, self._observer)
+        for piece in work.pieces:
+            if self._owed is not None or not has_visible(piece.text):
+                self._drop_empty(work)
+                break
+
+    @property
+    def unchanging(self) -> list[Normalizer]:
+        """Return the rules that keep nothing from one segment to the next."""
+        return [step for _, step in self._named if step is not self._modifiers]
+
+    def block_identity(self, ends_line: bool) -> Identity | None:
+        """Return the identity of a code block or table that comes now."""
+        return self._modifiers.block_identity(ends_line) if self._modifiers else None
+
+    def clean_table(self, source: str) -> tuple[str, list[tuple[str, str]]]:
+        """Resolve emoji and mentions in a table's Markdown, line by line.
+
+        Returns the new source, and what was removed.
+        """
+        if ":" not in source and "@" not in source:
+            return source, []
+        lines = [_applied(self._table_steps, line) for line in source.split("\n")]
+        taken = [one for work in lines for one in work.withheld]
+        return "\n".join(work.pieces[0].text for work in lines), taken
+
+    def carry(self) -> SpeakingState:
+        """Return the state for the turn's next stream."""
+        active = self._modifiers.active if self._modifiers else None
+        return SpeakingState(active, self.faces.state)
+
+    def _run_observed(self, work: SegmentWork, observer: Observer) -> None:
+        before = _shown(work)
+        for name, step in self._named:
+            step.apply(work)
+            after = _shown(work)
+            if after != before:
+                observer.transform(name, before, after)
+            before = after
+
+    def _drop_empty(self, work: SegmentWork) -> None:
+        """Drop empty pieces. A label alone on its line labels the next text."""
+        kept = []
+        for piece in work.pieces:
+            if not has_visible(piece.text):
+                self._owed = piece.identity if piece.labelled else self._owed
+                continue
+            if self._owed is not None:
+                piece.labelled = piece.labelled or piece.identity == self._owed
+                self._owed = None
+            kept.append(piece)
+        work.pieces = kept
+
+
+def cleaned_text(text: str, config: TextConfig) -> str:
+    """Apply S3, S4 and S5 to text that tools send, so that it looks like a normal reply."""
+    made = _made(config)
+    steps = [made[name] for name in _FOR_TOOLS if name in made]
+    out = []
+    at = 0
+    for start, end in _fenced(text):
+        out += [_cleaned_prose(text[at:start], steps, at == 0), text[start:end]]
+        at = end
+    out.append(_cleaned_prose(text[at:], steps, at == 0))
+    return "".join(out)
+
+
+def _made(config: TextConfig) -> dict[str, Normalizer]:
+    """Create the rules that can have an effect, except those with state over segments."""
+    made: dict[str, Normalizer] = {
+        "tags": StrayTags(config),
+        "breaks": HtmlBreaks(config),
+        "shortcodes": EmojiShortcodes(config),
+        "rules": RuleLines(config),
+    }
+    if config.persona is not None:
+        made["own_name"] = OwnName(config, config.persona)
+    if EmojiRepeats.needed(config):
+        made["emoji_repeats"] = EmojiRepeats(config)
+    if Uncensor.needed(config):
+        made["uncensor"] = Uncensor(config)
+    if MentionHandles.needed(config):
+        made["mentions"] = MentionHandles(config)
+    if SpeakerGuard.needed(config):
+        made["speaker_guard"] = SpeakerGuard(config)
+    return made
+
+
+def _shown(work: SegmentWork) -> str:
+    return "\n".join(piece.text for piece in work.pieces)
+
+
+def _applied(steps: Iterable[Normalizer], text: str, line_start: bool = True) -> SegmentWork:
+    work = SegmentWork([TextPiece(text, line_start=line_start)])
+    for step in steps:
+        step.apply(work)
+    return work
+
+
+def _cleaned_prose(text: str, steps: Iterable[Normalizer], is_first: bool) -> str:
+    """Clean prose. The white space around it stays, as it separates prose and code."""
+    core = text.strip()
+    if not core:
+        return text
+    start = text.index(core)
+    line_start = is_first or "\n" in text[:start]
+    cleaned = _applied(steps, core, line_start).pieces[0].text
+    return text[:start] + cleaned + text[start + len(core) :]
+
+
+def _fenced(text: str) -> list[tuple[int, int]]:
+    """Return the fenced code. A fence that is never closed reaches to the end."""
+    spans = []
+    opener: re.Match[str] | None = None
+    for run in _FENCE.finditer(text):
+        if opener is None:
+            opener = run
+        elif len(run[0]) >= len(opener[0]):
+            spans.append((opener.start(), run.end()))
+            opener = None
+    if opener is not None:
+        spans.append((opener.start(), len(text)))
+    return spans

@@ -1,0 +1,219 @@
+"""The part of V that is not yet in a segment, and what all its readers have in common."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final, Literal, Protocol
+
+from oshaberi.events import Boundary
+from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.decision_observer import Observer
+from oshaberi.text.markers.open_markers import HeldBoundary
+
+# What the readers of V have in common: prose, code blocks and tables.
+
+
+class SegmentReader(CopiedState):
+    """Reads the buffer as far as it is decided, and hands over to the next reader."""
+
+    def read(self, final: bool) -> SegmentReader | None:
+        """Read on. Return the reader that continues, or None if more text is needed."""
+        raise NotImplementedError
+
+    def close(self, reason: Boundary, trim: bool) -> None:
+        """Force a flush: release everything."""
+        raise NotImplementedError
+
+    def shift(self, by: int) -> None:
+        """Adjust positions, because the buffer dropped its first `by` characters."""
+        raise NotImplementedError
+
+
+class BlockSuccessor(Protocol):
+    """Knows who reads on behind a code block or a table."""
+
+    def begin(self, at: int) -> SegmentReader:
+        """A table has ended; a fresh line begins at `at`."""
+
+    def behind_code(self, at: int) -> SegmentReader:
+        """A code block has ended; its line goes on at `at`."""
+
+    def refuse_table(self) -> SegmentReader:
+        """The table is too long: it is read again, as text."""
+
+
+# The part of V that is not yet in a segment, and how segments leave it.
+#
+# Positions are indexes into `text`, which keeps a little of the released text as context.
+
+
+NEVER: Final = sys.maxsize
+CONTEXT: Final = 128
+_GOES_ON: Final = frozenset({"period", "overflow", "code_open"})
+
+SegmentKind = Literal["text", "code", "table", "trimmed"]
+
+
+class Segment:
+    """A stretch of V that leaves step 05."""
+
+    __slots__ = ("boundary", "end", "ends_line", "gap", "kind", "line_start", "text")
+
+    def __init__(
+        self,
+        kind: SegmentKind,
+        text: str,
+        boundary: Boundary,
+        end: int,
+        gap: str,
+        line_start: bool,
+        ends_line: bool,
+    ) -> None:
+        self.kind = kind
+        self.text = text
+        self.boundary = boundary
+        self.end = end
+        """Where it ends in V."""
+        self.gap = gap
+        """The white space between the text before it and its own."""
+        self.line_start = line_start
+        self.ends_line = ends_line
+
+
+class SegmentReceiver(CopiedState):
+    """Takes the segments as they leave."""
+
+    @property
+    def has_shown(self) -> bool:
+        """Return whether something visible is left of the segments so far."""
+        raise NotImplementedError
+
+    def deliver(self, segment: Segment) -> None:
+        raise NotImplementedError
+
+
+class VisibleBuffer(CopiedState):
+    """A buffer. `start` is where the current segment begins, `limit` where it is too long."""
+
+    def __init__(
+        self,
+        reach: int,
+        observer: Observer | None = None,
+        receiver: SegmentReceiver | None = None,
+    ) -> None:
+        self._reach = reach
+        self._observer = observer
+        self._out: list[Segment] = []
+        self._receiver = receiver
+        self._base = 0
+        self.text = ""
+        self.start = 0
+        self._begins_line = True
+        self.limit = reach
+        self.line = 0
+        """Where the current line begins; before `start` where its beginning has left."""
+        self.gap = ""
+        """White space that has left since the last segment's text."""
+        self._goes_on = False  # an overflow has cut a clause in two
+        self._owes_newline = False  # one stood before punctuation that left with the line above
+
+    @property
+    def end(self) -> int:
+        """Return the length of V so far."""
+        return self._base + len(self.text)
+
+    @property
+    def follows_clause(self) -> bool:
+        """Return whether something visible has left before, and not in the middle of a clause."""
+        if self._receiver is None or self._goes_on:
+            return False
+        return self._receiver.has_shown
+
+    def at(self, place: int) -> int:
+        """Convert an index of the buffer into one of V."""
+        return self._base + place
+
+    def place(self, at: int) -> int:
+        """Convert an index of V into one of the buffer."""
+        return at - self._base
+
+    def whole_line(self) -> bool:
+        """Return whether nothing of the current line has left."""
+        return self.line >= self.start
+
+    def take(self) -> list[Segment]:
+        """Remove and return the segments that went to no receiver."""
+        if not self._out:
+            return []
+        out, self._out = self._out, []
+        return out
+
+    def leave(self, boundary: HeldBoundary, suffix: str = "") -> None:
+        """Release the text up to the boundary as a segment, if there is any (B8)."""
+        text, start, cut = self.text, self.start, boundary.cut
+        if boundary.mend:
+            raw = text[start : boundary.at].rstrip() + text[boundary.mend : cut]
+        else:
+            raw = text[start:cut]
+        begun = raw.lstrip()
+        body = begun.rstrip()
+        if body:
+            trail = begun[len(body) :]
+            self.gap += raw[: len(raw) - len(begun)]
+            ends_line = "\n" in trail or boundary.reason not in _GOES_ON
+            self.emit("text", body + suffix, boundary.reason, cut, ends_line)
+            self.gap = trail
+            self._owes_newline = boundary.mend > 0
+        else:
+            self.gap = short_gap(self.gap + raw)
+            self.move_start(cut)
+
+    def emit(
+        self, kind: SegmentKind, text: str, reason: Boundary, end: int, ends_line: bool
+    ) -> None:
+        if self._owes_newline:
+            self._owes_newline = False
+            if "\n" not in self.gap:
+                self.gap = "\n" + self.gap
+        line_start = self._begins_line or "\n" in self.gap
+        segment = Segment(kind, text, reason, self.at(end), self.gap, line_start, ends_line)
+        self.gap = ""
+        self._goes_on = reason == "overflow"
+        self.move_start(end)
+        if self._observer:
+            self._observer.boundary(segment.end, segment.boundary, segment.text, segment.kind)
+        if self._receiver is None:
+            self._out.append(segment)
+        else:
+            self._receiver.deliver(segment)
+
+    def move_start(self, cut: int) -> None:
+        self.start = cut
+        self._begins_line = self.text[cut - 1 : cut] == "\n"
+        self.limit = cut + self._reach if self._reach != NEVER else NEVER
+
+    def forget(self, by: int) -> None:
+        """Drop released text, once per piece instead of at each cut (L7)."""
+        self.text = self.text[by:]
+        self._base += by
+        self.start -= by
+        self.line = max(self.line - by, -1)
+        if self.limit != NEVER:
+            self.limit -= by
+
+    def retract(self, to: int) -> str:
+        """Remove what is after `to` in V (C3). Return the part not in a segment."""
+        text, self.gap = self.gap + self.text[self.start :], ""
+        self._owes_newline = False
+        self.text = self.text[: self.start]
+        self._base = to - self.start
+        self.move_start(self.start)
+        self._begins_line = True
+        return text
+
+
+def short_gap(gap: str) -> str:
+    """Reduce a long gap to its meaning: a space, a line break or a paragraph break."""
+    if len(gap) <= CONTEXT:
+        return gap
+    return "\n" * min(gap.count("\n"), 2) or " "

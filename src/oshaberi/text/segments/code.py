@@ -1,0 +1,66 @@
+"""Spec 05 B1, B2, B6: reads a fenced code block, up to its closing backticks."""
+
+from __future__ import annotations
+
+from oshaberi.events import Boundary
+from oshaberi.text.atoms import backticks_end
+from oshaberi.text.code_block_splitting import CodeBlock
+from oshaberi.text.segments.buffer import BlockSuccessor, SegmentReader, VisibleBuffer
+
+
+class CodeReader(SegmentReader):
+    """Reads a code block. `leave` returns the reader for the text after it."""
+
+    def __init__(
+        self,
+        buffer: VisibleBuffer,
+        block: CodeBlock,
+        ticks: int,
+        pos: int,
+        successor: BlockSuccessor,
+    ) -> None:
+        self._buffer = buffer
+        self._block = block
+        self._ticks = ticks
+        self._pos = pos
+        self._begin = buffer.at(pos)
+        self._successor = successor
+
+    def read(self, final: bool) -> SegmentReader | None:
+        text = self._buffer.text
+        while True:
+            tick = text.find("`", self._pos)
+            if tick < 0:
+                self._feed(len(text))
+                return None
+            end = backticks_end(text, tick)
+            if end == len(text) and not final:
+                self._feed(tick)
+                return None
+            if end - tick >= self._ticks:
+                self._feed(tick)
+                self._end(end, "code_close")
+                return self._successor.behind_code(end)
+            self._feed(end)
+
+    def close(self, reason: Boundary, trim: bool) -> None:
+        del trim  # code is never trimmed
+        self._end(len(self._buffer.text), reason, cut_off=True)
+
+    def shift(self, by: int) -> None:
+        self._pos -= by
+
+    def _feed(self, end: int) -> None:
+        self._send(self._block.feed(self._buffer.text[self._pos : end]))
+        self._pos = end
+
+    def _end(self, end: int, reason: Boundary, cut_off: bool = False) -> None:
+        *pieces, (last, _) = self._block.close(cut_off=cut_off)
+        self._send(pieces)
+        self._buffer.emit("code", last, reason, end, ends_line=False)
+
+    def _send(self, pieces: list[tuple[str, int]]) -> None:
+        """Send the finished messages of a long block (B6)."""
+        for message, consumed in pieces:
+            end = self._buffer.place(self._begin + consumed)
+            self._buffer.emit("code", message, "overflow", end, ends_line=False)

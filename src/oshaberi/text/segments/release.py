@@ -1,0 +1,310 @@
+"""How a segment of prose leaves: at a boundary, after a hold, when too long, or at the end."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from oshaberi.events import Boundary
+from oshaberi.text.config import TextConfig
+from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.decision_observer import Observer
+from oshaberi.text.line_kinds import BREAK_TAG, marker_end
+from oshaberi.text.markers.closed_pairs import begun_url, closing, find_spans, openers_behind_breaks
+from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers
+from oshaberi.text.measure import (
+    extends,
+    first_visible,
+    fits,
+    grapheme_edge,
+    has_visible,
+    unseen_end,
+    whole_edge,
+)
+from oshaberi.text.segments.buffer import NEVER, VisibleBuffer
+from oshaberi.text.sentences.ends import TERMINATORS, sentence_end
+
+# Spec 05, forced flush: where the last complete clause ends, so that half of one stays behind.
+
+
+_CLOSING: Final = "[\"'」』”’»）)\\]*_~|]*"
+_MARK: Final = "[.!?…‼⁇⁈⁉।॥؟۔]"
+_CLAUSE_END: Final = re.compile(
+    # A run of marks is looked at once, from its first: from the others it would end the same.
+    rf"(?<!{_MARK}){_MARK}+{_CLOSING}(?=\s|$)|[。｡！？]+{_CLOSING}|\n"
+)
+
+
+def clause_end(text: str, hold_limit: int) -> int:
+    """Return where the last complete clause of `text` ends, outside its spans; 0 if none does."""
+    spans = find_spans(text, hold_limit)
+    for found in reversed(list(_CLAUSE_END.finditer(text))):
+        end = found.end()
+        if not text[:end].strip() or any(begin < end < after for begin, after, _ in spans):
+            continue
+        if found[0] != "." or _is_full_stop(text, found.start()):
+            return end
+    return 0
+
+
+def _is_full_stop(text: str, at: int) -> bool:
+    """Return whether the period at `at` is not that of an abbreviation or of a list's number."""
+    line = text.rfind("\n", 0, at) + 1
+    head = text[line : at + 1]
+    return marker_end(head + " ") <= len(head) and sentence_end(text, at, True, line) > 0
+
+
+# Spec 05 B5: chooses where to cut a segment that is too long and has no usable boundary.
+
+
+_SPACE: Final = re.compile(r"\s")
+_NEWLINE: Final = re.compile(r"\n")
+_TERMINATOR: Final = re.compile(f"[{re.escape(TERMINATORS)}]+")
+_LOOK_BACK: Final = 80
+
+Stretch = tuple[int, int]
+
+
+class CutWindow(NamedTuple):
+    """Offsets from a segment's start: where it is too long, and how far around to look."""
+
+    target: int
+    before: int
+    ahead: int
+
+    @classmethod
+    def of(cls, flush_size: int) -> CutWindow:
+        """Return 200 after and 300 before; for a small buffer a fifth and a third of it."""
+        return cls(flush_size, min(300, flush_size // 3), min(200, flush_size // 5))
+
+    @property
+    def limit(self) -> int:
+        return self.target + self.ahead
+
+
+def choose_cut(
+    text: str, start: int, window: CutWindow, atoms: list[Stretch], spans: list[Stretch]
+) -> int:
+    """Return the cut for `text` from `start`; 0 if one atom or cluster reaches the target."""
+    low, target = start + window.target - window.before, start + window.target
+    limit = start + window.limit
+    ranked = _ranked(text, low, target, limit)
+    for taken in (atoms + spans, atoms):
+        inside = _inside(taken, start, limit)
+        for cut in ranked:
+            if not inside[cut - start] and _whole(text, cut):
+                return cut
+    return _edge(text, start, target, atoms)
+
+
+def _ranked(text: str, low: int, target: int, limit: int) -> list[int]:
+    """Return all candidates, best first (B5).
+
+    After a space or a sentence one more character must be known, since it may belong to the one
+    before (L2).
+    """
+    newlines = [found.end() for found in _NEWLINE.finditer(text, low, limit)]
+    spaces = [found.end() for found in _SPACE.finditer(text, low, limit - 1)]
+    ends = [at for at in _sentence_ends(text, low - _LOOK_BACK, limit) if low < at < limit]
+    return [
+        *(at for at in newlines if at > target),
+        *(at for at in ends if at > target),
+        *sorted((at for at in newlines + ends if at <= target), reverse=True),
+        *(at for at in reversed(spaces) if at <= target),
+        *(at for at in spaces if at > target),
+    ]
+
+
+def _inside(taken: list[Stretch], start: int, limit: int) -> bytearray:
+    """Return, for each position from `start` to `limit`, whether a cut splits a taken range."""
+    mask = bytearray(limit - start + 1)
+    for begin, end in taken:
+        first, last = max(begin + 1, start), min(end, limit + 1)
+        if first < last:
+            mask[first - start : last - start] = b"\1" * (last - first)
+    return mask
+
+
+def _whole(text: str, at: int) -> bool:
+    """Return whether no grapheme cluster spans `at`."""
+    return text[at - 1] == "\n" or not extends(text, at)
+
+
+def _sentence_ends(text: str, start: int, limit: int) -> list[int]:
+    """Return the sentence ends that the text before `limit` alone decides (L2)."""
+    start = max(start, 0)
+    known = text[start:limit]
+    ends = []
+    for run in _TERMINATOR.finditer(known):
+        end = sentence_end(known, run.start(), final=False)
+        if end > 0:
+            ends.append(start + end)
+    return ends
+
+
+def hard_cut(text: str, start: int, limit: int, atoms: list[Stretch]) -> int:
+    """Return the cut for a stretch that was kept whole up to `limit` and must be cut now."""
+    inner = [(begin, end) for begin, end in atoms if begin > start]
+    half = start + (limit - start) // 2
+    space = _last_space(text, half, limit - 1, _inside(inner, half, limit))
+    if space:
+        return space
+    edge = _before_atoms(limit - 1, inner)
+    return edge if edge < limit - 1 else _before_atoms(grapheme_edge(text, start, edge), inner)
+
+
+def _edge(text: str, start: int, target: int, atoms: list[Stretch]) -> int:
+    """Return the nearest atom or grapheme edge before the target; 0 if that is the start."""
+    cut = _before_atoms(target, atoms)
+    if not has_visible(text[start:cut]):
+        return 0
+    if cut == target:
+        edge = whole_edge(text, start, cut)
+        cut = _before_atoms(edge, atoms)  # marks may have joined an atom's last character
+        if cut == edge or not has_visible(text[start:cut]):
+            return cut if cut == edge > start else 0
+    low = max(start, cut - _LOOK_BACK)
+    return _last_space(text, low, cut, _inside(atoms, low, cut)) or cut
+
+
+def _last_space(text: str, low: int, high: int, inside: bytearray) -> int:
+    """Return the end of the last white space in (low, high] that allows a cut; 0 if none."""
+    for at in range(high, low + 1, -1):
+        if text[at - 1].isspace() and not inside[at - low] and _whole(text, at):
+            return at
+    return 0
+
+
+def _before_atoms(at: int, atoms: list[Stretch]) -> int:
+    for begin, end in sorted(atoms, reverse=True):
+        if begin < at < end:
+            at = begin
+    return at
+
+
+# Releases segments of prose: at a boundary, after a hold, when too long, or at the end.
+#
+# Spec 05 B5, the semantic hold and the forced flush; where a boundary is, the reader says.
+
+
+class SegmentRelease(CopiedState):
+    """Cuts segments off the buffer, as far as the open markers allow."""
+
+    def __init__(
+        self,
+        buffer: VisibleBuffer,
+        open_markers: OpenMarkers,
+        config: TextConfig,
+        observer: Observer | None,
+    ) -> None:
+        self._buffer = buffer
+        self._open_markers = open_markers
+        self._observer = observer
+        self._longest = config.max_single_message_length
+        self._window = CutWindow.of(config.flush_buffer_size)
+
+    def use(self, boundary: HeldBoundary) -> None:
+        """Cut here, or hold the boundary while an earlier marker is open."""
+        open_markers = self._open_markers
+        if open_markers.stack or (boundary.reason == "period" and open_markers.has_links):
+            open_markers.wait(boundary)
+            if self._observer:
+                marker = open_markers.stack[0][0] if open_markers.stack else "["
+                self._observer.hold(self._buffer.at(boundary.at), marker)
+        else:
+            self.leave(boundary)
+
+    def use_free(self) -> None:
+        """Cut at the boundaries that are no longer held."""
+        free = self._open_markers.free
+        if not free:
+            return
+        self._open_markers.free = []
+        for boundary in free:
+            if boundary.cut > self._buffer.start:
+                self.leave(boundary)
+
+    def leave(self, boundary: HeldBoundary, suffix: str = "") -> None:
+        """Cut here, whatever is open."""
+        self._buffer.leave(boundary, suffix)
+        if self._open_markers.spans:
+            self._open_markers.passed(boundary.cut)
+
+    def overflow(self, open_url: int) -> int:
+        """Cut for overflow (B5). Return where.
+
+        Returns 0 if the segment begins with a range that stays whole up to the length of a
+        message. What nobody sees before such a range takes no room from it, but goes (B8).
+        """
+        start, limit = self._buffer.start, self._buffer.limit
+        atoms, spans = self._taken(open_url)
+        is_late = limit > start + self._window.limit
+        cut = 0 if is_late else choose_cut(self._buffer.text, start, self._window, atoms, spans)
+        cut = cut or unseen_end(self._buffer.text, start, limit)
+        if cut == start:
+            if not is_late:
+                self._buffer.limit = start + max(self._longest, self._window.limit) + 1
+                return 0
+            cut = self._late_cut(start, limit, atoms)
+        self.leave(HeldBoundary(cut, cut, "overflow"))
+        self._open_markers.cut(cut)
+        self.use_free()
+        return cut
+
+    def _late_cut(self, start: int, limit: int, atoms: list[Stretch]) -> int:
+        """Return the end of the atom that begins the segment, else a hard cut."""
+        text = self._buffer.text
+        begin = first_visible(text, start, limit)
+        ends = (end for at, end in atoms if at <= begin and end < NEVER)
+        end = max(ends, default=0)
+        if begin < end < limit:
+            marked = end  # with the marks that join its last character
+            while marked < limit and extends(text, marked):
+                marked += 1
+            if marked == limit or not fits(text[begin:marked], self._longest):
+                marked = end if fits(text[begin:end], self._longest) else marked
+            if marked < limit:
+                return marked
+        return hard_cut(text, begin, limit, atoms)
+
+    def _taken(self, open_url: int) -> tuple[list[Stretch], list[Stretch]]:
+        """Return the atoms, finished or not, and the other spans of the segment."""
+        open_markers = self._open_markers
+        text, start, limit = self._buffer.text, self._buffer.start, self._buffer.limit
+        if open_url < 0:
+            open_url = begun_url(text, limit)
+        atoms = [(begin, end) for begin, end, atom in open_markers.spans if atom]
+        atoms += [tag.span() for tag in BREAK_TAG.finditer(text, start, limit)]
+        atoms += [(begin, NEVER) for begin in (open_url,) if begin >= 0]
+        atoms += [(link, NEVER) for link in open_markers.links()]
+        spans = [(begin, end) for begin, end, atom in open_markers.spans if not atom]
+        spans += [(begin, NEVER) for _, begin in open_markers.stack[:1]]
+        return atoms, spans
+
+    def close(self, reason: Boundary, trim: bool) -> None:
+        """Force a flush. Markers open on the last line are closed."""
+        buffer, end = self._buffer, len(self._buffer.text)
+        openers = self._open_markers.force(buffer.line, end)
+        self.use_free()
+        body = buffer.text[buffer.start : end]
+        kept = buffer.start + (self._complete(body) if trim else len(body))
+        lead = buffer.start + len(body) - len(body.lstrip())
+        text = buffer.text[lead:kept].rstrip()
+        within = openers_behind_breaks(text, self._open_markers.limit)
+        if within is None:
+            within = [(kind, at - lead) for kind, at in openers if lead <= at < kept]
+        suffix = closing(text, within, self._longest)
+        if suffix and self._observer:
+            self._observer.transform("auto_close", text, text + suffix)
+        self.leave(HeldBoundary(kept, kept, reason), suffix)
+        if removed := buffer.text[kept:end].strip():
+            buffer.emit("trimmed", removed, reason, end, ends_line=True)
+        self._open_markers.clear()
+
+    def _complete(self, body: str) -> int:
+        """Return how much of `body` is complete.
+
+        Half a clause is kept if it is all there is to show, or goes on behind an overflow.
+        """
+        end = clause_end(body, self._open_markers.limit)
+        return end if end or self._buffer.follows_clause else len(body)

@@ -1,0 +1,112 @@
+"""Spec 05 B7: finds a table by its separator row, and reads it row by row.
+
+It ends where a line is no row, or where it is too long to be a table.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from typing import Final
+
+from oshaberi.events import Boundary
+from oshaberi.text.markdown_tables import header_width, is_row, separator
+from oshaberi.text.markers.rules import WAIT
+from oshaberi.text.segments.buffer import BlockSuccessor, SegmentReader, VisibleBuffer
+from oshaberi.text.segments.lines import LineBreak
+
+_SOLID: Final = re.compile(r"[^ \t]")
+_SEPARATOR_CHARS: Final = re.compile(r"[|:\- \t]*")
+
+
+def heads_table(text: str, line: int, brk: LineBreak, limit: int, final: bool) -> int:
+    """Return where the separator row after the header at `line` ends; 0 if none, or WAIT."""
+    if brk.blank or text[brk.solid] not in "|:-":
+        return 0
+    end = _SEPARATOR_CHARS.match(text, brk.solid).end()  # type: ignore[union-attr]
+    if end >= limit:
+        return 0
+    if end == len(text):
+        if not final:
+            return WAIT
+    elif text[end] != "\n":
+        return 0
+    width = header_width(text[line : brk.at])
+    if width and len(separator(text[brk.line : end])) == width:
+        return end
+    return 0
+
+
+class TableVerdict(Enum):
+    WAIT = auto()
+    ROW = auto()
+    END = auto()
+    TOO_LONG = auto()
+
+
+class TableReader(SegmentReader):
+    """Reads a table. Its header begins the segment; `pos` is the line after the separator."""
+
+    def __init__(
+        self,
+        buffer: VisibleBuffer,
+        pos: int,
+        longest: int,
+        successor: BlockSuccessor,
+    ) -> None:
+        self._buffer = buffer
+        self._pos = pos
+        self._longest = longest
+        self._successor = successor
+        self._leading_bar = buffer.text[_skip_blanks(buffer.text, buffer.start)] == "|"
+
+    def read(self, final: bool) -> SegmentReader | None:
+        while (verdict := self._line(final)) is TableVerdict.ROW:
+            pass
+        if verdict is TableVerdict.WAIT:
+            return None
+        if verdict is TableVerdict.TOO_LONG:
+            return self._successor.refuse_table()
+        self._end(self._pos, "newline")
+        return self._successor.begin(self._pos)
+
+    def close(self, reason: Boundary, trim: bool) -> None:
+        del trim  # nothing is trimmed or appended inside a table's rows
+        self._end(len(self._buffer.text), reason)
+
+    def shift(self, by: int) -> None:
+        self._pos -= by
+
+    def _end(self, end: int, reason: Boundary) -> None:
+        source = self._buffer.text[self._buffer.start : end]
+        self._buffer.emit("table", source.strip(), reason, end, ends_line=True)
+        self._buffer.gap = "\n"
+
+    def _line(self, final: bool) -> TableVerdict:
+        """Judge the next line.
+
+        The decision uses only text within the longest table, so that chunking does not
+        change it (L2).
+        """
+        text = self._buffer.text
+        furthest = self._buffer.start + self._longest
+        solid = _skip_blanks(text, self._pos)
+        if solid == len(text):
+            return TableVerdict.TOO_LONG if solid > furthest else TableVerdict.WAIT
+        if text[solid] == "\n" or (self._leading_bar and text[solid] != "|"):
+            return TableVerdict.END if solid < furthest else TableVerdict.TOO_LONG
+        newline = text.find("\n", solid)
+        if newline < 0 and not final:
+            return TableVerdict.TOO_LONG if len(text) > furthest else TableVerdict.WAIT
+        end = newline if newline >= 0 else len(text)
+        if end > furthest:
+            return TableVerdict.TOO_LONG
+        if not is_row(text[self._pos : end], self._leading_bar):
+            return TableVerdict.END
+        self._pos = min(end + 1, len(text))
+        return TableVerdict.ROW
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    found = _SOLID.search(text, at)
+    return found.start() if found else len(text)

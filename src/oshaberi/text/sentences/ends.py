@@ -1,0 +1,280 @@
+"""Finds where sentences end (spec 07). Pure, and safe to call while text still arrives."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from oshaberi.text.measure import extends
+from oshaberi.text.sentences.end_rules import (
+    BACK,
+    NO,
+    TERMINATORS,
+    UNDECIDED,
+    YES,
+    SentenceSpot,
+    after_dot,
+    after_ellipsis,
+    after_mark,
+    following,
+)
+
+# Finds lists within one line: `1) Flour 2) Eggs 3) Milk`, `a. Wash b. Dry`.
+#
+# Needs the whole line. Only a line that begins with an item's marker can have more of them, and
+# each must be the successor of the one before, in the same style: prose is not touched.
+
+
+_MARKER: Final = r"([•⁃‣·] ?)?(\d{1,3}|[a-z])(\.\)|\.|\))(?= )"
+_HEAD: Final = re.compile(r"[ \t]{0,8}" + _MARKER)
+_HEAD_BEGINS: Final = frozenset(" \t•⁃‣·abcdefghijklmnopqrstuvwxyz")
+_FIRST: Final = re.compile(r"^[ \t]*" + _MARKER, re.MULTILINE)
+_LATER: Final = re.compile(r"(?<= )" + _MARKER)
+_CAPITAL_BEHIND: Final = re.compile(r"[.)]+ +[\"'“‘(*_]*[^\W\d_a-z]")
+
+
+def begins_items(text: str, line: int) -> bool:
+    """Return whether the line at `line` begins with an item's marker."""
+    first = text[line : line + 1]
+    if first not in _HEAD_BEGINS and not first.isdigit():
+        return False
+    return _HEAD.match(text, line) is not None
+
+
+def item_breaks(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return where items after the first begin: (end of the text before, start of the marker)."""
+    breaks: list[tuple[int, int]] = []
+    first = _FIRST.search(text, start, end)
+    while first:
+        newline = text.find("\n", first.end(), end)
+        line_end = end if newline < 0 else newline
+        breaks += _later_items(text, first, line_end)
+        first = _FIRST.search(text, line_end, end)
+    return breaks
+
+
+def _later_items(text: str, first: re.Match[str], line_end: int) -> list[tuple[int, int]]:
+    found = []
+    bullet, label, style = first.groups()
+    last = first.end()
+    for marker in _LATER.finditer(text, last, line_end):
+        if marker.group(1) != bullet or marker.group(3) != style:
+            continue
+        if marker.group(2) != _successor(label) or not _item_begins(text, marker):
+            continue
+        label = marker.group(2)
+        before = marker.start()
+        while text[before - 1].isspace():
+            before -= 1
+        if before > last:
+            found.append((before, marker.start()))
+        last = marker.end()
+    return found
+
+
+def _successor(label: str) -> str:
+    if label.isascii() and label.isdigit():
+        return str(int(label) + 1)
+    return chr(ord(label[0]) + 1)
+
+
+def _item_begins(text: str, marker: re.Match[str]) -> bool:
+    """Return whether an item begins. `2)` is clear; after `2.` a capital must follow."""
+    if marker.group(3) == ")" and marker.group(2).isdigit():
+        return True
+    return _CAPITAL_BEHIND.match(text, marker.start(3)) is not None
+
+
+# Finds where sentences end (spec 07). Pure, and safe to call while text still arrives.
+#
+# An answer other than -1 never changes when more text comes. It depends on at most 80 characters
+# before (on the line, not before `start`) and about 80 behind the run, so each call is O(1).
+
+
+__all__ = ["TERMINATORS", "UNDECIDED", "run_end", "sentence_end", "sentence_ends"]
+
+_MAX_RUN: Final = 64
+_MAX_CLOSERS: Final = 16
+
+_RUN: Final = re.compile(f"[{TERMINATORS}]+")
+_CLOSING: Final = frozenset("\"'”’»›)]}」』）】〉》］｝*_~|")
+_CLOSERS: Final = re.compile(r"[\"'”’»›)\]}」』）】〉》］｝*_~|]*")
+# Behind 。！？ nothing separates the sentences, so what decorates the first goes with it.
+_WIDE_CLOSERS: Final = re.compile(
+    r"[”’»›)\]}」』）】〉》］｝♪♫♡♥☆★～〜\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d"
+    r"\U0001f300-\U0001faff\U000e0020-\U000e007f]*"
+)
+_EITHER_WAY: Final = re.compile(r"\"|'|\*{1,3}|_{1,3}|~{1,2}|\|{1,2}")
+_EITHER_MARKS: Final = frozenset("\"'*_~|")
+_OPENING: Final = frozenset("“‘«‹([{「『（【〈《")
+# What goes on behind a quotation: Japanese particles, Chinese "he said", commas.
+_SPOKEN: Final = re.compile(
+    r"と(?![にこきて])|って|なんて|など|[のをがへ]|に(?!ほ)|は(?!い)|だと|です"
+    r"|[他她它我你您]们?(?:说|問|问|道|喊|叫|笑|答)"
+)
+_REACH: Final = 4
+
+_ALL: Final = frozenset(TERMINATORS)
+_WIDE: Final = frozenset("。．｡！？")
+_DOTS: Final = frozenset(".…‥")
+_WIDE_DOTS: Final = frozenset("。．｡")
+_QUOTES: Final = frozenset("\"'”’»)]」』）】〉》")
+_LAUGHS: Final = ("（笑）", "(笑)", "（笑)", "(笑）")
+
+
+def run_end(text: str, at: int) -> int:
+    """Return the end of the run of terminators at `at`, to continue if no sentence ends there.
+
+    A call inside a run returns 0, so it is safe to continue from where the run ended so far.
+    """
+    if text[at] in _ALL and text[at + 1 : at + 2] not in _ALL:
+        return at + 1
+    run = _RUN.match(text, at)
+    return run.end() if run else at
+
+
+def sentence_end(text: str, at: int, final: bool, start: int = 0) -> int:
+    """Decide whether a sentence ends at the run of terminators that begins at `text[at]`.
+
+    Returns the index after the sentence, with its closing quotes, brackets and emphasis; 0 if
+    none ends there; -1 while more text is needed (never when `final`).
+    """
+    if at > start and text[at - 1] in _ALL:
+        return NO
+    if text[at] == "." and text[at + 1 : at + 2].isalnum():
+        return NO  # the usual case: main.py, 3.14
+    end = run_end(text, at)
+    if end - at > _MAX_RUN:
+        return NO
+    if end == len(text):
+        return end if final else UNDECIDED
+    wide = text[end - 1] in _WIDE
+    low = _lookback(text, at, start)
+    close = _wide_close(text, low, at, end) if wide else _close(text, end)
+    if close - end > _MAX_CLOSERS:
+        return NO
+    if close == len(text):
+        return close if final else UNDECIDED
+    if wide:
+        return _wide_end(SentenceSpot(text, at, end, close, low, final))
+    if not text[close].isspace():
+        return NO
+    kind, ahead = following(text, close, final)
+    if kind == "end":
+        return close
+    if kind == "more":
+        return UNDECIDED
+    return _spaced_end(SentenceSpot(text, at, end, close, low, final, kind, ahead))
+
+
+def sentence_ends(text: str, start: int = 0, end: int | None = None) -> list[int]:
+    """Return every sentence end of a complete text, as the index after each sentence.
+
+    Items of a list within one line (`1) … 2) …`) are sentences too.
+    """
+    if end is None or end > len(text):
+        end = len(text)
+    elif end < len(text):
+        text = text[:end]
+    ends: list[int] = []
+    begin = start
+    for before, marker in item_breaks(text, start, end):
+        ends += _plain_ends(text, begin, before)
+        if not ends or ends[-1] < before:
+            ends.append(before)
+        begin = marker
+    return ends + _plain_ends(text, begin, end)
+
+
+def _plain_ends(text: str, begin: int, stop: int) -> list[int]:
+    ends = []
+    run = _RUN.search(text, begin, stop)
+    while run:
+        found = sentence_end(text, run.start(), True, begin)
+        if found:
+            ends.append(found)
+            begin = found
+        run = _RUN.search(text, found or run.end(), stop)
+    return ends
+
+
+def _lookback(text: str, at: int, start: int) -> int:
+    low = max(start, at - BACK)
+    return max(low, text.rfind("\n", low, at) + 1)
+
+
+def _close(text: str, end: int) -> int:
+    """Return the end of the closing quotes, brackets and emphasis at `end`."""
+    if text[end] not in _CLOSING:
+        return end
+    closers = _CLOSERS.match(text, end, end + _MAX_CLOSERS + 1)
+    return closers.end() if closers else end
+
+
+def _wide_close(text: str, low: int, at: int, end: int) -> int:
+    """Like `_close`. A mark that can open and close closes only if one is open on the line."""
+    if text[end] in _OPENING or text[end].isalnum():
+        return end  # the usual case
+    close = end
+    while close - end <= _MAX_CLOSERS:
+        if text[close : close + 1] in _EITHER_MARKS:
+            mark = _mark(text, close)
+            after = close + len(mark)
+            if after < len(text) and text.count(mark, low, at) % 2 == 0:
+                break
+        else:
+            found = _WIDE_CLOSERS.match(text, close, end + _MAX_CLOSERS + 1)
+            after = found.end() if found else close
+        if after == close:
+            break
+        close = after
+    return close
+
+
+def _mark(text: str, at: int) -> str:
+    """Return the mark at `at`, as long as marks of its kind are: `*`, `**`, `||`."""
+    if text[at + 1 : at + 2] != text[at]:
+        return text[at]
+    found = _EITHER_WAY.match(text, at)
+    return found[0] if found else text[at]
+
+
+def _wide_end(spot: SentenceSpot) -> int:
+    """Decide for a run that ends in 。！？, which needs no white space after it."""
+    text, at, end, close = spot.text, spot.at, spot.end, spot.close
+    if text[end - 1] == "．" and text[max(spot.low, at - 1) : at].isdigit():
+        return NO
+    if text[close].isspace():
+        return close
+    if extends(text, close) or text[close - 1] == "\u200d" or text[close] in "、，,":
+        return NO
+    if end - at > 1 and _WIDE_DOTS.issuperset(text[at:end]):
+        return NO
+    return _wide_tail(spot, text[close - 1] in _QUOTES)
+
+
+def _wide_tail(spot: SentenceSpot, quoted: bool) -> int:
+    """Decide by what follows: a laugh belongs to the sentence; `と言った` or `他说` continue it."""
+    text, close = spot.text, spot.close
+    if not quoted and text[close] not in "（(":
+        return close
+    if not spot.final and len(text) - close < _REACH:
+        return UNDECIDED
+    if quoted and _SPOKEN.match(text, close, close + _REACH):
+        return NO
+    laughs = text.startswith(_LAUGHS, close) and not extends(text, close + 3)
+    return close + 3 if laughs else close
+
+
+def _spaced_end(spot: SentenceSpot) -> int:
+    """Decide for a run followed by white space and text, by the kind of run."""
+    run = spot.text[spot.at : spot.end]
+    if run == ".":
+        verdict = after_dot(spot)
+    elif spot.kind == "joint":
+        verdict = NO
+    elif _DOTS.issuperset(run):
+        verdict = after_ellipsis(spot)
+    else:
+        verdict = after_mark(spot)
+    return spot.close if verdict == YES else verdict
