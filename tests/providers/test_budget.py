@@ -18,7 +18,8 @@ from oshaberi.providers.request.model_request import (
     ToolRound,
     said,
 )
-from oshaberi.providers.request.preparation import PER_IMAGE, cost, estimate, trimmed
+from oshaberi.providers.request.preparation import trimmed
+from oshaberi.providers.request.token_estimate import PER_IMAGE, item_tokens, text_tokens
 
 LONG = "word " * 60
 SYSTEM = said("system", LONG, "persona")
@@ -36,7 +37,7 @@ def _fit(window: int, **fields: object) -> list[Item]:
 
 
 def _total(items: list[Item]) -> int:
-    return sum(map(cost, items))
+    return sum(map(item_tokens, items))
 
 
 def test_without_a_window_everything_stays() -> None:
@@ -44,11 +45,11 @@ def test_without_a_window_everything_stays() -> None:
 
 
 def test_what_fits_stays() -> None:
-    assert _fit(_total(list(ITEMS)) + 11) == list(ITEMS)
+    assert _fit(_total(list(ITEMS)) + 10) == list(ITEMS)
 
 
 def test_the_oldest_goes_first() -> None:
-    kept = _fit(_total(list(ITEMS)) + 11 - 5)
+    kept = _fit(_total(list(ITEMS)) + 10 - 5)
     assert kept == [item for item in ITEMS if item is not OLD[0]]
 
 
@@ -62,8 +63,8 @@ def test_what_was_said_after_the_question_goes_last_and_the_note_stays() -> None
     items: tuple[Item, ...] = (SYSTEM, SAMPLE, *OLD, NOW, *since, note, LATER)
     whole = Request(items, max_output_tokens=10)
     room = _total([SYSTEM, NOW, *since, note, LATER])
-    assert trimmed(whole, room + 11) == (SYSTEM, NOW, *since, note, LATER)
-    assert trimmed(whole, room + 6) == (SYSTEM, NOW, *since[1:], note, LATER)
+    assert trimmed(whole, room + 10) == (SYSTEM, NOW, *since, note, LATER)
+    assert trimmed(whole, room + 5) == (SYSTEM, NOW, *since[1:], note, LATER)
     assert trimmed(whole, 1) == (SYSTEM, NOW, note, LATER)
 
 
@@ -79,14 +80,14 @@ def test_without_a_tag_the_last_question_is_the_current_one() -> None:
 
 
 def test_tools_and_the_answer_take_room_too() -> None:
-    window = _total(list(ITEMS)) + 11
+    window = _total(list(ITEMS)) + 10
     assert len(_fit(window, max_output_tokens=20)) == len(ITEMS) - 1
     tool = ToolDeclaration("look", parameters={"type": "object", "about": LONG})
     assert len(_fit(window, tools=(tool,))) < len(ITEMS)
 
 
 def test_images_count() -> None:
-    assert cost(ContextItem("user", (ImagePart(url="https://x.y/z.png"),))) > PER_IMAGE
+    assert item_tokens(ContextItem("user", (ImagePart(url="https://x.y/z.png"),))) > PER_IMAGE
 
 
 def test_a_tokenizer_may_be_handed_in() -> None:
@@ -104,7 +105,7 @@ def test_it_fits_if_it_can(window: int) -> None:
 
 
 def test_the_estimate_is_safe() -> None:
-    assert estimate("The lighthouse keeper wrote every evening.") >= 8
-    assert estimate("灯台守は毎晩、日記を書いた。") >= 14
-    assert estimate("👋👋👋") >= 4
-    assert estimate("\ud83d") >= 1
+    assert text_tokens("The lighthouse keeper wrote every evening.") >= 8
+    assert text_tokens("灯台守は毎晩、日記を書いた。") >= 14
+    assert text_tokens("👋👋👋") >= 4
+    assert text_tokens("\ud83d") >= 1

@@ -15,8 +15,9 @@ from oshaberi.providers import PRESETS, Request, connect, said
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
 from oshaberi.providers.local_context_windows import LocalWindow
-from oshaberi.providers.request.model_request import Endpoint
-from oshaberi.providers.request.preparation import counter_of, estimate, known_window
+from oshaberi.providers.request.model_request import Endpoint, ToolDeclaration, place_of
+from oshaberi.providers.request.preparation import counter_of, known_window
+from oshaberi.providers.request.token_estimate import text_tokens
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.scripts import Count, Say, Step
 from tests.providers.adapter_runs import read
@@ -176,7 +177,7 @@ def test_usage_corrects_the_estimate() -> None:
     learned = LearnedLimits()
 
     async def main() -> list[int]:
-        script: list[Step] = [Say("Hm."), Count(estimate(LONG) // 2, 3)]
+        script: list[Step] = [Say("Hm."), Count(text_tokens(LONG) // 2, 3)]
         async with ModelServer(OpenAIWire(), script, script) as server:
             adapter = connect("groq", "m", api_key="k", base_url=server.url, learned=learned)
             counts = []
@@ -188,8 +189,27 @@ def test_usage_corrects_the_estimate() -> None:
             return counts
 
     first, second = asyncio.run(main())
-    assert first == estimate(LONG)
+    assert first == text_tokens(LONG)
     assert 0.5 * first <= second <= 0.56 * first
+
+
+def test_tools_without_parameters_do_not_spoil_the_correction() -> None:
+    """The API counts their names and descriptions, and so does the estimate."""
+    learned = LearnedLimits()
+    tools = tuple(ToolDeclaration(f"look_{n}", "Look at the sea. " * 12) for n in range(20))
+    request = Request((said("user", "a word or two " * 60, "current"),), tools)
+    described = sum(text_tokens(tool.name + tool.description) for tool in tools)
+
+    async def main() -> float:
+        script: list[Step] = [Say("Hm."), Count(text_tokens("a word or two " * 60) + described, 3)]
+        async with ModelServer(OpenAIWire(), script) as server:
+            adapter = connect("groq", "m", api_key="k", base_url=server.url, learned=learned)
+            await read(adapter, request)
+            await adapter.aclose()
+            assert adapter.endpoint is not None
+            return learned.tokens.ratio(place_of(adapter.endpoint))
+
+    assert 0.7 <= asyncio.run(main()) <= 1.1
 
 
 @pytest.mark.parametrize(("estimated", "counted"), [(50, 500), (0, 900), (900, 0)])
@@ -197,7 +217,7 @@ def test_what_says_nothing_is_not_learnt(estimated: int, counted: int) -> None:
     tokens, place = LearnedLimits().tokens, ModelPlace("p", None, "m")
     tokens.note(place, estimated, counted)
     assert tokens.ratio(place) == 1.0
-    assert tokens.corrected(place, estimate) is estimate
+    assert tokens.corrected(place, text_tokens) is text_tokens
 
 
 def test_a_strange_usage_does_not_lead_astray() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -24,17 +23,9 @@ from oshaberi.bot.storage.usage import (
 )
 from oshaberi.bot.turns.services.models import ModelCandidate, OperatorModel, is_same_model
 from oshaberi.bot.turns.services.turn_services import TurnServices
-from oshaberi.chunks import ToolCall, Usage
+from oshaberi.chunks import Usage
 from oshaberi.errors import OshaberiError
-from oshaberi.providers.request.model_request import (
-    ContextItem,
-    FilePart,
-    ImagePart,
-    Item,
-    Part,
-    Request,
-    TextPart,
-)
+from oshaberi.providers.request.token_estimate import call_tokens, text_tokens
 from oshaberi.stream.result import StreamResult
 
 # Computes the cost of a request to a model, from its tokens and the configured prices.
@@ -61,20 +52,7 @@ def _price(candidate: ModelCandidate, links: Sequence[OperatorModel]) -> tuple[f
     return next(prices, None)
 
 
-# Estimates the tokens of a request and its answer, if the provider does not report them. Pure.
-#
-# Before a request the count is unknown, and a stopped stream never reports it. Three bytes per
-# token is slightly too high for English and about right for Japanese, so that a quota is not
-# exceeded.
-
-
-BYTES_PER_TOKEN = 3
-TOKENS_PER_IMAGE = 1000
-
-
-def estimated_input(request: Request) -> int:
-    declared = (f"{t.name} {t.description} {_json(t.parameters)}" for t in request.tools)
-    return sum(map(_of_item, request.items)) + sum(map(_of_text, declared))
+# What a request used: as reported, else estimated. A stopped stream never reports it.
 
 
 def used_tokens(result: StreamResult, input_tokens: int) -> Usage:
@@ -82,45 +60,11 @@ def used_tokens(result: StreamResult, input_tokens: int) -> Usage:
     if result.usage is not None:
         return result.usage
     texts = [result.accumulated_text, result.undelivered, *result.details]
-    texts += [*result.thought_log.texts, *map(_call, result.calls)]
-    written = sum(map(_of_text, texts))
+    texts += result.thought_log.texts
+    written = sum(map(text_tokens, texts)) + sum(map(call_tokens, result.calls))
     if result.status == "error" and not written:
         return Usage()
     return Usage(input_tokens, written)
-
-
-def _of_item(item: Item) -> int:
-    if isinstance(item, ContextItem):
-        return sum(map(_of_part, item.parts))
-    texts: Iterable[str] = (
-        item.text,
-        *map(_call, item.calls),
-        *(result.content for result in item.results),
-        *(thought.text for thought in item.thoughts),
-    )
-    return sum(map(_of_text, texts))
-
-
-def _of_part(part: Part) -> int:
-    match part:
-        case TextPart():
-            return _of_text(part.text)
-        case ImagePart():
-            return TOKENS_PER_IMAGE
-        case FilePart():
-            return _of_text(part.text or "") + len(part.data or b"") // BYTES_PER_TOKEN
-
-
-def _of_text(text: str) -> int:
-    return -(-len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN)
-
-
-def _call(call: ToolCall) -> str:
-    return f"{call.name} {_json(call.args)}"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 # Counts every request to a model before it is made, and refuses it when a quota is used up.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
@@ -14,7 +13,6 @@ from oshaberi.providers.request.model_request import (
     ContextItem,
     Endpoint,
     FetchImage,
-    FilePart,
     ImagePart,
     Item,
     Part,
@@ -22,6 +20,13 @@ from oshaberi.providers.request.model_request import (
     TextPart,
     ToolRound,
     place_of,
+)
+from oshaberi.providers.request.token_estimate import (
+    Count,
+    item_tokens,
+    request_tokens,
+    text_tokens,
+    tool_tokens,
 )
 
 # Finds the size of a model's window: the most reliable known value, else the usual one.
@@ -39,21 +44,11 @@ async def known_window(endpoint: Endpoint, capabilities: ModelCapabilities) -> i
 # Fits a conversation into a model's window: drops the oldest first, never system (spec 01).
 
 
-Count = Callable[[str], int]
-
-PER_ITEM = 6
-PER_IMAGE = 1600
 REPLY = 4096
 """How many tokens are reserved for the answer if its length is not limited."""
 
 
-def estimate(text: str) -> int:
-    """Estimate the tokens of a text, rather too high than too low: a third of its bytes."""
-    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-    return -(-size // 3)
-
-
-def trimmed(request: Request, window: int | None, count: Count = estimate) -> tuple[Item, ...]:
+def trimmed(request: Request, window: int | None, count: Count = text_tokens) -> tuple[Item, ...]:
     """Return the items that fit. The question always stays, however long it is."""
     dropped = overflowing(request, window, count)
     if not dropped:
@@ -62,7 +57,7 @@ def trimmed(request: Request, window: int | None, count: Count = estimate) -> tu
 
 
 def overflowing(
-    request: Request, window: int | None, count: Count = estimate, share: float = 1.0
+    request: Request, window: int | None, count: Count = text_tokens, share: float = 1.0
 ) -> frozenset[int]:
     """Return the indexes of the items to drop.
 
@@ -70,9 +65,9 @@ def overflowing(
     """
     if window is None:
         return frozenset()
-    costs = [cost(item, count) for item in request.items]
+    costs = [item_tokens(item, count) for item in request.items]
     room = window - (request.max_output_tokens or min(REPLY, window // 4))
-    room -= declared_cost(request, count)
+    room -= tool_tokens(request.tools, count)
     if sum(costs) <= room:
         return frozenset()
     over = sum(costs) - room * share
@@ -85,37 +80,13 @@ def overflowing(
     return frozenset(dropped)
 
 
-def declared_cost(request: Request, count: Count = estimate) -> int:
-    """Return the tokens of the offered tools."""
-    return count(json.dumps([dict(tool.parameters) for tool in request.tools], default=str))
+def comparable_tokens(request: Request) -> int:
+    """Estimate the tokens, to compare them with what the API counts; 0 if that says nothing.
 
-
-def text_cost(request: Request) -> int:
-    """Estimate the tokens of a request; 0 if it has images or files, whose cost is unknown."""
+    What an image or a file costs is different for each API and says nothing about texts.
+    """
     parts = [p for item in request.items if isinstance(item, ContextItem) for p in item.parts]
-    if any(not isinstance(part, TextPart) for part in parts):
-        return 0
-    return sum(cost(item) for item in request.items) + declared_cost(request)
-
-
-def cost(item: Item, count: Count = estimate) -> int:
-    """Return the tokens of one item, with what the API adds around it."""
-    if isinstance(item, ContextItem):
-        return PER_ITEM + sum(_part(part, count) for part in item.parts)
-    calls = sum(PER_ITEM + count(call.name + json.dumps(dict(call.args))) for call in item.calls)
-    results = sum(PER_ITEM + count(result.content) for result in item.results)
-    kept = sum(count(part.signature) for part in item.thoughts if part.signature)
-    return calls + results + kept + count(item.text)
-
-
-def _part(part: Part, count: Count) -> int:
-    match part:
-        case ImagePart():
-            return PER_IMAGE
-        case FilePart(name=name, text=text, data=data):
-            return count(name) + count(text or "") + len(data or b"") // 3
-        case _:
-            return count(part.text)
+    return request_tokens(request) if all(isinstance(p, TextPart) for p in parts) else 0
 
 
 def _expendable(items: Sequence[Item]) -> list[int]:
@@ -174,7 +145,7 @@ async def prepared(
     window = await _window(request, endpoint, capabilities, count)
     request = replace(request, items=trimmed(request, window, count))
     if request.size is not None:
-        request.size.estimated_tokens = text_cost(request)
+        request.size.estimated_tokens = comparable_tokens(request)
     ready = await _with_images(request.items, endpoint.fetch_image)
     return replace(request, items=tuple(map(_sendable, ready)))
 
@@ -204,7 +175,7 @@ def counter_of(endpoint: Endpoint) -> Count:
     """Return the token counter: a tokenizer, else an estimate corrected by past usage."""
     if endpoint.count_tokens is not None:
         return endpoint.count_tokens
-    return endpoint.learned.tokens.corrected(place_of(endpoint), estimate)
+    return endpoint.learned.tokens.corrected(place_of(endpoint), text_tokens)
 
 
 async def _with_images(items: Sequence[Item], fetch: FetchImage | None) -> Sequence[Item]:

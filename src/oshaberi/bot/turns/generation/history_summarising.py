@@ -18,13 +18,14 @@ from oshaberi.bot.storage.records import ConversationSummary
 from oshaberi.bot.turns.context.building import MOST_CHARS, summary_note, summary_request
 from oshaberi.bot.turns.context.surroundings import TurnSurroundings
 from oshaberi.bot.turns.interruption import until_stopped
-from oshaberi.bot.turns.quotas import RequestQuota, Reservation, estimated_input
+from oshaberi.bot.turns.quotas import RequestQuota, Reservation
 from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
 from oshaberi.bot.turns.services.models import ModelCandidate
 from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.chunks import Usage
 from oshaberi.events import Message
 from oshaberi.providers.request.model_request import ContextItem, Request
+from oshaberi.providers.request.token_estimate import request_tokens
 from oshaberi.stream.observers import request_span
 from oshaberi.stream.stops import ActiveChannel
 from oshaberi.terminal_output import counted
@@ -126,7 +127,7 @@ class HistoryCondenser:
         self, adapter: ConnectedAdapter, candidate: ModelCandidate, request: Request
     ) -> str:
         """Return the model's text without its thoughts; empty if it failed."""
-        reserved = await self._quota.reserve(candidate, estimated_input(request))
+        reserved = await self._quota.reserve(candidate, request_tokens(request))
         if not isinstance(reserved, Reservation):
             return ""
         engine, events, usage = TextEngine(TextConfig(humanizer_degree=0)), [], None

@@ -19,7 +19,6 @@ from oshaberi.bot.turns.quotas import (
     QuotaRefusal,
     RequestQuota,
     Reservation,
-    estimated_input,
     used_tokens,
 )
 from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
@@ -37,6 +36,7 @@ from oshaberi.providers.request.model_request import (
     ToolDeclaration,
     ToolRound,
 )
+from oshaberi.providers.request.token_estimate import request_tokens
 from oshaberi.stream.context import StreamContext
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import Provider, WrappedProvider
@@ -271,7 +271,7 @@ class ModelCaller:
     async def _reserved(
         self, candidate: ModelCandidate, request: Request
     ) -> Reservation | QuotaRefusal:
-        work = self._quota.reserve(candidate, estimated_input(request))
+        work = self._quota.reserve(candidate, request_tokens(request))
         return await until_stopped(self._setup.channel, work)
 
     def _watched(self, provider: Provider, config: StreamConfig) -> Provider:
