@@ -25,7 +25,7 @@ from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
 from oshaberi.bot.turns.notices import StatusReactions
 from oshaberi.bot.turns.personas import PersonaCache
 from oshaberi.bot.turns.running.queue_runner import QueueRunner
-from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
 from oshaberi.bot.turns.turn_control import ControlReply, TurnControl
 
 log = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ class ChannelTurns:
         queue = self._queues.get(channel_id)
         for job in () if queue is None else queue.unbegun:
             if job.user_id == user_id and job.burst is not None:
-                job.burst.note_typing(_now_s())
+                job.burst.note_typing(loop_time_s())
 
     async def amend(self, changed: IncomingMessage) -> None:
         """Handle an edited message. If it still waits, the edited text is answered."""
@@ -193,7 +193,7 @@ class ChannelTurns:
 
     def busy_channels(self) -> tuple[BusyChannel, ...]:
         """Return the channels in which something runs, the oldest question first."""
-        now_s = asyncio.get_running_loop().time()
+        now_s = loop_time_s()
         busy = [queue.busy(now_s) for queue in self._queues.values()]
         return tuple(sorted(busy, key=lambda one: -(one.seconds or 0)))
 
@@ -264,7 +264,3 @@ class ChannelTurns:
 
     def _is_deleted(self, incoming: IncomingMessage) -> bool:
         return self.services.deleted_messages.get(incoming.said.id) is not None
-
-
-def _now_s() -> float:
-    return asyncio.get_running_loop().time()

@@ -5,7 +5,6 @@ They return what the user of the command is told. `resume` continues an answer a
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -21,7 +20,7 @@ from oshaberi.bot.turns.personas import PersonaCache, allowed_in, default_of, pe
 from oshaberi.bot.turns.quota_notices import quota_words
 from oshaberi.bot.turns.quotas import RequestQuota, quota_place
 from oshaberi.bot.turns.running.queue_runner import QueueRunner
-from oshaberi.bot.turns.services.turn_services import TurnServices, utc_now
+from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s, utc_now
 from oshaberi.languages import translatable
 from oshaberi.stream.stops import StopAnswer
 
@@ -222,7 +221,7 @@ class TurnControl:
         config = (await self._services.settings(turn_channel.path)).turn
         if unlisted(by, turn_channel.path, config):
             return NOT_LISTED
-        now_s = asyncio.get_running_loop().time()
+        now_s = loop_time_s()
         return None if self._cooldowns.allows(by.id, now_s, config.cooldown_ms) else TOO_SOON
 
     async def _quota_refusal(
@@ -257,7 +256,7 @@ class TurnControl:
     def _enter(self, job: QueuedJob, by: Person, done: ControlReply) -> ControlReply:
         entered = self._runner.enter(job)
         if entered == job.why:
-            self._cooldowns.note(by.id, asyncio.get_running_loop().time())
+            self._cooldowns.note(by.id, loop_time_s())
         return {job.why: done, "full": BUSY}.get(entered, CLOSING)
 
 

@@ -6,7 +6,6 @@ attention and the cooldown. It reads the database only for what the caches lack.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -31,7 +30,7 @@ from oshaberi.bot.turns.admission.rules import (
     why_ignored,
 )
 from oshaberi.bot.turns.personas import PersonaCache, allowed_in, who_answers
-from oshaberi.bot.turns.services.turn_services import EffectiveConfigs, TurnServices
+from oshaberi.bot.turns.services.turn_services import EffectiveConfigs, TurnServices, loop_time_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ class MessageAdmission:
         if reason is None:
             return None
         if reason == "unaddressed" and self.attention.may_answer(
-            channel_id, user_id, config, _now_s()
+            channel_id, user_id, config, loop_time_s()
         ):
             return None
         self.bot_rounds.note_person(channel_id)
@@ -118,7 +117,7 @@ class MessageAdmission:
         elif found.reason == "unaddressed" and reason_word(known_why) in BY_CHANCE:
             return _told(known_why)
         elif found.reason == "unaddressed" and is_new and incoming.can_answer and not is_bot:
-            found = self.attention.decide(incoming, config, _now_s(), self._services.draw)
+            found = self.attention.decide(incoming, config, loop_time_s(), self._services.draw)
         if not found.ok:
             if is_new:
                 self.attention.note_passed(
@@ -133,14 +132,14 @@ class MessageAdmission:
         cooldown_ms = 0 if is_known else config.cooldown_ms
         by_chance = (self._unasked,) if found.reason in UNINVITED else ()
         for cooldowns in (self.cooldowns, *by_chance):
-            if not cooldowns.allows(incoming.user_id, _now_s(), cooldown_ms):
+            if not cooldowns.allows(incoming.user_id, loop_time_s(), cooldown_ms):
                 return Admission("cooldown")
         return found
 
     def job(
         self, heard: HeardMessage, turn_channel: TurnChannel, why: str, arrival: Arrival
     ) -> QueuedJob:
-        incoming, now_s = heard.incoming, _now_s()
+        incoming, now_s = heard.incoming, loop_time_s()
         is_new = arrival == "new"
         return QueuedJob(
             turn_channel,
@@ -165,7 +164,7 @@ class MessageAdmission:
         """Note that a job enters the queue."""
         if job.arrival != "stored":
             cooldowns = self._unasked if job.is_uninvited else self.cooldowns
-            cooldowns.note(job.user_id, _now_s())
+            cooldowns.note(job.user_id, loop_time_s())
         if _may_be_automatic(job.asked[-1]):
             self.bot_rounds.note_bot(job.turn_channel.channel_id)
 
@@ -174,7 +173,9 @@ class MessageAdmission:
         is_person = not job.asked[-1].said.author.is_bot
         if job.settings.turn.attention_ms and job.is_message and is_person:
             channel_id, asked_id = job.turn_channel.channel_id, job.message_ids[0]
-            self.attention.note_talk(channel_id, job.user_id, job.answering, _now_s(), asked_id)
+            self.attention.note_talk(
+                channel_id, job.user_id, job.answering, loop_time_s(), asked_id
+            )
 
     def _has_rounds(self, incoming: IncomingMessage, most: int) -> bool:
         channel_id = incoming.channel_id
@@ -226,7 +227,3 @@ def _told(why: str) -> Admission:
     """Return a decision that was stored."""
     word, *detail = why.split(" ")
     return Admission(word, tuple(detail))  # type: ignore[arg-type]
-
-
-def _now_s() -> float:
-    return asyncio.get_running_loop().time()

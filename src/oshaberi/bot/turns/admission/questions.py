@@ -16,7 +16,7 @@ from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob, 
 from oshaberi.bot.turns.admission.message_admission import HeardMessage, MessageAdmission
 from oshaberi.bot.turns.background_tasks import BackgroundTasks
 from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
 
 # Stores questions that have no answer yet, so that a restart does not lose them.
 #
@@ -153,11 +153,11 @@ class UnbegunQuestions:
         queue = self._queues.get(heard.incoming.channel_id)
         if queue is None or not heard.may_belong:
             return None
-        begun = queue.bursting(heard.incoming.user_id, _now_s())
+        begun = queue.bursting(heard.incoming.user_id, loop_time_s())
         most = heard.settings.turn.waiting_limit
         if begun is None or begun.burst is None or len(begun.asked) >= most:
             return None
-        begun.burst.note_message(_now_s())
+        begun.burst.note_message(loop_time_s())
         if heard.admission.ok and not await self.is_ours(heard.incoming):
             return CLAIMED
         still = queue.job_of(begun.message_ids[-1])
@@ -193,7 +193,7 @@ class UnbegunQuestions:
         found = heard.admission
         if not job.is_unaddressed or found.reason not in ADDRESSED:
             return job
-        self._admission.cooldowns.note(job.user_id, _now_s())
+        self._admission.cooldowns.note(job.user_id, loop_time_s())
         asked = self._admission.job(heard, job.turn_channel, found.told, "new")
         return replace(job, why=found.told, answering=asked.answering)
 
@@ -262,7 +262,3 @@ class UnbegunQuestions:
         if left.asked and left.message_ids[-1] < message_id:
             await self._questions.keep(left)
         await self._questions.settle(left.turn_channel.channel_id, (message_id,))
-
-
-def _now_s() -> float:
-    return asyncio.get_running_loop().time()

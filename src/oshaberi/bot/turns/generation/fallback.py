@@ -20,7 +20,7 @@ from oshaberi.bot.turns.services.models import (
     rest_seconds,
     said_seconds,
 )
-from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
 from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.providers.request.model_request import ContextItem, ToolRound
@@ -189,7 +189,7 @@ class ModelFallback:
         """Try the candidates. Return the first answer, or the last failure and all errors."""
         result, failures = StreamResult("error", data=NO_MODEL), list[Failure]()
         tries = ModelTries(candidates, self._services.cooldowns)
-        while (candidate := tries.next(self._services.clock(), _now_s())) is not None:
+        while (candidate := tries.next(self._services.clock(), loop_time_s())) is not None:
             rested = self._rests(candidate)
             result = await self._models.ask(candidate, rounds)
             if isinstance(result.data, QuotaReachedError) and result.data.is_operators:
@@ -217,18 +217,18 @@ class ModelFallback:
             return
         services = self._services
         rest_s = rest_seconds(error)
-        until = services.cooldowns.note(candidate.key, rest_s, services.clock(), _now_s())
+        until = services.cooldowns.note(candidate.key, rest_s, services.clock(), loop_time_s())
         await self._store_rest(candidate.key, until)
 
     def _rests(self, candidate: ModelCandidate) -> bool:
         cooldowns = self._services.cooldowns
-        return cooldowns.seconds_left(candidate.key, self._services.clock(), _now_s()) > 0
+        return cooldowns.seconds_left(candidate.key, self._services.clock(), loop_time_s()) > 0
 
     async def _end_rest(self, candidate: ModelCandidate) -> None:
         """End the rest of a key that was asked all the same, and has answered."""
         if candidate.key is not None:
             services = self._services
-            until = services.cooldowns.end(candidate.key, services.clock(), _now_s())
+            until = services.cooldowns.end(candidate.key, services.clock(), loop_time_s())
             await self._store_rest(candidate.key, until)
 
     async def _store_rest(self, key: KeyRecord, until: datetime) -> None:
@@ -255,7 +255,3 @@ def _has_answered(result: StreamResult) -> bool:
     """Return whether the model said something with its key, whatever became of the stream."""
     failed = result.status == "timeout" or isinstance(result.data, ProviderError)
     return bool(result.metrics.chunks) and not failed
-
-
-def _now_s() -> float:
-    return asyncio.get_running_loop().time()

@@ -21,7 +21,7 @@ from oshaberi.bot.turns.interruption import until_stopped
 from oshaberi.bot.turns.quotas import RequestQuota, Reservation
 from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
 from oshaberi.bot.turns.services.models import ModelCandidate
-from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
 from oshaberi.chunks import Usage
 from oshaberi.events import Message
 from oshaberi.providers.request.model_request import ContextItem, Request
@@ -99,7 +99,7 @@ class HistoryCondenser:
         if not self._turn.summarise_history or self._services.store is None or adapter.continues:
             return False
         paused_until_s = self._services.summaries_paused.get(self._channel_id) or 0.0
-        return self._around.newest.author.can_read_history and _now_s() >= paused_until_s
+        return self._around.newest.author.can_read_history and loop_time_s() >= paused_until_s
 
     async def _summarised(
         self,
@@ -117,7 +117,7 @@ class HistoryCondenser:
                 span.fail("no_summary")
         made = self._record(text, old) if text else None
         if made is None:
-            self._services.summaries_paused.put(self._channel_id, _now_s() + PAUSE_S)
+            self._services.summaries_paused.put(self._channel_id, loop_time_s() + PAUSE_S)
             return None
         log.info("channel %s: summarised %s", self._channel_id, counted(made.messages, "message"))
         await self._keep(made)
@@ -187,7 +187,3 @@ def _with_note(items: Sequence[ContextItem], note: ContextItem) -> tuple[Context
     """Insert the note before the first item of the conversation."""
     first = next(n for n, item in enumerate(items) if item.tag in ("history", "current"))
     return (*items[:first], note, *items[first:])
-
-
-def _now_s() -> float:
-    return asyncio.get_running_loop().time()

@@ -20,7 +20,7 @@ from oshaberi.bot.turns.outcome import TurnOutcome
 from oshaberi.bot.turns.personas import allowed_in, who_is_called
 from oshaberi.bot.turns.post_turn.answer_log import stop_reason, tell_answer, unsaid_told
 from oshaberi.bot.turns.running.turn import Turn
-from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
 from oshaberi.bot.turns.services.turn_slots import NoTurnSlotError, TurnSlots
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Embed
@@ -251,7 +251,7 @@ class TurnRunner:
 
     async def _of(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
         """Run a job as soon as Discord answers and there is a slot for it."""
-        outage, began_s = self._services.outage, asyncio.get_running_loop().time()
+        outage, began_s = self._services.outage, loop_time_s()
         asked_s = began_s if job.asked_s is None else job.asked_s
         try:
             if outage is not None and outage.is_away:
@@ -304,14 +304,14 @@ class TurnRunner:
             )
             turn = Turn(self._services, job.turn_channel, asked, job.settings, channel)
             known_to_fail = self._services.model_outages.failing()
-            began_s = _now_s() if job.asked_s is None or played else job.asked_s
+            began_s = loop_time_s() if job.asked_s is None or played else job.asked_s
             with of_turn(turn.ids):
                 outcome = await self._traced(turn, job)
                 times = turn.times(job.asked_s)
                 if not played:
                     self._services.on_answered(times)
                 why = reason_word(job.why)
-                tell_answer(outcome, times, _now_s() - began_s, why, known_to_fail)
+                tell_answer(outcome, times, loop_time_s() - began_s, why, known_to_fail)
                 played.append(AnsweredPersona(persona, outcome))
                 self._background.start(turn.log_thoughts(outcome))
             if outcome.interrupted:
@@ -331,7 +331,3 @@ class TurnRunner:
             if not outcome.succeeded and not outcome.interrupted:
                 span.fail(outcome.status)
             return outcome
-
-
-def _now_s() -> float:
-    return asyncio.get_running_loop().time()

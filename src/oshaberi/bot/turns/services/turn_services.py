@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -64,6 +65,11 @@ NOBODY_YET = PersonaRecord(0, "Oshaberi", is_default=True)
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def loop_time_s() -> float:
+    """Return the event loop's time: waits and pauses are measured by it, not by the wall clock."""
+    return asyncio.get_running_loop().time()
 
 
 SettingsOf = Callable[[ChannelPath], Awaitable[EffectiveConfigs]]
