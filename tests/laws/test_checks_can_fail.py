@@ -319,9 +319,13 @@ class ForgetfulEngine(TextEngine):
     """Loses what waits when it is stopped or dropped."""
 
     def flush(
-        self, reason: Literal["tool_call", "stop"], *, trim_incomplete_clause: bool = False
+        self,
+        reason: Literal["tool_call", "stop"],
+        *,
+        trim_incomplete_clause: bool = False,
+        only_whole: bool = False,
     ) -> list[Event]:
-        super().flush(reason, trim_incomplete_clause=trim_incomplete_clause)
+        super().flush(reason, trim_incomplete_clause=trim_incomplete_clause, only_whole=only_whole)
         return []
 
     def discard(self) -> list[Event]:

@@ -11,7 +11,7 @@ import pytest
 from oshaberi import TextConfig, TextEngine
 from oshaberi.chunks import Chunk, ToolCall
 from oshaberi.delivery.recording_sink import RecordingSink
-from oshaberi.events import Message, Table, Withheld
+from oshaberi.events import Event, Message, Table, Withheld
 from oshaberi.stream import (
     ScriptedProvider,
     Silence,
@@ -20,7 +20,6 @@ from oshaberi.stream import (
     StreamResult,
     stream_to_sink,
 )
-from oshaberi.stream.engine_closing import whole_part, without_unfinished
 from oshaberi.stream.provider_protocol import Step
 from oshaberi.virtual_time import run_virtual
 
@@ -147,36 +146,100 @@ def test_live_text_that_was_not_finished_is_taken_back() -> None:
     assert result.status == "interrupted"
 
 
+@pytest.mark.parametrize("degree", [0, 1, 3])
 @pytest.mark.parametrize(
-    ("text", "whole"),
+    "text",
     [
-        ("One. Two.", "One. Two."),
-        ('He said "no."', 'He said "no."'),
-        ("half a", ""),
-        ("A line\nhalf a", "A line"),
-        ("```py\nx = 1\ny = 2\nz = (\n```", "```py\nx = 1\ny = 2\n```"),
-        ("```py\nx = (\n```", ""),
-        ("See:\n```py\nx = (\n```", "See:"),
-        ("終わりました。", "終わりました。"),
+        "You should ask Dr. ",
+        "You should ask Dr.",
+        "You should ask (Dr.) ",
+        "Take some fruit, e.g. ",
+        "Take some fruit, e.g.",
+        "2.",
+        "2. ",
+        "> 2. ",
+        "Three steps: 1. ",
+        "It costs 3.",
+        "It is on page no. ",
+        "He lives in the U.S. ",
+        "We meet in Dec. ",
+        "A book by J. R. R. ",
+        "The quick bro",
+        "Stop at St. ",
     ],
 )
-def test_how_much_is_whole(text: str, whole: str) -> None:
-    assert whole_part(text) == whole
+def test_half_a_sentence_is_not_said(text: str, degree: int) -> None:
+    result, sink, _ = ended([said(text), LONG], humanizer_degree=degree)
+    assert sink.contents == []
+    assert result.ledger.problems() == []
+    _, sink, _ = ended([said(f"It is so.\n{text}"), LONG], humanizer_degree=degree)
+    assert [shown.lower().rstrip(".") for shown in sink.contents] == ["it is so"]
+
+
+@pytest.mark.parametrize("degree", [0, 1, 3])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ask the doctor.",
+        "Ask the doctor. ",
+        "It costs 3. ",
+        "Really?",
+        "So be it…",
+        'He said "no."',
+        "(So it is.)",
+        "終わりました。",
+        "मैं ठीक हूँ।",
+    ],
+)
+def test_a_whole_sentence_is_said(text: str, degree: int) -> None:
+    _, sink, _ = ended([said(text), LONG], humanizer_degree=degree)
+    assert [shown.lower().rstrip(".。") for shown in sink.contents] == [
+        text.strip().lower().rstrip(".。")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "whole", "rest"),
+    [
+        ("A line\nhalf a", "A line", "half a"),
+        ("```py\nx = 1\ny = 2\nz = (", "```py\nx = 1\ny = 2\n```", "z = ("),
+        ("```py\nx = (", "", "```py\nx = ("),
+        ("```x", "", "```x"),
+        ("See:\n```py\nx = (", "See:", "```py\nx = ("),
+    ],
+)
+def test_how_much_is_whole(text: str, whole: str, rest: str) -> None:
+    events = cut_off(text)
+    assert "\n".join(event.text for event in events if isinstance(event, Message)) == whole
+    withheld = [event for event in events if isinstance(event, Withheld)]
+    assert [(event.text, event.reason) for event in withheld] == [(rest, "incomplete_clause")]
+
+
+def cut_off(text: str) -> list[Event]:
+    engine = TextEngine(TextConfig(humanizer_degree=1))
+    return engine.feed(text) + engine.flush("stop", only_whole=True)
 
 
 def test_a_row_that_may_be_half_is_left_out() -> None:
-    engine = TextEngine(TextConfig(humanizer_degree=1))
-    events = engine.feed("| a | b |\n|---|---|\n| 1 | 2 |\n| 3 |")
-    events += engine.flush("stop", trim_incomplete_clause=True)
-    table, row = without_unfinished(events)
+    table, row = cut_off("| a | b |\n|---|---|\n| 1 | 2 |\n| 3 |")
     assert isinstance(row, Withheld)
     assert row.text == "| 3 |"
     assert isinstance(table, Table)
     assert table.rows == (("1", "2"),)
     assert table.source.endswith("| 1 | 2 |")
-    engine = TextEngine(TextConfig(humanizer_degree=1))
-    events = engine.feed("Look:\n| a | b |\n|---|---|\n| 3 |")
-    events += engine.flush("stop", trim_incomplete_clause=True)
-    kept = [event for event in without_unfinished(events) if isinstance(event, Message | Table)]
+    kept = [
+        event
+        for event in cut_off("Look:\n| a | b |\n|---|---|\n| 3 |")
+        if isinstance(event, Message | Table)
+    ]
     assert [event.text for event in kept if isinstance(event, Message)] == ["Look:"]
     assert len(kept) == 1
+
+
+def test_a_table_and_a_block_that_are_complete_stay_whole() -> None:
+    (table,) = cut_off("| a | b |\n|---|---|\n| 1 | 2 |\n\n")
+    assert isinstance(table, Table)
+    assert table.rows == (("1", "2"),)
+    (block,) = cut_off("```py\nx = 1\n```")
+    assert isinstance(block, Message)
+    assert block.text == "```py\nx = 1\n```"

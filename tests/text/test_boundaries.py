@@ -346,6 +346,12 @@ def test_nothing_is_appended_in_a_table(cell: str) -> None:
         ("> 1. Tea\n> 2. gre", "> 1. Tea", "> 2. gre"),
         ("2. gre", "2. gre", None),
         ("- one\n- tw", "- one", "- tw"),
+        ("Hello. I met Dr. ", "Hello.", "I met Dr."),
+        ("Hello. I met **Dr.** Smi", "Hello.", "I met **Dr.** Smi"),
+        ("Hello. Tea, e.g.", "Hello.", "Tea, e.g."),
+        ("Hello. We use Yahoo! Mai", "Hello.", "We use Yahoo! Mai"),
+        ("Hello. It costs 3.", "Hello.", "It costs 3."),
+        ("Hello.\n2.", "Hello.", "2."),
         # other scripts
         ("मैं ठीक हूँ। और आ", "मैं ठीक हूँ।", "और आ"),
         ("كيف حالك؟ أنا بخ", "كيف حالك؟", "أنا بخ"),

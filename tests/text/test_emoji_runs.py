@@ -33,6 +33,10 @@ def isolate(line: str, prefix_length: int) -> list[str]:
         (f"That was amazing! {SOUP}", ["That was amazing!", SOUP]),
         (f"すごい！{SOUP}ね", ["すごい！", SOUP, "ね"]),
         (f"Wow! {SOUP} and more", ["Wow!", SOUP, "and more"]),
+        (f"Well... {SOUP} then", ["Well...", SOUP, "then"]),
+        # an abbreviation ends no sentence
+        (f"I asked Dr. {SOUP} about it", [f"I asked Dr. {SOUP} about it"]),
+        (f"Food, e.g. {SOUP} or so", [f"Food, e.g. {SOUP} or so"]),
         (f"so good {SOUP}", ["so good", SOUP]),
         (f"{SOUP} looks tasty", [SOUP, "looks tasty"]),
         (f"{SOUP} then {DANCE} ok", [SOUP, f"then {DANCE} ok"]),

@@ -45,9 +45,17 @@ class EngineRecorder:
         return [event for letter in text for event in self._kept(self._engine.feed, letter)]
 
     def flush(
-        self, reason: Literal["tool_call", "stop"], *, trim_incomplete_clause: bool = False
+        self,
+        reason: Literal["tool_call", "stop"],
+        *,
+        trim_incomplete_clause: bool = False,
+        only_whole: bool = False,
     ) -> list[Event]:
-        trimmed = partial(self._engine.flush, trim_incomplete_clause=trim_incomplete_clause)
+        trimmed = partial(
+            self._engine.flush,
+            trim_incomplete_clause=trim_incomplete_clause,
+            only_whole=only_whole,
+        )
         return self._kept(trimmed, reason)
 
     def finish(self) -> list[Event]:

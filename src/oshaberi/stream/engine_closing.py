@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeGuard
@@ -14,75 +13,11 @@ from oshaberi.events import Event, Message, Table, Withheld
 from oshaberi.stream.context import StreamTextEngine
 from oshaberi.stream.model_output import ModelOutput
 
-# Ends an answer that the end of the process cuts off: never in mid-sentence.
-#
-# The engine's forced flush returns everything. Unfinished text is cut back to the last complete
-# sentence, line or row; the model writes the rest again when the answer is continued.
-
-
 UNFINISHED = "incomplete_clause"
-_FENCE = "```"
-_SENTENCE_ENDS = re.compile(r"[.!?…。．｡！？][)\]}\"'»”’」』*_~|`]*$")
-
-
-def without_unfinished(events: Sequence[Event]) -> list[Event]:
-    """Return the events of a forced flush without an unfinished sentence, line or row."""
-    at = next((n for n in reversed(range(len(events))) if _is_text(events[n])), None)
-    if at is None or any(is_trimmed(event) for event in events[at:]):
-        return list(events)
-    return [*events[:at], *_whole(events[at]), *events[at + 1 :]]
-
-
-def _is_text(event: Event) -> bool:
-    return isinstance(event, Message | Table)
 
 
 def is_trimmed(event: Event) -> TypeGuard[Withheld]:
     return isinstance(event, Withheld) and event.reason == UNFINISHED
-
-
-def _whole(last: Event) -> list[Event]:
-    match last:
-        case Message(text=text, boundary="stop"):
-            kept = whole_part(text)
-            shown: list[Event] = [replace(last, text=kept)] if kept else []
-            return shown + _withheld(last, _behind(kept, text))
-        case Table(source=source, rows=rows):
-            # Its last row may be incomplete.
-            before, _, row = source.rpartition("\n")
-            if len(rows) < 2:
-                return _withheld(last, source)
-            return [replace(last, source=before, rows=rows[:-1]), *_withheld(last, row)]
-    return [last]
-
-
-def _behind(kept: str, text: str) -> str:
-    """Return what `text` has behind `kept`. Both may end with a fence that the flush added."""
-    return text.removesuffix(_FENCE)[len(kept.removesuffix(_FENCE)) :].strip()
-
-
-def _withheld(last: Message | Table, text: str) -> list[Event]:
-    return [Withheld(text, UNFINISHED, last.segment, last.span)] if text else []
-
-
-def whole_part(text: str) -> str:
-    """Return the text if it ends with a sentence, else its complete lines; empty if none."""
-    if text.endswith(_FENCE):
-        return _whole_code(text)
-    if _SENTENCE_ENDS.search(text):
-        return text
-    return text.rpartition("\n")[0].rstrip()
-
-
-def _whole_code(text: str) -> str:
-    """Drop the last line of a code block, which may be incomplete; the flush closed it."""
-    body = text.removesuffix(_FENCE).rstrip("\n")
-    before, _, _ = body.rpartition("\n")
-    if not before:
-        return ""
-    if before.split("\n")[-1].startswith(_FENCE):  # the opening fence: no line was whole
-        return before.rpartition("\n")[0].rstrip()
-    return f"{before}\n{_FENCE}"
 
 
 # Ends the text before the model has: for a stop, the end of the process, or a follow-up.
@@ -126,13 +61,14 @@ class EngineClosing:
         self._trimmed = []
 
     async def flush_whole(self) -> list[Message | Table]:
-        """Return what the engine holds at process end, up to the last clean boundary."""
+        """Return what the engine holds at process end, without what may be half.
+
+        The model writes that again when the answer is continued.
+        """
         if not self._output.engine_open:
             return []
         messages = await self._feed_rest()
-        guarded = self._output.guarded
-        last = self._last(trim=True)
-        return messages + self._output.sorted(last if guarded else without_unfinished(last))
+        return messages + self._output.sorted(self._last(only_whole=True))
 
     async def discard(self) -> None:
         """Drop what the engine holds, because the user wrote again. Thoughts stay."""
@@ -157,10 +93,10 @@ class EngineClosing:
             await asyncio.sleep(0)
         return messages
 
-    def _last(self, *, trim: bool) -> Sequence[Event]:
+    def _last(self, *, trim: bool = False, only_whole: bool = False) -> Sequence[Event]:
         if self._output.guarded:
             return self._engine.finish()
-        return self._engine.flush("stop", trim_incomplete_clause=trim)
+        return self._engine.flush("stop", trim_incomplete_clause=trim, only_whole=only_whole)
 
     def _drop(self, dropped: Sequence[Withheld], reason: str) -> None:
         for withheld in dropped:

@@ -249,10 +249,16 @@ class MarkerFilteredEngine:
         return self._engine.feed(shown) if shown else ()
 
     def flush(
-        self, reason: Literal["tool_call", "stop"], *, trim_incomplete_clause: bool = False
+        self,
+        reason: Literal["tool_call", "stop"],
+        *,
+        trim_incomplete_clause: bool = False,
+        only_whole: bool = False,
     ) -> Sequence[Event]:
         last = self._last(cut=reason == "stop")
-        rest = self._engine.flush(reason, trim_incomplete_clause=trim_incomplete_clause)
+        rest = self._engine.flush(
+            reason, trim_incomplete_clause=trim_incomplete_clause, only_whole=only_whole
+        )
         return [*last, *rest, *self._withheld()]
 
     def finish(self) -> Sequence[Event]:

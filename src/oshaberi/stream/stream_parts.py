@@ -67,9 +67,15 @@ class FirstWordsEngine:
             self._on_words = None
 
     def flush(
-        self, reason: Literal["tool_call", "stop"], *, trim_incomplete_clause: bool = False
+        self,
+        reason: Literal["tool_call", "stop"],
+        *,
+        trim_incomplete_clause: bool = False,
+        only_whole: bool = False,
     ) -> Sequence[Event]:
-        return self._engine.flush(reason, trim_incomplete_clause=trim_incomplete_clause)
+        return self._engine.flush(
+            reason, trim_incomplete_clause=trim_incomplete_clause, only_whole=only_whole
+        )
 
     def finish(self) -> Sequence[Event]:
         return self._engine.finish()

@@ -23,9 +23,10 @@ from oshaberi.text.mypyc_attributes import mypyc_attr
 from oshaberi.text.normalize.own_name import own_label
 from oshaberi.text.normalize.pieces import SegmentWork, TextPiece
 from oshaberi.text.normalize.table import Normalizers, SpeakingState, cleaned_text
-from oshaberi.text.segments.buffer import Segment, SegmentReceiver
+from oshaberi.text.segments.buffer import Segment, SegmentReceiver, Trim
 from oshaberi.text.segments.release import CutWindow
 from oshaberi.text.segments.splitter import SegmentSplitter
+from oshaberi.text.sentences.ends import TERMINATORS
 
 # Takes each segment from step 05 through the normalizers (06) to the composer (07a).
 
@@ -112,7 +113,7 @@ def _begins_line(segment: Segment, piece: TextPiece) -> bool:
 # Wiring only: intake, prefill, capture, splitter, normalizers, composer. One engine, one stream.
 
 
-_SENTENCE_MAY_END: Final = re.compile(r"[\n>.!?。．｡！？…]")
+_SENTENCE_MAY_END: Final = re.compile(f"[\n>{TERMINATORS}]")
 _LARGE: Final = 4096
 _SHARE: Final = 16
 _WHILE_PACKING: Final = 64
@@ -180,16 +181,22 @@ class TextEngine:
 
     def finish(self) -> list[Event]:
         """End the stream and return everything left. A second call returns nothing."""
-        return self._close("final", trim=False)
+        return self._close("final", "nothing")
 
     def flush(
         self,
         reason: Literal["tool_call", "stop"],
         *,
         trim_incomplete_clause: bool = False,
+        only_whole: bool = False,
     ) -> list[Event]:
-        """Return everything left and close the engine, for a tool call or a stop."""
-        return self._close(reason, trim=trim_incomplete_clause)
+        """Return everything left and close the engine, for a tool call or a stop.
+
+        `only_whole`: what may be half is kept back (a sentence, a line of code, a table's row),
+        even if it is all there is, because the model will write it again.
+        """
+        clause: Trim = "clause" if trim_incomplete_clause else "nothing"
+        return self._close(reason, "unfinished" if only_whole else clause)
 
     def discard(self) -> list[Event]:
         """Drop the text that has not left, for a follow-up. It is returned as `Withheld`."""
@@ -260,7 +267,7 @@ class TextEngine:
         self._read(self._capture.feed(text))
         self._read(self._capture.finish())
 
-    def _close(self, reason: Boundary, trim: bool) -> list[Event]:
+    def _close(self, reason: Boundary, trim: Trim) -> list[Event]:
         if self._closed:
             return []
         self._drain()

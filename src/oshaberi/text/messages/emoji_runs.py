@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.line_kinds import block_kind, indent, marker_end
 from oshaberi.text.measure import extends, has_visible
+from oshaberi.text.sentences.ends import TERMINATORS, clause_end_at
 
-_SENTENCE_ENDS: Final = tuple(".!?。！？")
+_SENTENCE_SIGNS: Final = tuple(".!?。！？")
 _PUNCTUATION: Final = re.compile(r"[.,!?;:。！？、，…]+")
 _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9]+")
 
@@ -114,9 +115,20 @@ def _judge_line(
             continue
         if before and (punctuation or (marked and i == 0)):
             continue
-        if before and after and not gaps[i].rstrip().endswith(_SENTENCE_ENDS):  # rule (a)
+        if before and after and not _ends_sentence(gaps[i]):  # rule (a)
             continue
         yield run, punctuation.end() if punctuation else run[-1].end
+
+
+def _ends_sentence(before: str) -> bool:
+    """Return whether the text before an emoji ends with a sentence, or with an ellipsis.
+
+    The signs are those of spec 07; that a period may be an abbreviation's is said elsewhere.
+    """
+    before = before.rstrip()
+    if not before.endswith(_SENTENCE_SIGNS):
+        return False
+    return clause_end_at(before + " ", len(before.rstrip(TERMINATORS))) > 0
 
 
 def _gaps(text: str, start: int, end: int, runs: list[list[_Emoji]]) -> list[str]:

@@ -57,7 +57,7 @@ def text_start(line: str) -> int:
 # bracket or an emoji becomes a newline.
 
 
-_SENTENCE_ENDS: Final = frozenset(".!?…。！？．｡~～♪")
+_GLUED_SIGNS: Final = frozenset(".!?…。！？．｡~～♪")
 _CLOSING: Final = frozenset(")]}）］｝」』】》〉»”’")
 _TWO_FACED: Final = frozenset("*_|\"'")  # these open as well: they close where they touch a word
 _EMOJI_TAILS: Final = frozenset("\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
@@ -123,11 +123,15 @@ class OwnName(Normalizer):
 
 
 def _is_glued(line: str, at: int) -> bool:
-    """Return whether a sentence, a bracket or an emoji ends right before `at`."""
+    """Return whether a sentence, a bracket or an emoji ends right before `at`.
+
+    On purpose not the rule of `sentences.ends`: there white space must follow a period, here the
+    label touches it.
+    """
     before = line[at - 1] if at else ""
     if not before:
         return False
-    if before in _SENTENCE_ENDS or before in _CLOSING or before in _EMOJI_TAILS:
+    if before in _GLUED_SIGNS or before in _CLOSING or before in _EMOJI_TAILS:
         return True
     if before in _TWO_FACED:
         return _closes(line, at, before)

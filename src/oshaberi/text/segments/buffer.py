@@ -13,6 +13,10 @@ from oshaberi.text.markers.open_markers import HeldBoundary
 # What the readers of V have in common: prose, code blocks and tables.
 
 
+Trim = Literal["nothing", "clause", "unfinished"]
+"""What a forced flush keeps back: half a clause behind what was shown, or all that is half."""
+
+
 class SegmentReader(CopiedState):
     """Reads the buffer as far as it is decided, and hands over to the next reader."""
 
@@ -20,8 +24,8 @@ class SegmentReader(CopiedState):
         """Read on. Return the reader that continues, or None if more text is needed."""
         raise NotImplementedError
 
-    def close(self, reason: Boundary, trim: bool) -> None:
-        """Force a flush: release everything."""
+    def close(self, reason: Boundary, trim: Trim) -> None:
+        """Force a flush: release everything that `trim` leaves."""
         raise NotImplementedError
 
     def shift(self, by: int) -> None:

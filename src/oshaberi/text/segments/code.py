@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from oshaberi.events import Boundary
 from oshaberi.text.atoms import backticks_end
-from oshaberi.text.code_block_splitting import CodeBlock
-from oshaberi.text.segments.buffer import BlockSuccessor, SegmentReader, VisibleBuffer
+from oshaberi.text.code_block_splitting import FENCE, CodeBlock
+from oshaberi.text.segments.buffer import BlockSuccessor, SegmentReader, Trim, VisibleBuffer
 
 
 class CodeReader(SegmentReader):
@@ -43,9 +43,19 @@ class CodeReader(SegmentReader):
                 return self._successor.behind_code(end)
             self._feed(end)
 
-    def close(self, reason: Boundary, trim: bool) -> None:
-        del trim  # code is never trimmed
-        self._end(len(self._buffer.text), reason, cut_off=True)
+    def close(self, reason: Boundary, trim: Trim) -> None:
+        """Force a flush. Code has no clauses, but its last line may be half and be kept back."""
+        end = len(self._buffer.text)
+        if trim != "unfinished":
+            self._end(end, reason, cut_off=True)
+            return
+        *pieces, (last, _) = self._block.close(cut_off=True)
+        self._send(pieces)
+        whole, half = _whole_lines(last)
+        if whole:
+            self._buffer.emit("code", whole, reason, end, ends_line=False)
+        if half:
+            self._buffer.emit("trimmed", half, reason, end, ends_line=True)
 
     def shift(self, by: int) -> None:
         self._pos -= by
@@ -64,3 +74,12 @@ class CodeReader(SegmentReader):
         for message, consumed in pieces:
             end = self._buffer.place(self._begin + consumed)
             self._buffer.emit("code", message, "overflow", end, ends_line=False)
+
+
+def _whole_lines(message: str) -> tuple[str, str]:
+    """Return a block without its last line, which may be half, and that line."""
+    body = message.removesuffix(FENCE).rstrip("\n")
+    whole, _, half = body.rpartition("\n")
+    if "\n" not in whole and (not whole or whole.startswith(FENCE)):
+        return "", body  # no line was whole
+    return f"{whole}\n{FENCE}", half

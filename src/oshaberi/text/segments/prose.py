@@ -20,12 +20,18 @@ from oshaberi.text.markdown_tables import is_row
 from oshaberi.text.markers.closed_pairs import interest_in, url_start
 from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.markers.rules import MARK_HANDLERS, MARKS, WAIT
-from oshaberi.text.segments.buffer import NEVER, BlockSuccessor, SegmentReader, VisibleBuffer
+from oshaberi.text.segments.buffer import (
+    NEVER,
+    BlockSuccessor,
+    SegmentReader,
+    Trim,
+    VisibleBuffer,
+)
 from oshaberi.text.segments.code import CodeReader
 from oshaberi.text.segments.lines import CurrentLine, LineBreak, UnfinishedUrl, read_break
 from oshaberi.text.segments.release import SegmentRelease
 from oshaberi.text.segments.tables import TableReader, heads_table
-from oshaberi.text.sentences.ends import TERMINATORS, run_end, sentence_end
+from oshaberi.text.sentences.ends import TERMINATORS, cut_off_end, run_end, sentence_end
 
 # Spec 05 B1, B7: prose gives way to a code block or a table.
 #
@@ -105,6 +111,8 @@ class ProseReader(SegmentReader):
         self._line = CurrentLine(buffer, config)
         self.waits_for_next = False
         """A line or sentence has ended, and the next character says how."""
+        self.is_cut_off = False
+        """The text ends in the middle, and what is half is kept back."""
 
     def begin(self, at: int) -> ProseReader:
         """Start a fresh line at `at`, with nothing open."""
@@ -262,7 +270,11 @@ class ProseReader(SegmentReader):
             return WAIT
         if self._line.block() != "text":
             return at + 1  # degree 3 keeps the lines of a list, a quote or a heading whole
-        end = sentence_end(text, at, final, max(self._buffer.start, self._buffer.line))
+        start = max(self._buffer.start, self._buffer.line)
+        if self.is_cut_off:
+            end = cut_off_end(text, at, start)
+        else:
+            end = sentence_end(text, at, final, start)
         if end == WAIT or (end == len(text) and not final):
             self.waits_for_next = True
             return WAIT
@@ -330,7 +342,7 @@ class ProseReader(SegmentReader):
         if cut and self._buffer.line < cut and self._buffer.text[cut - 1] == "\n":
             self._line.begin(cut)
 
-    def close(self, reason: Boundary, trim: bool) -> None:
+    def close(self, reason: Boundary, trim: Trim) -> None:
         """Force a flush. Markers open on the last line are closed."""
         self._settle(len(self._buffer.text))
         self._release.close(reason, trim)

@@ -9,7 +9,7 @@ from oshaberi.events import Boundary
 from oshaberi.text.config import TextConfig
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
-from oshaberi.text.line_kinds import BREAK_TAG, marker_end
+from oshaberi.text.line_kinds import BREAK_TAG
 from oshaberi.text.markers.closed_pairs import begun_url, closing, find_spans, openers_behind_breaks
 from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.measure import (
@@ -21,37 +21,43 @@ from oshaberi.text.measure import (
     unseen_end,
     whole_edge,
 )
-from oshaberi.text.segments.buffer import NEVER, VisibleBuffer
-from oshaberi.text.sentences.ends import TERMINATORS, sentence_end
+from oshaberi.text.segments.buffer import NEVER, Trim, VisibleBuffer
+from oshaberi.text.sentences.ends import TERMINATORS, clause_end_at, sentence_end
 
 # Spec 05, forced flush: where the last complete clause ends, so that half of one stays behind.
 
 
-_CLOSING: Final = "[\"'」』”’»）)\\]*_~|]*"
-_MARK: Final = "[.!?…‼⁇⁈⁉।॥؟۔]"
-_CLAUSE_END: Final = re.compile(
-    # A run of marks is looked at once, from its first: from the others it would end the same.
-    rf"(?<!{_MARK}){_MARK}+{_CLOSING}(?=\s|$)|[。｡！？]+{_CLOSING}|\n"
-)
+Stretch = tuple[int, int]
+
+_CLAUSE_MAY_END: Final = re.compile(f"[{re.escape(TERMINATORS)}]+|\n")
 
 
 def clause_end(text: str, hold_limit: int) -> int:
-    """Return where the last complete clause of `text` ends, outside its spans; 0 if none does."""
-    spans = find_spans(text, hold_limit)
-    for found in reversed(list(_CLAUSE_END.finditer(text))):
-        end = found.end()
-        if not text[:end].strip() or any(begin < end < after for begin, after, _ in spans):
-            continue
-        if found[0] != "." or _is_full_stop(text, found.start()):
+    """Return where the last complete clause of `text` ends, outside its spans; 0 if none does.
+
+    A clause is a line, or what `clause_end_at` says.
+    """
+    spans = _united(find_spans(text, hold_limit))
+    blank = len(text) - len(text.lstrip())
+    for found in reversed(list(_CLAUSE_MAY_END.finditer(text, blank))):
+        at = found.start()
+        end = at + 1 if text[at] == "\n" else clause_end_at(text, at)
+        while spans and end <= spans[-1][0]:
+            spans.pop()
+        if end > blank and not (spans and end < spans[-1][1]):
             return end
     return 0
 
 
-def _is_full_stop(text: str, at: int) -> bool:
-    """Return whether the period at `at` is not that of an abbreviation or of a list's number."""
-    line = text.rfind("\n", 0, at) + 1
-    head = text[line : at + 1]
-    return marker_end(head + " ") <= len(head) and sentence_end(text, at, True, line) > 0
+def _united(spans: list[tuple[int, int, bool]]) -> list[Stretch]:
+    """Return the spans as stretches that share nothing."""
+    united: list[Stretch] = []
+    for begin, end, _ in spans:
+        if united and begin < united[-1][1]:
+            united[-1] = (united[-1][0], max(united[-1][1], end))
+        else:
+            united.append((begin, end))
+    return united
 
 
 # Spec 05 B5: chooses where to cut a segment that is too long and has no usable boundary.
@@ -61,8 +67,6 @@ _SPACE: Final = re.compile(r"\s")
 _NEWLINE: Final = re.compile(r"\n")
 _TERMINATOR: Final = re.compile(f"[{re.escape(TERMINATORS)}]+")
 _LOOK_BACK: Final = 80
-
-Stretch = tuple[int, int]
 
 
 class CutWindow(NamedTuple):
@@ -281,13 +285,13 @@ class SegmentRelease(CopiedState):
         spans += [(begin, NEVER) for _, begin in open_markers.stack[:1]]
         return atoms, spans
 
-    def close(self, reason: Boundary, trim: bool) -> None:
+    def close(self, reason: Boundary, trim: Trim) -> None:
         """Force a flush. Markers open on the last line are closed."""
         buffer, end = self._buffer, len(self._buffer.text)
         openers = self._open_markers.force(buffer.line, end)
         self.use_free()
         body = buffer.text[buffer.start : end]
-        kept = buffer.start + (self._complete(body) if trim else len(body))
+        kept = buffer.start + self._complete(body, trim)
         lead = buffer.start + len(body) - len(body.lstrip())
         text = buffer.text[lead:kept].rstrip()
         within = openers_behind_breaks(text, self._open_markers.limit)
@@ -301,10 +305,14 @@ class SegmentRelease(CopiedState):
             buffer.emit("trimmed", removed, reason, end, ends_line=True)
         self._open_markers.clear()
 
-    def _complete(self, body: str) -> int:
+    def _complete(self, body: str, trim: Trim) -> int:
         """Return how much of `body` is complete.
 
-        Half a clause is kept if it is all there is to show, or goes on behind an overflow.
+        With `clause` half a clause stays if it is all there is to show, or goes on behind an
+        overflow.
         """
+        if trim == "nothing":
+            return len(body)
         end = clause_end(body, self._open_markers.limit)
-        return end if end or self._buffer.follows_clause else len(body)
+        is_cut = end > 0 or trim == "unfinished" or self._buffer.follows_clause
+        return end if is_cut else len(body)

@@ -18,6 +18,7 @@ from oshaberi.text.segments.buffer import (
     Segment,
     SegmentReader,
     SegmentReceiver,
+    Trim,
     VisibleBuffer,
 )
 from oshaberi.text.segments.code import CodeReader
@@ -83,8 +84,9 @@ class SegmentSplitter(CopiedState):
         self._read(final=False)
         return self._buffer.take()
 
-    def close(self, reason: Boundary, trim: bool = False) -> list[Segment]:
+    def close(self, reason: Boundary, trim: Trim = "nothing") -> list[Segment]:
         """Force a flush: release everything, close what is open."""
+        self._prose.is_cut_off = trim != "nothing"
         self._read(final=True)
         self._reader.close(reason, trim)
         return self._buffer.take()

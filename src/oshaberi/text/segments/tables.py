@@ -12,10 +12,11 @@ from typing import Final
 from oshaberi.events import Boundary
 from oshaberi.text.markdown_tables import header_width, is_row, separator
 from oshaberi.text.markers.rules import WAIT
-from oshaberi.text.segments.buffer import BlockSuccessor, SegmentReader, VisibleBuffer
+from oshaberi.text.segments.buffer import BlockSuccessor, SegmentReader, Trim, VisibleBuffer
 from oshaberi.text.segments.lines import LineBreak
 
 _SOLID: Final = re.compile(r"[^ \t]")
+_HEAD_LINES: Final = 2
 _SEPARATOR_CHARS: Final = re.compile(r"[|:\- \t]*")
 
 
@@ -70,9 +71,12 @@ class TableReader(SegmentReader):
         self._end(self._pos, "newline")
         return self._successor.begin(self._pos)
 
-    def close(self, reason: Boundary, trim: bool) -> None:
-        del trim  # nothing is trimmed or appended inside a table's rows
-        self._end(len(self._buffer.text), reason)
+    def close(self, reason: Boundary, trim: Trim) -> None:
+        """Force a flush. Nothing is trimmed or appended inside a row, but it may be left out."""
+        if trim == "unfinished":
+            self._end_whole(reason)
+        else:
+            self._end(len(self._buffer.text), reason)
 
     def shift(self, by: int) -> None:
         self._pos -= by
@@ -81,6 +85,18 @@ class TableReader(SegmentReader):
         source = self._buffer.text[self._buffer.start : end]
         self._buffer.emit("table", source.strip(), reason, end, ends_line=True)
         self._buffer.gap = "\n"
+
+    def _end_whole(self, reason: Boundary) -> None:
+        """Keep back the last row, which may be half; without another row the whole table."""
+        end = len(self._buffer.text)
+        source = self._buffer.text[self._buffer.start : end].strip()
+        row = source.rfind("\n") + 1
+        if source.count("\n", 0, row) <= _HEAD_LINES:
+            row = 0
+        else:
+            whole = source[:row].rstrip()
+            self._buffer.emit("table", whole, reason, end, ends_line=True)
+        self._buffer.emit("trimmed", source[row:], reason, end, ends_line=True)
 
     def _line(self, final: bool) -> TableVerdict:
         """Judge the next line.

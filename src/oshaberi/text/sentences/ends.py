@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from oshaberi.text.line_kinds import marker_end
 from oshaberi.text.measure import extends
 from oshaberi.text.sentences.end_rules import (
     BACK,
@@ -91,7 +92,15 @@ def _item_begins(text: str, marker: re.Match[str]) -> bool:
 # before (on the line, not before `start`) and about 80 behind the run, so each call is O(1).
 
 
-__all__ = ["TERMINATORS", "UNDECIDED", "run_end", "sentence_end", "sentence_ends"]
+__all__ = [
+    "TERMINATORS",
+    "UNDECIDED",
+    "clause_end_at",
+    "cut_off_end",
+    "run_end",
+    "sentence_end",
+    "sentence_ends",
+]
 
 _MAX_RUN: Final = 64
 _MAX_CLOSERS: Final = 16
@@ -167,6 +176,57 @@ def sentence_end(text: str, at: int, final: bool, start: int = 0) -> int:
     return _spaced_end(SentenceSpot(text, at, end, close, low, final, kind, ahead))
 
 
+def cut_off_end(text: str, at: int, start: int = 0) -> int:
+    """Decide as `sentence_end` does, for a text that was cut off: nobody knows what follows.
+
+    Where that matters, a sentence ends only if it would before a name and before a number alike.
+    So none ends after `ask Dr. ` and `on page no. `, nor after `It costs 3.`, which may be 3.50.
+    """
+    found = sentence_end(text, at, False, start)
+    if found != UNDECIDED:
+        return found
+    end = run_end(text, at)
+    if end == len(text) and text[at:end] == "." and text[at - 1 : at].isdigit():
+        return NO
+    low = _lookback(text, at, start)
+    known = text[low:]
+    if not any(char.isspace() for char in text[end:]):
+        known += " "
+    found = sentence_end(known + "Xx", at - low, True)
+    if found > 0 and _QUOTES.isdisjoint(text[end : low + found]):  # no number is that of `"no."`
+        found = sentence_end(known + "5", at - low, True)
+    return low + found if found > 0 else NO
+
+
+def clause_end_at(text: str, at: int) -> int:
+    """Decide whether a clause of a text that was cut off ends at the run at `text[at]`.
+
+    On purpose this is more than a sentence, since a stop shall take away little: an ellipsis ends
+    a clause, and so does a sentence within quotes or brackets (`He said "yes." and`). Behind the
+    number of a list item none ends, however long the number is.
+    """
+    found = cut_off_end(text, at)
+    end = run_end(text, at)
+    if found > 0:
+        return NO if text[at:end] == "." and _ends_marker(text, at) else found
+    if end - at > _MAX_RUN or _is_inside(text, at):
+        return NO
+    low = _lookback(text, at, 0)
+    wide = text[end - 1] in _WIDE
+    close = end
+    if end < len(text):
+        close = _wide_close(text, low, at, end) if wide else _close(text, end)
+    if close < len(text) and not wide and not text[close].isspace():
+        return NO
+    run = text[at:end]
+    if run != "." and _DOTS.issuperset(run):
+        return close
+    if close == end or _QUOTES.isdisjoint(text[end:close]):
+        return NO
+    inner = cut_off_end(text[low:close], at - low)
+    return low + inner if inner > 0 else NO
+
+
 def sentence_ends(text: str, start: int = 0, end: int | None = None) -> list[int]:
     """Return every sentence end of a complete text, as the index after each sentence.
 
@@ -196,6 +256,20 @@ def _plain_ends(text: str, begin: int, stop: int) -> list[int]:
             begin = found
         run = _RUN.search(text, found or run.end(), stop)
     return ends
+
+
+def _is_inside(text: str, at: int) -> bool:
+    """Return whether the run at `at` began before."""
+    return at > 0 and text[at - 1] in _ALL
+
+
+def _ends_marker(text: str, at: int) -> bool:
+    """Return whether the period at `at` belongs to the marker of a list item."""
+    low = _lookback(text, at, 0)
+    if low and text[low - 1] != "\n":
+        return False
+    head = text[low : at + 1]
+    return marker_end(head + " ") > len(head)
 
 
 def _lookback(text: str, at: int, start: int) -> int:

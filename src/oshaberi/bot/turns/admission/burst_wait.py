@@ -23,7 +23,8 @@ _ASKED = re.compile(
 def is_complete(incoming: IncomingMessage) -> bool:
     """Return whether a message is a complete question: it mentions the bot and ends with a `?`.
 
-    The mention may follow the question mark.
+    The mention may follow the question mark. On purpose not the rule of `text.sentences.ends`: a
+    person who has asked waits for an answer, while one who has ended a sentence may go on.
     """
     end = incoming.said.own_words.rstrip()[-ENDING:]
     return incoming.mentions_us and _ASKED.search(end) is not None
