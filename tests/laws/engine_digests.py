@@ -50,7 +50,8 @@ def steps(seed: int, number: int) -> Iterator[str]:
     if ending < 0.8:
         yield repr(engine.finish())
     elif ending < 0.9:
-        yield repr(engine.flush("stop", trim_incomplete_clause=rng.random() < 0.5))
+        trim, only_whole = rng.random() < 0.5, rng.random() < 0.3
+        yield repr(engine.flush("stop", trim_incomplete_clause=trim, only_whole=only_whole))
     else:
         yield repr(engine.discard())
     yield f"{engine.carry()!r} {decisions!r}"

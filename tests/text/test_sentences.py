@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from oshaberi.text.sentences.ends import (
     TERMINATORS,
+    cut_off_end,
     run_end,
     sentence_end,
     sentence_ends,
@@ -351,6 +352,20 @@ def test_looks_back_at_most_80_characters(text: str, word: str) -> None:
     assert sentence_end(f"{text}{near}. Bo left", at, True) == sentence_end(
         f"{other}{near}. Bo left", at, True
     )
+
+
+@given(TEXTS, st.sampled_from(["", " ", "  ", ' "']))
+def test_a_text_that_was_cut_off(text: str, behind: str) -> None:
+    """What is decided stays so; where it is not, a name or a number may follow."""
+    cut = text + behind
+    for run in RUN.finditer(cut):
+        at = run.start()
+        known, found = sentence_end(cut, at, False), cut_off_end(cut, at)
+        if known != -1:
+            assert found == known
+        elif found:
+            gap = "" if any(map(str.isspace, cut[run.end() :])) else " "
+            assert found == sentence_end(f"{cut}{gap}Bob", at, True)
 
 
 def test_the_table_is_large() -> None:
