@@ -11,16 +11,12 @@ PROCESSORS = $(shell $(BIN)/python -c 'import os; print(os.cpu_count() or 1)')
 # More than half of the time a test waits, for a timer, a server or a page: others use the processor.
 WORKERS = $(shell expr 3 '*' $(PROCESSORS))
 PYTEST = $(BIN)/pytest --workers $(WORKERS)
-# Tests that only compute, and so need one worker for each processor.
-CHECKED := $(addprefix tests/,config delivery demo_model laws logs stream text turns) \
-  $(addprefix tests/test_,clock.py glossary.py imports.py package.py recording.py scenes.py terminal.py)
-SERVED := $(addprefix tests/,stream/test_redis_stops.py turns/test_database_outages.py turns/test_transactions.py)
 # Where bytecode is forbidden, each of the many programs that are started would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup run test test-slow test-compiled check lint bench bench-bot distance crowd fuzz faults soak crash fleet turns requirements release clean
+.PHONY: help setup run generate test test-slow test-compiled check lint bench bench-bot distance crowd fuzz faults soak crash fleet turns requirements release clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +42,9 @@ $(READY): pyproject.toml | $(BIN)/python
 run: $(READY_TO_RUN) ## the bot: on Discord with a token, on the local stage without
 	@$(BIN)/oshaberi run $(ARGS)
 
+generate: setup ## write every generated file again: pages, examples, pictures, catalogues
+	$(BIN)/python -m tests.generated_files
+
 lint: setup ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -60,8 +59,8 @@ test-slow: setup ## the slow tests, and all properties with more examples
 test-compiled: setup ## the tests of text, laws, scenes and streams against the compiled engine
 	$(BIN)/python -m tests.compiled_build --workers $(WORKERS) -m "not slow"
 
-check: lint ## lint and the quick tests, while you work: a minute
-	$(BIN)/pytest --workers $(PROCESSORS) -m "not slow" -q $(CHECKED) $(addprefix --ignore=,$(SERVED))
+check: lint ## lint and the tests that your change touches, while you work
+	$(BIN)/python -m tests.touched_tests --workers $(WORKERS)
 
 bench: setup ## measure speed and memory
 	$(BIN)/python -m bench

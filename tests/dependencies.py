@@ -1,5 +1,5 @@
-"""What this package depends on, with licence and reason. `python -m tests.dependencies` writes
-docs/dependencies.md anew: bounds from pyproject.toml, licences from what is installed."""
+"""What this package depends on, with licence and reason. `make generate` writes
+docs/dependencies.md again: bounds from pyproject.toml, licences from what is installed."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ _PAGE = """# Dependencies
 
 Every package that Oshaberi asks for itself, with the versions it takes, its licence and why it is
 there. Each has an upper bound, so that what was never tested does not come in by itself. This page
-is made by `python -m tests.dependencies`; a test compares it with `pyproject.toml` and with what is
+is made by `make generate`; a test compares it with `pyproject.toml` and with what is
 installed.
 
 ## To run
@@ -213,7 +213,3 @@ the hashes in `package_assets.py`, and run the tests.
 
 {dev}
 """
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

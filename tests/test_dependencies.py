@@ -33,7 +33,7 @@ OURS = {"oshaberi", "bench"}
 
 
 def test_the_page_is_what_the_script_writes() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "python -m tests.dependencies writes it"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: make generate"
 
 
 @pytest.mark.parametrize("one", direct(), ids=lambda one: one.name)

@@ -1,4 +1,4 @@
-"""Draws which package imports which, from the sources: `python docs/pictures/package_graph.py`.
+"""Draws which package imports which, from the sources: `make generate` writes packages.svg.
 
 A row holds packages that depend only on rows below it. An arrow that follows from others is left
 out: where A imports B and C, and B imports C, only A → B → C is drawn.
@@ -189,7 +189,3 @@ def _arrow(start: tuple[int, int], end: tuple[int, int]) -> str:
 def _box(name: str, x: int, y: int) -> str:
     text = f'<text x="{x + BOX_WIDTH // 2}" y="{y + BOX_HEIGHT // 2 + 5}">{name}</text>'
     return f'<rect x="{x}" y="{y}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}"/>{text}'
-
-
-if __name__ == "__main__":
-    PICTURE.write_text(drawn(package_graph()), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""docs/bot-commands.md has every command as it is. `python -m tests.bot.test_docs` writes it."""
+"""docs/bot-commands.md has every command as it is. `make generate` writes it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def page(text: str) -> str:
 
 def test_the_page_has_every_command() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert text == page(text), "run: python -m tests.bot.test_docs"
+    assert text == page(text), "run: make generate"
 
 
 def test_the_page_has_every_entry_of_the_menu() -> None:
@@ -67,7 +67,3 @@ def _leaves(name: str) -> list[app_commands.Command[Any, ..., Any]]:
             if isinstance(leaf, app_commands.Command) and f"/{leaf.qualified_name}" == name
         ]
     return found
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

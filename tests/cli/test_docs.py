@@ -1,6 +1,6 @@
 """The documents tell the truth: settings, commands and every example in them.
 
-`python -m tests.cli.test_docs` writes the tables of docs/settings.md anew.
+`make generate` writes the tables of docs/settings.md again.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import io
 import re
-import runpy
 import shlex
 import tomllib
 from dataclasses import fields
@@ -19,6 +18,7 @@ from typing import Any
 import pytest
 from click import Command, Group
 from click.testing import CliRunner
+from docs.pictures.degree_pictures import ANSWER, pictures
 
 from oshaberi.bot.config import DECLARED, SERVER_KEYS, Setting, load
 from oshaberi.bot.config.all_settings import SECTIONS
@@ -84,7 +84,7 @@ def settings_page(text: str) -> str:
 
 def test_settings_are_documented_as_declared() -> None:
     page = SETTINGS.read_text(encoding="utf-8")
-    assert page == settings_page(page), "run: python -m tests.cli.test_docs"
+    assert page == settings_page(page), "run: make generate"
 
 
 @pytest.mark.parametrize("key", DECLARED)
@@ -253,12 +253,12 @@ def test_there_are_examples() -> None:
 
 
 def test_pictures_are_what_comes_out() -> None:
-    maker = runpy.run_path(str(DOCS / "pictures" / "make.py"))
     answer = next(code for language, code in blocks(DOCS / "degrees.md") if language == "markdown")
-    assert maker["ANSWER"] == answer
-    for degree in range(4):
-        drawn = text_of(DOCS / "pictures" / f"degree-{degree}.svg")
-        assert drawn == maker["picture"](degree), "run: python docs/pictures/make.py"
+    assert answer == ANSWER
+    drawn = list(pictures())
+    assert len(drawn) == 4
+    for path, picture in drawn:
+        assert text_of(path) == picture, "run: make generate"
 
 
 # -- what the documents say in numbers -----------------------------------------------------------
@@ -304,7 +304,3 @@ def test_variables_in_the_documents_are_settings() -> None:
     for page in PAGES:
         named = set(re.findall(r"\bOSHABERI_[A-Z_]+\b", text_of(page)))
         assert named - known == set(), name_of(page)
-
-
-if __name__ == "__main__":
-    SETTINGS.write_text(settings_page(SETTINGS.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,5 +1,4 @@
-"""docs/reference/events-and-errors.md is what the code has. `python -m tests.cli.test_reference`
-writes its tables anew."""
+"""docs/reference/events-and-errors.md is what the code has. `make generate` writes its tables."""
 
 from __future__ import annotations
 
@@ -109,7 +108,7 @@ def page(text: str) -> str:
 
 def test_the_page_has_everything() -> None:
     text = text_of(PAGE)
-    assert text == page(text), "run: python -m tests.cli.test_reference"
+    assert text == page(text), "run: make generate"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,3 @@ def test_errors_are_found() -> None:
     assert found["DiscordRefusalError"][1] == "SinkError"
     assert found["StorageError"][0] == "oshaberi.bot.storage.errors"
     assert [name for name, (_, base, told) in found.items() if base and not told] == []
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(text_of(PAGE)), encoding="utf-8")

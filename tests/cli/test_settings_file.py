@@ -1,6 +1,6 @@
 """examples/oshaberi.toml has every setting with its default, and can be used.
 
-`python -m tests.cli.test_settings_file` writes its settings anew; its tables are written by hand.
+`make generate` writes its settings again; its tables are written by hand.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _value(setting: Setting) -> str:
 
 def test_it_is_as_declared() -> None:
     text = text_of(FILE)
-    assert text == written(text), "run: python -m tests.cli.test_settings_file"
+    assert text == written(text), "run: make generate"
 
 
 def test_it_can_be_used_as_it_is() -> None:
@@ -104,7 +104,3 @@ def test_what_is_commented_out_is_the_default(key: str) -> None:
     [line] = re.findall(rf"^#({key} = .*)$", text_of(FILE), re.MULTILINE)
     value = tomllib.loads(line)[key]
     assert (tuple(value) if isinstance(value, list) else value) == DECLARED[key].default
-
-
-if __name__ == "__main__":
-    FILE.write_text(written(text_of(FILE)), encoding="utf-8")

@@ -1,6 +1,6 @@
 """Every English sentence that can be translated, read from the sources and from the commands.
 
-`python -m tests.languages.sentence_collection` brings the catalogues up to date: new sentences get
+`make generate` brings the catalogues up to date: new sentences get
 an empty translation, those that are gone are removed.
 """
 
@@ -17,7 +17,6 @@ from discord import app_commands
 
 from oshaberi.bot.commands import COMMANDS
 from oshaberi.bot.config import SERVER_KEYS
-from oshaberi.languages.translations import PACKAGED
 from oshaberi.providers.model_options import OPTIONS
 
 SOURCE = Path(__file__).parents[2] / "src" / "oshaberi"
@@ -67,8 +66,8 @@ def spoken_by_commands() -> Iterator[str]:
             yield from (choice.name for choice in option.choices)
 
 
-def update(file: Path) -> None:
-    """Write a catalogue anew, with what it says already. Its head stays as it is."""
+def updated(file: Path) -> str:
+    """Return a catalogue with every sentence, and what it says already. Its head stays."""
     text = file.read_text(encoding="utf-8")
     head = text[: text.index("\n\n") + 2]
     old = read_po(BytesIO(text.encode()))
@@ -78,9 +77,4 @@ def update(file: Path) -> None:
         new.add(one, known.string if known is not None else None)
     written = BytesIO()
     write_po(written, new, width=100, no_location=True, omit_header=True)
-    file.write_text(head + written.getvalue().decode(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    for catalogue in sorted(PACKAGED.glob("*.po")):
-        update(catalogue)
+    return head + written.getvalue().decode()

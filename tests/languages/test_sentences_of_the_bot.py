@@ -70,10 +70,9 @@ _ONE_WORD = re.compile(r"[A-Z][a-z]+[.!?…]")
 
 @pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.stem)
 def test_a_catalogue_has_every_sentence_with_its_placeholders(file: Path) -> None:
-    """`python -m tests.languages.sentence_collection` adds what is new."""
     with file.open("rb") as source:
         catalogue = {_id(message.id): message.string for message in read_po(source) if message.id}
-    assert set(catalogue) == sentences()
+    assert set(catalogue) == sentences(), "run: make generate"
     for one, said in catalogue.items():
         forms = [str(form or "") for form in (said if isinstance(said, tuple) else (said,))]
         assert all(forms), f"{one!r} is not translated"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from docs.pictures.make import ANSWER, TOKEN_CHARS
+from docs.pictures.degree_pictures import ANSWER, TOKEN_CHARS
 from PIL import Image
 from playwright.sync_api import FloatRect, Page, expect
 

@@ -1,6 +1,6 @@
 """docs/stage.md tells the truth about routes and control actions.
 
-`python -m tests.stage.test_stage_docs` writes its tables anew.
+`make generate` writes its tables again.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def written(page: str) -> str:
 def test_the_table_of_routes_is_up_to_date() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert BEGIN in page
-    assert page == written(page), "python -m tests.stage.test_stage_docs writes it anew"
+    assert page == written(page), "run: make generate"
 
 
 def test_every_control_action_and_the_header_are_documented() -> None:
@@ -84,7 +84,3 @@ def test_the_documented_world_can_be_built() -> None:
     assert world.guild("Guild").id == 100000000000000001
     assert world.channel("general").id == 100000000000000002
     assert (world.application.token, world.user("ren").id) == ("my-token", 100000000000000003)
-
-
-if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,6 +1,6 @@
 """Draws docs/pictures/degree-*.svg: one answer, played through the pipeline at each degree.
 
-`python docs/pictures/make.py` writes them; a test notices when they are not what comes out now.
+`make generate` writes them; a test notices when they are not what comes out now.
 """
 
 from __future__ import annotations
@@ -120,10 +120,7 @@ def _text(x: int, y: int, text: str, colour: str, more: str = "") -> str:
     return f'<text x="{x}" y="{y}" fill="{colour}" xml:space="preserve"{more}>{escape(text)}</text>'
 
 
-def main() -> None:
+def pictures() -> Iterator[tuple[Path, str]]:
+    """Each picture: its file, and what it should hold."""
     for degree in range(len(POLICIES)):
-        (HERE / f"degree-{degree}.svg").write_text(picture(degree), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+        yield HERE / f"degree-{degree}.svg", picture(degree)
