@@ -51,8 +51,8 @@ def write_all() -> list[Path]:
 def main() -> None:
     for path in write_all():
         sys.stdout.write(f"wrote {path.relative_to(ROOT)}\n")
-        if path.suffix == ".po":
-            sys.stdout.write('  translate what is new in it: each msgstr ""\n')
+        if path.suffix == ".po" and (new := text_of(path).count('msgstr ""\n\n')):
+            sys.stdout.write(f'  not translated in it yet, each as msgstr "": {new}\n')
 
 
 if __name__ == "__main__":

@@ -168,7 +168,9 @@ def test_status_tells_what_a_model_refused() -> None:
 def test_help_says_what_to_do_first() -> None:
     async def scenario(harness: ClientHarness) -> None:
         assert (await harness.run("help", user=OWNER)).startswith("**First** give me a key")
-        assert "Ask somebody with Manage Server" in await harness.run("help", user=MEMBER)
+        told = await harness.run("help", user=MEMBER)
+        assert "Ask somebody with Manage Server" in told
+        assert "- `/status`: Show latency" in told
         await harness.db.models.set_chain(
             harness.server_id, [ModelRecord(harness.server_id, "ollama", "m")]
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from discord import app_commands
 
 from oshaberi.bot.commands import COMMANDS, DescribedCommand, described
-from oshaberi.bot.commands.help_command import LISTED
+from oshaberi.bot.commands.help_command import listed_commands
 
 PAGE = Path(__file__).parents[2] / "docs" / "bot-commands.md"
 BEGIN, END = "<!-- commands -->\n", "<!-- end -->"
@@ -43,9 +44,13 @@ def test_the_page_has_every_entry_of_the_menu() -> None:
 
 
 def test_help_names_every_slash_command() -> None:
-    named = {name for listed, _what in LISTED for name in listed.split(", ")}
-    slash = {f"/{one.name}" for one in COMMANDS if not isinstance(one, app_commands.ContextMenu)}
-    assert named == slash - {"/help"}
+    slash = [one for one in COMMANDS if not isinstance(one, app_commands.ContextMenu)]
+    lines = listed_commands(slash).splitlines()
+    assert set(re.findall(r"`(/\w+)`", "\n".join(lines))) == {f"/{one.name}" for one in slash} - {
+        "/help"
+    }
+    assert lines[0] == "- `/stop`: Stop the current answer in this channel"
+    assert lines[-1].startswith("- `/config`, `/model`, `/persona`, `/sprite`: change my settings")
 
 
 @pytest.mark.parametrize("command", described(), ids=lambda one: one.name)

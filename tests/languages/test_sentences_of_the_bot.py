@@ -57,7 +57,6 @@ ERRING = sorted(
 ERRORS = re.compile(r"(Config|Provider)Error|our_failure|not_allowed|ErrorHint")
 NO_SENTENCES = frozenset(
     {
-        "/config, /model, /persona, /sprite",
         *("thought log", "thoughts shown"),  # names of tasks, for the log
         "yes, delete it",  # a value; discord.py hands its name to the translator
     }

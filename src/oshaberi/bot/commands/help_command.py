@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
@@ -11,37 +15,38 @@ from oshaberi.bot.commands.command_context import (
     CommandUser,
     Interaction,
     asker_of,
+    client_of,
     context_of,
 )
 from oshaberi.bot.commands.models.model_commands import chain_of
 from oshaberi.bot.commands.personas.persona_changes import personas_of
-from oshaberi.languages import translatable, translated
+from oshaberi.languages import translated
 
-LISTED = (
-    ("/stop", translatable("stops the current answer")),
-    ("/continue", translatable("sends the rest of an answer that was cut off")),
-    ("/regenerate", translatable("deletes the last answer and answers again")),
-    ("/memory", translatable("shows and deletes what I remember")),
-    ("/privacy", translatable("shows, exports and deletes what is stored about you")),
-    ("/status", translatable("shows whether the models work")),
-    ("/usage", translatable("shows what you used, and what is left today")),
-    (
-        "/config, /model, /persona, /sprite",
-        translatable("change my settings here (Manage Server)"),
-    ),
-)
+Listed = app_commands.Command[Any, ..., Any] | app_commands.Group
 
 
-async def help_text(context: BotContext, asker: CommandUser) -> str:
+async def help_text(context: BotContext, asker: CommandUser, registered: Iterable[Listed]) -> str:
     chain = await chain_of(context, asker)
     personas = await personas_of(context, asker.server_id)
     first = _talking([persona.name for persona in personas], asker) if chain else _setting_up(asker)
-    listed = "\n".join(f"- `{name}` {translated(what)}" for name, what in LISTED)
     return translated(
         "{first}\n\n{listed}\nRight-click an answer of mine, then Apps: delete it, or ask why.",
         first=first,
-        listed=listed,
+        listed=listed_commands(registered),
     )
+
+
+def listed_commands(registered: Iterable[Listed]) -> str:
+    """Return everybody's commands, each with its description; those for managers on one line."""
+    shown = [one for one in registered if one is not help_]
+    rows = [
+        f"- `/{one.name}`: {translated(one.description)}"
+        for one in shown
+        if one.default_permissions is None
+    ]
+    managing = [f"`/{one.name}`" for one in shown if one.default_permissions is not None]
+    change = translated("change my settings here (Manage Server)")
+    return "\n".join([*rows, f"- {', '.join(managing)}: {change}"])
 
 
 def _setting_up(asker: CommandUser) -> str:
@@ -65,7 +70,8 @@ def _talking(names: list[str], asker: CommandUser) -> str:
 
 @app_commands.command(name="help", description="Show what to do first, and all commands")
 async def help_(interaction: Interaction) -> None:
-    await answer(interaction, help_text(context_of(interaction), asker_of(interaction)))
+    registered = client_of(interaction).tree.get_commands(type=discord.AppCommandType.chat_input)
+    await answer(interaction, help_text(context_of(interaction), asker_of(interaction), registered))
 
 
 COMMANDS: tuple[Command, ...] = (help_,)
