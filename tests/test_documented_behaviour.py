@@ -105,7 +105,7 @@ def test_the_rows_of_the_text() -> None:
 
 
 def step_of(rule: str) -> int:
-    return next(place for place, rules in enumerate(NORMALIZERS) if rule in rules)
+    return next(int(row.step.removeprefix("S")) for row in NORMALIZERS if row.name == rule)
 
 
 def kinds(played: Played) -> list[str]:

@@ -18,7 +18,7 @@ from oshaberi.inspector.engine_recorder import EngineRecorder
 from oshaberi.scenes import find_scenes, load_scene, parse_scene
 from oshaberi.stream.result import Status, StopReason
 from oshaberi.terminal_output import TerminalPalette
-from oshaberi.text.normalize.table import ORDER
+from oshaberi.text.normalize.table import NORMALIZERS
 
 SCENES = Path(__file__).parents[1] / "scenes"
 PLAIN = TerminalPalette(colours=False)
@@ -100,7 +100,7 @@ def test_long_text_is_quoted_by_its_ends() -> None:
 
 def test_there_is_a_sentence_for_everything() -> None:
     assert BOUNDARIES.keys() == ENDS.keys() == set(get_args(Boundary))
-    assert TRANSFORMS.keys() >= set(ORDER)
+    assert TRANSFORMS.keys() >= {row.name for row in NORMALIZERS}
     assert STATUS.keys() == set(get_args(Status))
     assert STOPS.keys() == set(get_args(StopReason))
 

@@ -50,9 +50,10 @@ def words(text: str) -> list[str]:
 
 
 def test_the_order_is_the_specifications() -> None:
-    steps = [row[0] for row in NORMALIZERS]
-    assert steps == ["S2", "S3", "S4", "S5", "S7"]
-    names = [name for _, *row in NORMALIZERS for name in row]
+    steps = [row.step for row in NORMALIZERS]
+    assert list(dict.fromkeys(steps)) == ["S2", "S3", "S4", "S5", "S7"]
+    assert steps == sorted(steps)
+    names = [row.name for row in NORMALIZERS]
     assert names == [
         "modifiers",
         "emoji_repeats",
@@ -72,7 +73,7 @@ def test_every_rule_of_the_table_can_run() -> None:
     normalizers = Normalizers(FULL, Observer(lambda change: seen.append(change.why)))
     text = "Tomori (mad): Tomori: :soup: a<br>b ｈ</think> :dance: @al\n---\nUser: x"
     normalizers.run(SegmentWork([TextPiece(text)]))
-    assert seen == [name for _, *row in NORMALIZERS for name in row]
+    assert seen == [row.name for row in NORMALIZERS]
 
 
 def test_the_observer_sees_before_and_after() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from oshaberi import Decision, Details, Identity, Message, SpeakerStop, Table, Thought, Withheld
 from oshaberi.inspector.engine_recorder import Entry
 from oshaberi.terminal_output import counted
+from oshaberi.text.normalize.table import NORMALIZERS
 
 # The wording for each kind of decision, as tables.
 #
@@ -68,16 +69,7 @@ BOUNDARIES = {
     "final": "The text ends; the rest of it",
 }
 TRANSFORMS = {
-    "modifiers": "The label only says who speaks, so it is removed",
-    "emoji_repeats": "A recent message already used this emoji, so it is removed",
-    "tags": "A leftover think tag is removed",
-    "breaks": "<br> is a line break",
-    "uncensor": "Disguised or invisible characters become plain ones",
-    "own_name": "The persona's own name at the start of a line is removed",
-    "shortcodes": "Emoji names become emoji, or are removed if no emoji has that name",
-    "rules": "Discord shows no rules and no empty quotes, so the line is only a paragraph break",
-    "mentions": "Somebody here has that name, so it becomes a mention",
-    "speaker_guard": "The model begins to speak for somebody else; from here on nothing is shown",
+    **{row.name: row.told for row in NORMALIZERS},
     "humanize": "Typed casually, as degree 3 does",
     "auto_close": "Markers that were opened and not closed are closed",
 }

@@ -7,7 +7,7 @@ about a microsecond.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,20 +28,86 @@ from oshaberi.text.normalize.stray_tags import StrayTags
 from oshaberi.text.normalize.uncensor import Uncensor
 from oshaberi.text.normalize.webhook_names import SpriteUsernames, SpriteUsernameState
 
-# Each row: the step of the specification, then its rules in order. Cleaning first makes the
-# lines and letters what a reader would see, so that labels and shortcodes are found in them; it
-# ends with the lines that the others may have emptied.
-NORMALIZERS: Final[tuple[tuple[str, ...], ...]] = (
-    ("S2", "modifiers"),
-    ("S3", "emoji_repeats"),
-    ("S4", "tags", "breaks", "uncensor", "own_name", "shortcodes", "rules"),
-    ("S5", "mentions"),
-    ("S7", "speaker_guard"),
+
+@dataclass(frozen=True, slots=True)
+class NormalizerRow:
+    """One rule: its step in the specification, its name, and what the inspector says of it."""
+
+    step: str
+    name: str
+    told: str
+    made: Callable[[TextConfig], Normalizer | None]
+    """Makes the rule; None if it can have no effect with these settings."""
+
+
+def _of_persona(_config: TextConfig) -> None:
+    """Make nothing: `Normalizers` makes this rule, which knows who speaks over segments."""
+
+
+def _emoji_repeats(config: TextConfig) -> Normalizer | None:
+    return EmojiRepeats(config) if EmojiRepeats.needed(config) else None
+
+
+def _uncensor(config: TextConfig) -> Normalizer | None:
+    return Uncensor(config) if Uncensor.needed(config) else None
+
+
+def _own_name(config: TextConfig) -> Normalizer | None:
+    return OwnName(config, config.persona) if config.persona is not None else None
+
+
+def _mentions(config: TextConfig) -> Normalizer | None:
+    return MentionHandles(config) if MentionHandles.needed(config) else None
+
+
+def _speaker_guard(config: TextConfig) -> Normalizer | None:
+    return SpeakerGuard(config) if SpeakerGuard.needed(config) else None
+
+
+# In the order in which they are applied. Cleaning (S4) first makes the lines and letters what a
+# reader would see, so that labels and shortcodes are found in them; it ends with the lines that
+# the others may have emptied.
+NORMALIZERS: Final[tuple[NormalizerRow, ...]] = (
+    NormalizerRow(
+        "S2", "modifiers", "The label only says who speaks, so it is removed", _of_persona
+    ),
+    NormalizerRow(
+        "S3",
+        "emoji_repeats",
+        "A recent message already used this emoji, so it is removed",
+        _emoji_repeats,
+    ),
+    NormalizerRow("S4", "tags", "A leftover think tag is removed", StrayTags),
+    NormalizerRow("S4", "breaks", "<br> is a line break", HtmlBreaks),
+    NormalizerRow(
+        "S4", "uncensor", "Disguised or invisible characters become plain ones", _uncensor
+    ),
+    NormalizerRow(
+        "S4", "own_name", "The persona's own name at the start of a line is removed", _own_name
+    ),
+    NormalizerRow(
+        "S4",
+        "shortcodes",
+        "Emoji names become emoji, or are removed if no emoji has that name",
+        EmojiShortcodes,
+    ),
+    NormalizerRow(
+        "S4",
+        "rules",
+        "Discord shows no rules and no empty quotes, so the line is only a paragraph break",
+        RuleLines,
+    ),
+    NormalizerRow(
+        "S5", "mentions", "Somebody here has that name, so it becomes a mention", _mentions
+    ),
+    NormalizerRow(
+        "S7",
+        "speaker_guard",
+        "The model begins to speak for somebody else; from here on nothing is shown",
+        _speaker_guard,
+    ),
 )
-ORDER: Final = tuple(name for _, *names in NORMALIZERS for name in names)
-_FOR_TOOLS: Final = tuple(
-    name for step, *names in NORMALIZERS if step in ("S3", "S4", "S5") for name in names
-)
+_FOR_TOOLS: Final = ("S3", "S4", "S5")
 _FOR_TABLES: Final = ("emoji_repeats", "shortcodes", "mentions")
 
 _FENCE: Final = re.compile(r"`{3,}")
@@ -73,7 +139,7 @@ class Normalizers(CopiedState):
         if config.persona is not None:
             self._modifiers = RenderModifiers(config, config.persona, carried.active)
             made["modifiers"] = self._modifiers
-        self._named = [(name, made[name]) for name in ORDER if name in made]
+        self._named = [(row.name, made[row.name]) for row in NORMALIZERS if row.name in made]
         self._steps = [step for _, step in self._named]
         self._table_steps = [made[name] for name in _FOR_TABLES if name in made]
 
@@ -140,7 +206,8 @@ class Normalizers(CopiedState):
 def cleaned_text(text: str, config: TextConfig) -> str:
     """Apply S3, S4 and S5 to text that tools send, so that it looks like a normal reply."""
     made = _made(config)
-    steps = [made[name] for name in _FOR_TOOLS if name in made]
+    rows = [row for row in NORMALIZERS if row.step in _FOR_TOOLS]
+    steps = [made[row.name] for row in rows if row.name in made]
     out = []
     at = 0
     for start, end in _fenced(text):
@@ -152,22 +219,11 @@ def cleaned_text(text: str, config: TextConfig) -> str:
 
 def _made(config: TextConfig) -> dict[str, Normalizer]:
     """Create the rules that can have an effect, except those with state over segments."""
-    made: dict[str, Normalizer] = {
-        "tags": StrayTags(config),
-        "breaks": HtmlBreaks(config),
-        "shortcodes": EmojiShortcodes(config),
-        "rules": RuleLines(config),
-    }
-    if config.persona is not None:
-        made["own_name"] = OwnName(config, config.persona)
-    if EmojiRepeats.needed(config):
-        made["emoji_repeats"] = EmojiRepeats(config)
-    if Uncensor.needed(config):
-        made["uncensor"] = Uncensor(config)
-    if MentionHandles.needed(config):
-        made["mentions"] = MentionHandles(config)
-    if SpeakerGuard.needed(config):
-        made["speaker_guard"] = SpeakerGuard(config)
+    made: dict[str, Normalizer] = {}
+    for row in NORMALIZERS:
+        rule = row.made(config)
+        if rule is not None:
+            made[row.name] = rule
     return made
 
 
