@@ -36,3 +36,10 @@ def test_the_list_for_contributors_is_complete() -> None:
     [rows] = re.findall(r"^\| file \| made from \|\n.*?\n\n", page, re.MULTILINE | re.DOTALL)
     named = {path for one in re.findall(r"`([\w/.*-]+/[\w.*-]+)`", rows) for path in ROOT.glob(one)}
     assert named == {path for path, _ in generated()}
+
+
+def test_the_files_named_by_the_page_about_changes_exist() -> None:
+    page = text_of(ROOT / "docs" / "changing.md")
+    named = set(re.findall(r"`((?:src|tests|docs|examples)/[\w/.-]+|[\w-]+\.(?:md|toml))`", page))
+    assert len(named) > 30
+    assert [one for one in sorted(named) if not (ROOT / one).exists()] == []

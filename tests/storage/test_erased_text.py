@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.bot.storage import Database, SecretVault, sqlite_erasure, upgrade
+from oshaberi.bot.storage import Database, SecretVault, head_revision, sqlite_erasure, upgrade
 from oshaberi.bot.storage.records import (
     ConversationSummary,
     Exchange,
@@ -297,7 +297,7 @@ def test_a_file_of_an_older_version_is_rewritten_once(file: Path) -> None:
 def test_the_backups_of_migrations_lose_it_too(file: Path) -> None:
     url = f"sqlite:///{file}"
     with_database(url, filled)
-    same, old = (backup_path(file, name, NOON) for name in ("0009", "0001"))
+    same, old = (backup_path(file, name, NOON) for name in (head_revision(), "0001"))
     write_backup(file, same)
     with_database(url, _everything_of_ann)
     asyncio.run(upgrade(f"sqlite:///{old}", to="0001"))

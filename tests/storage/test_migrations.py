@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from oshaberi.bot.storage import (
 )
 from oshaberi.bot.storage.database_urls import address_of
 from oshaberi.bot.storage.records import Exchange, KeyRecord, PersonaRecord, SpriteRecord
+from oshaberi.bot.storage.schema import migration
 from oshaberi.bot.storage.schema.migration import VERSION_TABLE
 from oshaberi.bot.storage.schema.table_rows import Base
 
@@ -32,7 +34,8 @@ from .scenario_database import KEY, NOON, ask, with_database
 WHEN = "'2026-11-15 12:00:00+00:00'"
 LATER = "'2099-01-01 00:00:00+00:00'"
 
-ALL = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
+VERSIONS = Path(migration.__file__).parent / "migrations" / "versions"
+ALL = tuple(sorted(path.name[1:5] for path in VERSIONS.glob("r[0-9]*.py")))
 """Every revision, in order."""
 
 
