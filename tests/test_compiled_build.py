@@ -58,7 +58,7 @@ def test_a_compiled_wheel_has_both_and_runs_compiled() -> None:
     site = compiled_site()
     made = {path.name.partition(".")[0] for path in (site / "oshaberi" / "text").rglob("*.so")}
     pure = {path.stem for path in (site / "oshaberi" / "text").rglob("*.py")}
-    assert pure - made == {"__init__", "mypyc_attributes", "text_config"}
+    assert pure - made == {"__init__", "mypyc_attributes", "config"}
     assert version_of(site) == f"oshaberi {__version__} (text engine: compiled)"
     assert (site / f"oshaberi-{__version__}.dist-info" / "WHEEL").read_text().count("none-any") == 0
 

@@ -177,7 +177,7 @@ def redis_for(kind: str) -> str | None:
 
 
 KINDS = ("local", "discord", "leases")
-IMPORTS = (60, 300, 600, 900, 1200)
+IMPORTS = (60, 250, 500, 700, 900)
 TURNS = (1, 60, 150, 250, 330, 374, 410, 440, 640, 1000)
 """Which part of the start these are differs from kind to kind, and from run to run."""
 
