@@ -384,8 +384,8 @@ class TestLive:
         assert played.messages[-1] == "c\nd"
 
     def test_a_stop_allows_one_closing_edit(self) -> None:
-        played = play("a\nb\nc.", Silence(100), Stop("1"), delivery="live")
-        assert played.messages == ["a\nb\nc."]
+        played = play("a\nb\nDone.", Silence(100), Stop("1"), delivery="live")
+        assert played.messages == ["a\nb\nDone."]
         assert [record["at_ms"] for record in played.of("edit")] == [100]
 
     @pytest.mark.parametrize("trouble", ["reset_after_write", "reset_before_write", "timeout"])

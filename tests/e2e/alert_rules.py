@@ -27,6 +27,7 @@ FIRING = 'group by (alertname) (ALERTS{alertstate="firing"})'
 
 Series = tuple[str, frozenset[tuple[str, str]]]
 Scrape = Mapping[Series, float]
+LAG: Series = ("oshaberi_loop_lag_seconds", frozenset())
 
 
 def program(name: str) -> str:
@@ -60,6 +61,8 @@ class Timeline:
     def __init__(self, url: str) -> None:
         self._url = url
         self._scrapes: list[tuple[Scrape, int]] = []
+        self.counts_lag = False
+        """Whether the loop's lag is taken as it is; else a busy machine would fire its alert."""
 
     @property
     def minutes(self) -> int:
@@ -74,6 +77,8 @@ class Timeline:
                 found: Scrape = {**parsed(await got.text()), up: 1.0}
         except aiohttp.ClientConnectionError:
             found = {up: 0.0}
+        if not self.counts_lag and LAG in found:
+            found = {**found, LAG: 0.0}
         self._scrapes.append((found, minutes))
 
     def fires(self, expected: Sequence[tuple[int, frozenset[str]]]) -> None:

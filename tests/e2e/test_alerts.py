@@ -263,7 +263,9 @@ class LoopLags(Cause):
         while (metric(here, "loop_lag_seconds") or 0) <= 0.25:
             time.sleep(0.5)
             await asyncio.sleep(0.1)
+        seen.counts_lag = True
         await seen.scrape(7)
+        seen.counts_lag = False
 
     async def mend(self, here: BotHarness) -> None:
         await here.wait_for(lambda: (metric(here, "loop_lag_seconds") or 0) <= 0.25)
