@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup run generate test test-slow test-compiled check lint bench bench-bot distance crowd fuzz faults soak crash fleet turns requirements release clean
+.PHONY: help setup run generate test test-slow test-compiled check lint bench bench-bot distance crowd fuzz faults soak soak-bot crash fleet turns requirements release clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,10 @@ faults: setup ## every fault in every position, against the stage
 
 soak: setup ## 10 000 messages with random faults
 	$(BIN)/python -m tests.faults.soak --messages 10000 --channels 50
+
+soak-bot: SECONDS = 1200
+soak-bot: setup ## the whole bot for SECONDS=1200, while Discord, gateway, model and database fail at random
+	$(BIN)/python -m tests.faults.bot_soak --seconds $(SECONDS) $(ARGS)
 
 crash: setup ## kill the bot 50 times, then end it with 200 open questions, and check the channels
 	$(BIN)/python -m tests.crash --kills 50 --busy-channels 100

@@ -16,15 +16,20 @@ CHANNEL = "general"
 USER, OTHER, MODERATOR = "mika", "ren", "aya"
 
 
-def world(*channels: str) -> dict[str, object]:
-    guild = {
-        "name": "Stage",
-        "owner": "kei",
-        "roles": [{"name": "mods", "permissions": ["manage_messages"]}],
-        "members": ["kei", USER, OTHER, {"name": MODERATOR, "roles": ["mods"]}],
-        "channels": list(channels) or [CHANNEL],
-    }
-    return {"bot": {"name": PERSONA}, "guilds": [guild]}
+def world(*channels: str, servers: int = 1) -> dict[str, object]:
+    """Return a world whose channels are dealt out to so many servers."""
+    named = channels or (CHANNEL,)
+    guilds = [
+        {
+            "name": "Stage" if number == 0 else f"Stage {number + 1}",
+            "owner": "kei",
+            "roles": [{"name": "mods", "permissions": ["manage_messages"]}],
+            "members": ["kei", USER, OTHER, {"name": MODERATOR, "roles": ["mods"]}],
+            "channels": list(named[number::servers]),
+        }
+        for number in range(servers)
+    ]
+    return {"bot": {"name": PERSONA}, "guilds": guilds}
 
 
 def environment(
@@ -47,10 +52,10 @@ def environment(
 
 async def settle_in(stage: Stage, database_url: str, folder: Path) -> None:
     """The bot's own persona wears another face for some lines; the alter speaks by webhook only."""
-    server_id = next(iter(stage.world.guilds))
     sprite = SpriteRecord(SPRITE, f"{stage.url}/cdn/{SPRITE}.png")
     vault = SecretVault.from_environment_or_file(folder / "secret.key")
     async with Database.open(database_url, vault) as db:
-        mochi = PersonaRecord(server_id, PERSONA, sprites=(sprite,), is_default=True)
-        await db.personas.save(mochi)
-        await db.personas.save(PersonaRecord(server_id, ALTER, triggers=(ALTER.lower(),)))
+        for server_id in stage.world.guilds:
+            mochi = PersonaRecord(server_id, PERSONA, sprites=(sprite,), is_default=True)
+            await db.personas.save(mochi)
+            await db.personas.save(PersonaRecord(server_id, ALTER, triggers=(ALTER.lower(),)))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 
@@ -19,6 +21,11 @@ PAUSE_S = 0.02
 SLOW, STALLED = 800, 900
 """Questions from these numbers on: a line now and then, or three and no more."""
 SLOW_PAUSE_S = 0.25
+HANG_S = 30.0
+"""How long the unreliable model is silent."""
+FLOOD = 2000
+"""Pieces of thought, sent as fast as the bot reads them."""
+END = b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -66,16 +73,18 @@ async def _complete(request: web.Request) -> web.StreamResponse:
     return response
 
 
+def _delta(**delta: str) -> bytes:
+    return f"data: {json.dumps({'choices': [{'index': 0, 'delta': delta}]})}\n\n".encode()
+
+
 async def _tell(response: web.StreamResponse, text: str, number: int) -> None:
     lines = 0
     for at in range(0, len(text), 5):
-        delta = {"choices": [{"index": 0, "delta": {"content": text[at : at + 5]}}]}
-        await response.write(f"data: {json.dumps(delta)}\n\n".encode())
+        await response.write(_delta(content=text[at : at + 5]))
         if "\n" in text[at : at + 5]:
             lines += 1
             await asyncio.sleep(_pause_s(number, lines))
-    end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
-    await response.write(f"data: {json.dumps(end)}\n\ndata: [DONE]\n\n".encode())
+    await response.write(END)
 
 
 def _pause_s(number: int, lines: int) -> float:
@@ -93,6 +102,77 @@ async def _complete_at_once(request: web.Request) -> web.StreamResponse:
     with suppress(ConnectionError):
         await response.write(f"data: {json.dumps(delta)}\n\ndata: [DONE]\n\n".encode())
     return response
+
+
+class UnreliableModel:
+    """Answers in numbered lines, or fails in one of many ways."""
+
+    TROUBLES = ("refusal", "no answer", "error event", "cut", "stall", "garbage", "flood")
+
+    def __init__(self, chance: random.Random) -> None:
+        self.failing = 0.0
+        self.struck: Counter[str] = Counter()
+        self._chance = chance
+
+    async def complete(self, request: web.Request) -> web.StreamResponse:
+        question, alter = question_in(await request.json())
+        trouble = self._trouble()
+        if trouble == "refusal":
+            status = self._chance.choice((429, 500, 503))
+            return web.json_response({"error": {"message": "not now"}}, status=status)
+        if trouble == "no answer":
+            await asyncio.sleep(HANG_S)
+            return web.Response(status=504)
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        with suppress(ConnectionError):  # whoever asked has given up
+            await self._tell(request, response, answer(question, alter=alter), trouble)
+        return response
+
+    def _trouble(self) -> str:
+        if self._chance.random() >= self.failing:
+            return ""
+        trouble = self._chance.choice(self.TROUBLES)
+        self.struck[f"model: {trouble}"] += 1
+        return trouble
+
+    async def _tell(
+        self, request: web.Request, response: web.StreamResponse, text: str, trouble: str
+    ) -> None:
+        at_once = trouble == "flood"
+        if at_once:
+            for number in range(FLOOD):
+                await response.write(_delta(reasoning_content=f"thought {number} "))
+        breaks_at = self._chance.randrange(len(text))
+        size = 1 if at_once else 5
+        for at in range(0, len(text), size):
+            if at <= breaks_at < at + size and await self._broke(request, response, trouble):
+                return
+            piece = text[at : at + size]
+            await response.write(_delta(content=piece))
+            if "\n" in piece and not at_once:
+                await asyncio.sleep(PAUSE_S)
+        await response.write(END)
+
+    async def _broke(
+        self, request: web.Request, response: web.StreamResponse, trouble: str
+    ) -> bool:
+        """Do what the trouble says. Return whether the answer is over."""
+        match trouble:
+            case "cut":
+                if request.transport is not None:
+                    request.transport.abort()
+            case "stall":
+                await asyncio.sleep(HANG_S)
+            case "error event":
+                await response.write(b'data: {"error": {"message": "overloaded"}}\n\n')
+            case "garbage":
+                await response.write(b'data: {"choices": [{"delta": {"con\n\n')
+                await response.write(b'data: {"choices": 7}\n\ndata: [null]\n\n')
+                return False
+            case _:
+                return False
+        return True
 
 
 def lined_model() -> AbstractAsyncContextManager[str]:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.delivery.response import ResponseState
-from oshaberi.stage import SEND, WEBHOOK, Fault, Settings
+from oshaberi.stage import SEND, WEBHOOK, Fault, Settings, Stage
 from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stream import StreamConfig, StreamContext, StreamResult, stream_to_sink
 from oshaberi.text.config import Persona, TextConfig
@@ -122,7 +122,7 @@ async def _soak(messages: int, channels: int, chance: float, seed: int) -> Tally
     settings = Settings(time_scale=TIME_SCALE, seed=seed)
     tally = Tally()
     async with sink_harness(world, settings) as harness:
-        _arm(harness, chance)
+        arm(harness.stage, chance)
         shares = [messages // channels + (n < messages % channels) for n in range(channels)]
         jobs = [_fill(harness, *job, tally) for job in zip(names, shares, strict=True)]
         await asyncio.gather(*jobs)
@@ -134,11 +134,12 @@ async def _soak(messages: int, channels: int, chance: float, seed: int) -> Tally
     return tally
 
 
-def _arm(harness: SinkHarness, chance: float) -> None:
+def arm(stage: Stage, chance: float) -> None:
+    """Let so large a share of the requests of an answer fail, each in one way or another."""
     for route in (SEND, WEBHOOK, HISTORY):
         for trouble in TROUBLES:
             share = chance / len(TROUBLES)
-            harness.stage.fault(replace(trouble, route=route, chance=share, times=None))
+            stage.fault(replace(trouble, route=route, chance=share, times=None))
 
 
 async def _fill(harness: SinkHarness, name: str, share: int, tally: Tally) -> None:
