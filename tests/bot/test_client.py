@@ -173,6 +173,63 @@ def test_what_was_said_to_the_bot_while_it_was_away_is_answered() -> None:
     on_empty_stage(scenario)
 
 
+HISTORY = "GET /channels/*/messages"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(kind="reset", route=HISTORY, times=2),
+        Fault(kind="hang", route=HISTORY),
+    ],
+    ids=lambda fault: fault.kind,
+)
+@pytest.mark.parametrize("is_direct", [False, True])
+def test_a_channel_that_cannot_be_read_is_read_again(fault: Fault, is_direct: bool) -> None:
+    """In the meantime the bot hears other things there: what it missed is older than these."""
+
+    async def scenario(stage: Stage) -> None:
+        stage.fault(fault)
+        if is_direct:
+            asked = stage.people.dm("are you there?", user=MEMBER)
+            expected, talked_in = "are you there?", [asked.channel_id]
+        else:
+            stage.people.post("general", f"<@{stage.world.bot.id}> hi", user=MEMBER)
+            expected, talked_in = "@Oshaberi hi", []
+        async with context_of() as (context, channel_turns):
+            for place in talked_in:
+                await context.db.turns.remember(TurnRecord(place, 0, 1, 1, "Mochi"))
+            client = OshaberiClient(context, bot_command_tree, guild_ready_timeout=0.1)
+            async with logged_in(stage, client):
+                await stage.wait_for(lambda: stage.faults.struck(fault))
+                if not is_direct:
+                    later = stage.people.post("general", "nobody is asked", user=MEMBER)
+                    await context.db.seen.note(later.channel_id, later.id)
+                heard = channel_turns.heard
+                await stage.wait_for(lambda: expected in [one.said.text for one, _ in heard])
+                await stage.settled()
+                assert [one.said.text for one, _ in heard].count(expected) == 1
+
+    on_empty_stage(scenario)
+
+
+def test_a_channel_that_may_not_be_read_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unanswered, "READ_AGAIN_SECONDS", (0.5, 0.5))
+
+    async def scenario(stage: Stage) -> None:
+        refused = stage.fault(Fault(kind="code", code=50001, route=HISTORY, times=None))
+        stage.people.post("general", f"<@{stage.world.bot.id}> hi", user=MEMBER)
+        async with context_of() as (context, channel_turns):
+            client = OshaberiClient(context, bot_command_tree, guild_ready_timeout=0.1)
+            async with logged_in(stage, client):
+                await stage.wait_for(lambda: stage.faults.struck(refused))
+                await asyncio.sleep(2 * sum(unanswered.READ_AGAIN_SECONDS))
+            assert channel_turns.heard == []
+        assert stage.faults.struck(refused) == 1
+
+    on_empty_stage(scenario)
+
+
 def test_in_a_busy_channel_the_newest_messages_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unanswered, "MOST_MESSAGES", 120)
 

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import discord
@@ -80,6 +81,8 @@ MOST_DIRECT = 100
 """How many DM channels are read. Each costs a request."""
 MOST_MESSAGES = 500
 """How many of a channel's newest messages are read."""
+READ_AGAIN_SECONDS = (5.0, 10.0, 20.0, 40.0, 80.0)
+"""The pauses after which a channel is read again, if Discord failed to answer for it alone."""
 
 LastSeen = Callable[[int], Awaitable[int]]
 IsForUs = Callable[[discord.Message], Awaitable[bool]]
@@ -120,6 +123,8 @@ class MissedMessages:
         self._open_questions = open_questions
         self._shard_id = shard_id
         self._free = asyncio.Semaphore(AT_ONCE)
+        self.unread: list[Callable[[], Awaitable[int]]] = []
+        """What is to be done once more, because Discord did not answer."""
 
     async def run(self) -> int:
         """Pass on all missed messages and return their number.
@@ -133,6 +138,18 @@ class MissedMessages:
         direct = [self._serve_direct(number, edge) for number in direct_ids]
         return sum(await asyncio.gather(*served, *direct))
 
+    async def run_again(self) -> int:
+        """Read what is unread. Pass on what was missed there, and return its number."""
+        steps, self.unread = self.unread, []
+        return sum(await asyncio.gather(*map(self._once_more, steps)))
+
+    async def _once_more(self, step: Callable[[], Awaitable[int]]) -> int:
+        try:
+            return await step()
+        except StorageAwayError:
+            self.unread.append(step)
+            return 0
+
     def _active(self, edge: int) -> list[ServerPlace]:
         """Return channels with messages after `edge`, newest first. Others need no request."""
         guilds = [guild for guild in self._reader.client.guilds if self._is_looked_at(guild)]
@@ -144,14 +161,38 @@ class MissedMessages:
         return self._shard_id is None or guild.shard_id == self._shard_id
 
     async def _serve_direct(self, channel_id: int, edge: int) -> int:
-        async with self._free:
-            place = await self._direct_since(channel_id, edge)
+        try:
+            async with self._free:
+                place = await self._direct_since(channel_id, edge)
+        except (*NOT_FOUND, discord.InvalidData) as error:
+            log.debug("channel %s: missed messages cannot be looked for: %s", channel_id, error)
+            if _passes(error):
+                self.unread.append(partial(self._serve_direct, channel_id, edge))
+            return 0
         return 0 if place is None else await self._serve(place, edge)
 
     async def _serve(self, place: Place, edge: int) -> int:
         """Pass on the missed messages of one channel, in the order in which they were written."""
         async with self._free:
-            missed = await self._missed(place, edge)
+            seen = await self._last_seen(place.id)
+        if not isinstance(place, discord.DMChannel) and _newest(place) <= seen:
+            return 0
+        return await self._serve_since(place, max(seen, edge))
+
+    async def _serve_since(self, place: Place, since: int) -> int:
+        """Do the same for what was written after `since`.
+
+        If it has to be done again, `since` stays: what is heard meanwhile is newer.
+        """
+        async with self._free:
+            try:
+                messages = await _written_since(place, since)
+            except NOT_FOUND as error:
+                log.warning("channel %s: missed messages cannot be read: %s", place.id, error)
+                if _passes(error):
+                    self.unread.append(partial(self._serve_since, place, since))
+                return 0
+            missed = await self._missed(place, messages)
             for message in missed:
                 await self._listen(message)
         return len(missed)
@@ -160,26 +201,16 @@ class MissedMessages:
         """Return the DM channel, or None if nothing was written there after `edge`."""
         client = self._reader.client
         pages = client.get_partial_messageable(channel_id).history(limit=1)
-        try:
-            newest = [message.id async for message in pages]
-            if max(newest, default=0) <= edge:
-                return None
-            channel = client.get_channel(channel_id) or await client.fetch_channel(channel_id)
-        except (*NOT_FOUND, discord.InvalidData) as error:
-            log.debug("channel %s: missed messages cannot be looked for: %s", channel_id, error)
+        newest = [message.id async for message in pages]
+        if max(newest, default=0) <= edge:
             return None
+        channel = client.get_channel(channel_id) or await client.fetch_channel(channel_id)
         return channel if isinstance(channel, discord.DMChannel) else None
 
-    async def _missed(self, channel: Place, edge: int) -> list[discord.Message]:
-        """Return the missed messages of one channel, oldest first."""
-        seen = await self._last_seen(channel.id)
-        if not isinstance(channel, discord.DMChannel) and _newest(channel) <= seen:
-            return []
-        try:
-            messages = await _written_since(channel, max(seen, edge))
-        except NOT_FOUND as error:
-            log.warning("channel %s: missed messages cannot be read: %s", channel.id, error)
-            return []
+    async def _missed(
+        self, channel: Place, messages: Sequence[discord.Message]
+    ) -> list[discord.Message]:
+        """Return those that ask the bot and are not answered."""
         ours = [message for message in messages if self._reader.is_ours(message)]
         settled = {message.reference.message_id for message in ours if message.reference}
         if messages:
@@ -192,6 +223,13 @@ class MissedMessages:
 
     async def _asks_us(self, message: discord.Message) -> bool:
         return self._reader.is_new_talk(message) and await self._is_for_us(message)
+
+
+def _passes(error: Exception) -> bool:
+    """Whether the same request may succeed later: Discord has not refused it."""
+    if isinstance(error, discord.InvalidData):
+        return False
+    return not isinstance(error, discord.HTTPException) or error.status >= 500
 
 
 async def _written_since(channel: Place, edge: int) -> list[discord.Message]:
@@ -328,9 +366,21 @@ class UnansweredSearch:
             self._context.db.questions.open_in,
             shard_id,
         )
-        count = await missed_messages.run()
-        if count:
-            log.info("%s came while the bot was not connected", counted(count, "message"))
+        _log_missed(await missed_messages.run())
+        if missed_messages.unread:
+            again = asyncio.create_task(self._read_again(missed_messages))
+            self._tasks.add(again)
+            again.add_done_callback(self._tasks.discard)
+
+    async def _read_again(self, missed_messages: MissedMessages) -> None:
+        """Read the channels that Discord did not answer for. No other search waits for it."""
+        for pause_s in READ_AGAIN_SECONDS:
+            await asyncio.sleep(pause_s)
+            if self._outage is not None:
+                await self._outage.resolved()
+            _log_missed(await missed_messages.run_again())
+            if not missed_messages.unread:
+                return
 
     async def _last_seen(self, channel_id: int) -> int:
         """Return the newest message that was handled or whose turn has begun; 0 if none."""
@@ -344,6 +394,11 @@ class UnansweredSearch:
     async def _is_for_us(self, message: discord.Message) -> bool:
         incoming = await self._reader.incoming(message)
         return await self._context.channel_turns.admits(incoming)
+
+
+def _log_missed(count: int) -> None:
+    if count:
+        log.info("%s came while the bot was not connected", counted(count, "message"))
 
 
 async def _no_ids() -> tuple[int, ...]:
