@@ -81,11 +81,8 @@ MOST_DIRECT = 100
 """How many DM channels are read. Each costs a request."""
 MOST_MESSAGES = 500
 """How many of a channel's newest messages are read."""
-READ_AGAIN_SECONDS = (5.0, 10.0, 20.0, 40.0, *(80.0,) * 44)
-"""The pauses after which a channel is read again, if Discord failed to answer for it alone.
-
-Together they are an hour, as long as an answer is kept while all of Discord is away.
-"""
+READ_AGAIN_SECONDS = (5.0, 10.0, 20.0, 40.0, 80.0)
+"""The pauses after which a channel is read again, if Discord failed to answer for it alone."""
 
 LastSeen = Callable[[int], Awaitable[int]]
 IsForUs = Callable[[discord.Message], Awaitable[bool]]
