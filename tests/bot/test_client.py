@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.client import unanswered
+from oshaberi.bot.client import discord_client, unanswered
 from oshaberi.bot.client.discord_client import OshaberiClient, intents
 from oshaberi.bot.client.message_reader import MessageReader
 from oshaberi.bot.commands import bot_command_tree
@@ -180,13 +180,19 @@ HISTORY = "GET /channels/*/messages"
     "fault",
     [
         Fault(kind="reset", route=HISTORY, times=2),
+        Fault(kind="reset", route=HISTORY, times=12),
         Fault(kind="hang", route=HISTORY),
     ],
-    ids=lambda fault: fault.kind,
+    ids=lambda fault: f"{fault.kind} x {fault.times}",
 )
 @pytest.mark.parametrize("is_direct", [False, True])
-def test_a_channel_that_cannot_be_read_is_read_again(fault: Fault, is_direct: bool) -> None:
+def test_a_channel_that_cannot_be_read_is_read_again(
+    fault: Fault, is_direct: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In the meantime the bot hears other things there: what it missed is older than these."""
+    if fault.times != 2:
+        monkeypatch.setattr(unanswered, "LAST_PAUSE_SECONDS", 0.5)
+        monkeypatch.setattr(unanswered, "FIRST_PAUSE_SECONDS", 0.5)
 
     async def scenario(stage: Stage) -> None:
         stage.fault(fault)
@@ -213,8 +219,53 @@ def test_a_channel_that_cannot_be_read_is_read_again(fault: Fault, is_direct: bo
     on_empty_stage(scenario)
 
 
+def test_what_was_heard_while_a_channel_could_not_be_read_is_not_heard_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not even if so much was said since that nobody remembers having heard it."""
+    monkeypatch.setattr(unanswered, "FIRST_PAUSE_SECONDS", 0.5)
+    monkeypatch.setattr(discord_client, "KEPT_IDS", 1)
+
+    async def scenario(stage: Stage) -> None:
+        fault = stage.fault(Fault(kind="reset", route=HISTORY, times=2))
+        named = f"<@{stage.world.bot.id}>"
+        stage.people.post("general", f"{named} missed", user=MEMBER)
+        async with context_of() as (context, channel_turns):
+            client = OshaberiClient(context, bot_command_tree, guild_ready_timeout=0.1)
+            async with logged_in(stage, client):
+                heard = channel_turns.heard
+                await stage.wait_for(lambda: stage.faults.struck(fault))
+                stage.people.post("general", f"{named} heard", user=MEMBER)
+                await stage.wait_for(lambda: len(heard) == 1)
+                stage.people.post("quiet", f"{named} and forgotten", user=MEMBER)
+                await stage.wait_for(lambda: len(heard) >= 3)
+                await stage.settled()
+                texts = sorted(one.said.text for one, _ in heard)
+                assert texts == ["@Oshaberi and forgotten", "@Oshaberi heard", "@Oshaberi missed"]
+
+    on_empty_stage(scenario)
+
+
+@pytest.mark.parametrize("patience_s", [0, 2])
+def test_a_channel_that_stays_unread_is_logged(
+    patience_s: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(unanswered, "FIRST_PAUSE_SECONDS", 0.5)
+
+    async def scenario(stage: Stage) -> None:
+        stage.fault(Fault(kind="reset", route=HISTORY, times=None))
+        stage.people.post("general", f"<@{stage.world.bot.id}> hi", user=MEMBER)
+        own = LoadedSettings(discord_outage_patience_s=patience_s)
+        async with context_of(own) as (context, _channel_turns):
+            client = OshaberiClient(context, bot_command_tree, guild_ready_timeout=0.1)
+            async with logged_in(stage, client):
+                await stage.wait_for(lambda: "stays unread" in caplog.text)
+
+    on_empty_stage(scenario)
+
+
 def test_a_channel_that_may_not_be_read_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unanswered, "READ_AGAIN_SECONDS", (0.5, 0.5))
+    monkeypatch.setattr(unanswered, "FIRST_PAUSE_SECONDS", 0.5)
 
     async def scenario(stage: Stage) -> None:
         refused = stage.fault(Fault(kind="code", code=50001, route=HISTORY, times=None))
@@ -223,7 +274,7 @@ def test_a_channel_that_may_not_be_read_is_left_alone(monkeypatch: pytest.Monkey
             client = OshaberiClient(context, bot_command_tree, guild_ready_timeout=0.1)
             async with logged_in(stage, client):
                 await stage.wait_for(lambda: stage.faults.struck(refused))
-                await asyncio.sleep(2 * sum(unanswered.READ_AGAIN_SECONDS))
+                await asyncio.sleep(4 * unanswered.FIRST_PAUSE_SECONDS)
             assert channel_turns.heard == []
         assert stage.faults.struck(refused) == 1
 

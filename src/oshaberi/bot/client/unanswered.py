@@ -81,8 +81,9 @@ MOST_DIRECT = 100
 """How many DM channels are read. Each costs a request."""
 MOST_MESSAGES = 500
 """How many of a channel's newest messages are read."""
-READ_AGAIN_SECONDS = (5.0, 10.0, 20.0, 40.0, 80.0)
-"""The pauses after which a channel is read again, if Discord failed to answer for it alone."""
+FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 5.0, 80.0
+"""The pauses after which a channel is read again, if Discord failed to answer for it alone. Each is
+twice as long as the one before."""
 
 LastSeen = Callable[[int], Awaitable[int]]
 IsForUs = Callable[[discord.Message], Awaitable[bool]]
@@ -131,12 +132,18 @@ class MissedMessages:
 
         Channels do not wait for each other.
         """
-        edge = discord.utils.time_snowflake(discord.utils.utcnow() - self._max_age)
-        # The second may fail, so nothing is begun before it.
-        places, direct_ids = self._active(edge), await self._direct_ids()
-        served = [self._serve(place, edge) for place in places]
-        direct = [self._serve_direct(number, edge) for number in direct_ids]
-        return sum(await asyncio.gather(*served, *direct))
+        now = discord.utils.utcnow()
+        edge, newest = map(discord.utils.time_snowflake, (now - self._max_age, now))
+        places = self._active(edge)
+        served = [(place, _newest(place)) for place in places]
+        # This may fail, so nothing is begun before it.
+        direct_ids = await self._direct_ids()
+        return sum(
+            await asyncio.gather(
+                *(self._serve(place, edge, until) for place, until in served),
+                *(self._serve_direct(number, edge, newest) for number in direct_ids),
+            )
+        )
 
     async def run_again(self) -> int:
         """Read what is unread. Pass on what was missed there, and return its number."""
@@ -160,29 +167,33 @@ class MissedMessages:
     def _is_looked_at(self, guild: discord.Guild) -> bool:
         return self._shard_id is None or guild.shard_id == self._shard_id
 
-    async def _serve_direct(self, channel_id: int, edge: int) -> int:
+    async def _serve_direct(self, channel_id: int, edge: int, until: int) -> int:
         try:
             async with self._free:
                 place = await self._direct_since(channel_id, edge)
         except (*NOT_FOUND, discord.InvalidData) as error:
             log.debug("channel %s: missed messages cannot be looked for: %s", channel_id, error)
             if _passes(error):
-                self.unread.append(partial(self._serve_direct, channel_id, edge))
+                self.unread.append(partial(self._serve_direct, channel_id, edge, until))
             return 0
-        return 0 if place is None else await self._serve(place, edge)
+        return 0 if place is None else await self._serve(place, edge, until)
 
-    async def _serve(self, place: Place, edge: int) -> int:
+    async def _serve(self, place: Place, edge: int, until: int) -> int:
         """Pass on the missed messages of one channel, in the order in which they were written."""
         async with self._free:
             seen = await self._last_seen(place.id)
         if not isinstance(place, discord.DMChannel) and _newest(place) <= seen:
             return 0
-        return await self._serve_since(place, max(seen, edge))
+        return await self._serve_since(place, max(seen, edge), until)
 
-    async def _serve_since(self, place: Place, since: int) -> int:
-        """Do the same for what was written after `since`.
+    async def _serve_since(
+        self, place: Place, since: int, until: int, *, is_repeated: bool = False
+    ) -> int:
+        """Pass on what was written after `since`.
 
-        If it has to be done again, `since` stays: what is heard meanwhile is newer.
+        If Discord does not answer, this is repeated later, with the same `since`. By then the bot
+        has received newer messages, so the repetition ignores those after `until`: they were not
+        missed.
         """
         async with self._free:
             try:
@@ -190,8 +201,11 @@ class MissedMessages:
             except NOT_FOUND as error:
                 log.warning("channel %s: missed messages cannot be read: %s", place.id, error)
                 if _passes(error):
-                    self.unread.append(partial(self._serve_since, place, since))
+                    again = partial(self._serve_since, place, since, until, is_repeated=True)
+                    self.unread.append(again)
                 return 0
+            if is_repeated:
+                messages = [message for message in messages if message.id <= until]
             missed = await self._missed(place, messages)
             for message in missed:
                 await self._listen(message)
@@ -374,13 +388,18 @@ class UnansweredSearch:
 
     async def _read_again(self, missed_messages: MissedMessages) -> None:
         """Read the channels that Discord did not answer for. No other search waits for it."""
-        for pause_s in READ_AGAIN_SECONDS:
-            await asyncio.sleep(pause_s)
+        loop = asyncio.get_running_loop()
+        end_s = loop.time() + self._context.settings().discord_outage_patience_s
+        pause_s = FIRST_PAUSE_SECONDS
+        while missed_messages.unread and loop.time() < end_s:
+            await asyncio.sleep(min(pause_s, end_s - loop.time()))
+            pause_s = min(2 * pause_s, LAST_PAUSE_SECONDS)
             if self._outage is not None:
                 await self._outage.resolved()
             _log_missed(await missed_messages.run_again())
-            if not missed_messages.unread:
-                return
+        if missed_messages.unread:
+            channels = counted(len(missed_messages.unread), "channel")
+            log.error("what was written in %s while the bot was away stays unread", channels)
 
     async def _last_seen(self, channel_id: int) -> int:
         """Return the newest message that was handled or whose turn has begun; 0 if none."""
