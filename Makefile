@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup run generate test test-slow test-compiled check lint bench bench-bot distance crowd fuzz faults soak soak-bot crash fleet turns requirements release clean
+.PHONY: help setup run generate test test-slow test-compiled check lint bench bench-bot distance crowd fuzz faults soak soak-bot crash fleet turns walks requirements release clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +96,9 @@ fleet: setup ## four processes share the shards: kill one after another, then re
 
 turns: setup ## 10 000 turns, one after another
 	$(BIN)/python -m tests.crash.many_turns --turns 10000
+
+walks: setup ## how many modules an answer passes through, and the calls between them
+	$(BIN)/python -W ignore -m tests.walks $(ARGS)
 
 requirements: setup ## pin the versions of the Docker image with their hashes: those that are installed here
 	$(BIN)/python -m tests.pinned_requirements
