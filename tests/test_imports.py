@@ -277,7 +277,7 @@ def rooms(package: str) -> list[str]:
     [
         ("stage", "world rules payloads world_changes interactions rest control"),
         ("text", "markers segments messages"),
-        ("bot.turns", "services admission context generation post_turn running"),
+        ("bot.turns", "services admission context generation running"),
         ("bot", "client commands"),
     ],
 )

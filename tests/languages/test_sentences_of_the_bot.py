@@ -30,9 +30,8 @@ SPEAKING = sorted(
         SOURCE / "bot/recovery/question_recovery.py",
         SOURCE / "delivery/outcome_handling.py",
         SOURCE / "bot/turns/admission/answer_reasons.py",
-        SOURCE / "bot/turns/running/turn_runner.py",
-        SOURCE / "bot/turns/post_turn/effects.py",
-        SOURCE / "bot/turns/quota_notices.py",
+        SOURCE / "bot/turns/shown_reasoning.py",
+        SOURCE / "bot/turns/quotas.py",
         SOURCE / "bot/turns/turn_control.py",
         SOURCE / "bot/turns/notices.py",
     ]

@@ -18,8 +18,7 @@ from oshaberi.bot.conversation.messages import (
 from oshaberi.bot.storage.records import Exchange, Fact, PersonaRecord, SpriteRecord
 from oshaberi.bot.turns.context.building import context_items, without_oldest
 from oshaberi.bot.turns.context.dialogue import GO_ON
-from oshaberi.bot.turns.context.surroundings import TurnSurroundings
-from oshaberi.bot.turns.generation.engine_config import speakers, text_config
+from oshaberi.bot.turns.context.surroundings import TurnSurroundings, speakers, text_config
 from oshaberi.bot.turns.shown_reasoning import shown_thoughts
 from oshaberi.events import Message, SpeakerStop
 from oshaberi.providers.request.model_request import ContextItem, FilePart, ImagePart, TextPart

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.turns.notices import FULL
+from oshaberi.bot.turns.notices import FULL, OVERLOADED
 from oshaberi.bot.turns.running.turn import CROWDED_SECONDS
-from oshaberi.bot.turns.running.turn_runner import OVERLOADED
 from oshaberi.bot.turns.services.turn_slots import CROWD, NEAR_PLACES, NoTurnSlotError, TurnSlots
 from oshaberi.delivery.typing_indicator import KEEP_ALIVE_SECONDS, QUIET_SECONDS
 from oshaberi.stream.provider_protocol import Silence, Step

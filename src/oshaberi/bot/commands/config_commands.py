@@ -46,7 +46,7 @@ from oshaberi.bot.config import (
     parse_server_value,
 )
 from oshaberi.bot.config.server_settings import SERVER_ONLY_KEYS, check_limit
-from oshaberi.bot.turns.generation.model_chain import WHOLE_SERVER
+from oshaberi.bot.turns.services.models import WHOLE_SERVER
 from oshaberi.languages import translatable, translated
 
 CHANNEL_KEYS = frozenset({"thought_log_channel_id"})

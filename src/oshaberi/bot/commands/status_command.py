@@ -23,8 +23,7 @@ from oshaberi.bot.commands.models.model_commands import name_of
 from oshaberi.bot.commands.usage_command import told_requests_and_tokens
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.storage.records import ConversationSummary, ModelRecord, UsageRecord
-from oshaberi.bot.turns.generation.model_chain import chain_of
-from oshaberi.bot.turns.services.models import ModelCandidate
+from oshaberi.bot.turns.services.models import ModelCandidate, chain_of
 from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.providers.capabilities import ModelPlace
 from oshaberi.providers.presets import PRESETS

@@ -29,8 +29,8 @@ from oshaberi.bot.storage.usage import (
     renewal,
     usage_day,
 )
-from oshaberi.bot.turns.generation.model_chain import chain_of
 from oshaberi.bot.turns.quotas import QuotaPlace, limits_of, quota_place
+from oshaberi.bot.turns.services.models import chain_of
 from oshaberi.languages import translatable, translated, translated_count
 
 LATELY_DAYS = 30

@@ -21,8 +21,7 @@ from oshaberi.bot.local_run.model_sources import (
     tried_connection,
 )
 from oshaberi.bot.storage.records import ModelRecord
-from oshaberi.bot.turns.generation.model_chain import WHOLE_SERVER
-from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.models import WHOLE_SERVER, OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.providers.model_options import options_of
 from oshaberi.stage.control.api import ControlExtension

@@ -20,13 +20,13 @@ from oshaberi.bot.turns.admission.questions import (
     UnbegunQuestions,
 )
 from oshaberi.bot.turns.admission.rules import UnaddressedMessage
-from oshaberi.bot.turns.background_tasks import BackgroundTasks
 from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
 from oshaberi.bot.turns.notices import StatusReactions
 from oshaberi.bot.turns.personas import PersonaCache
 from oshaberi.bot.turns.running.queue_runner import QueueRunner
 from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
 from oshaberi.bot.turns.turn_control import ControlReply, TurnControl
+from oshaberi.bot.turns.turn_tasks import BackgroundTasks
 
 log = logging.getLogger(__name__)
 

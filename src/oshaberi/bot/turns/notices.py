@@ -6,10 +6,10 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from oshaberi.bot.conversation.messages import TurnChannel
+from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob
-from oshaberi.bot.turns.background_tasks import BackgroundTasks
 from oshaberi.bot.turns.outcome import TurnOutcome
+from oshaberi.bot.turns.turn_tasks import BackgroundTasks
 from oshaberi.chunks import ProviderError
 from oshaberi.delivery.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.outcome_handling import error_notice, timeout_notice
@@ -201,3 +201,40 @@ async def _replaced(working: asyncio.Task[None], job: QueuedJob, sign: str | Non
     if sign is not None:
         await job.turn_channel.react(message_id, sign)
     await job.turn_channel.unreact(message_id, WORKING)
+
+
+OVERLOADED = translatable("Too many people talk to me right now")
+ASK_LATER = translatable(
+    "I did not get to this question in time. Please ask again in a few minutes."
+)
+
+DISCORD_AWAY = translatable("I could not reach Discord")
+ASK_AGAIN = translatable(
+    "Discord did not take my messages for too long. Ask again if you still need an answer."
+)
+
+
+async def tell_too_late(job: QueuedJob, channel: ActiveChannel) -> None:
+    """Tell the user that Discord was away for so long that the question is not answered."""
+    if not job.is_uninvited and not job.settings.stream.suppress_user_errors:
+        notice = Embed(translated(DISCORD_AWAY), translated(ASK_AGAIN))
+        sink = job.turn_channel.sink(_answering(job))
+        await NoticeSender(sink, ResponseState(), channel).reply(notice)
+
+
+async def tell_overload(job: QueuedJob, channel: ActiveChannel, reactions: StatusReactions) -> None:
+    """Tell the user that the bot is overloaded; with a reaction where notices are switched off."""
+    answering = _answering(job)
+    if job.is_uninvited:
+        return
+    if not job.settings.stream.suppress_user_errors:
+        sink = job.turn_channel.sink(answering)
+        notice = Embed(translated(OVERLOADED), translated(ASK_LATER))
+        await NoticeSender(sink, ResponseState(), channel).reply(notice)
+    elif answering is not None:
+        reactions.full(job.turn_channel, answering.said.id)
+
+
+def _answering(job: QueuedJob) -> IncomingMessage | None:
+    newest = job.asked[-1]
+    return newest if job.kind == "answer" and not newest.said.by_us else None

@@ -15,11 +15,10 @@ from oshaberi.bot.turns.admission.channel_queue import Kind, QueuedJob
 from oshaberi.bot.turns.admission.message_admission import MessageAdmission
 from oshaberi.bot.turns.admission.questions import RESTART, OpenQuestions
 from oshaberi.bot.turns.admission.rules import unlisted
-from oshaberi.bot.turns.generation.model_chain import chain_of
 from oshaberi.bot.turns.personas import PersonaCache, allowed_in, default_of, persona_called
-from oshaberi.bot.turns.quota_notices import quota_words
-from oshaberi.bot.turns.quotas import RequestQuota, quota_place
+from oshaberi.bot.turns.quotas import RequestQuota, quota_place, quota_words
 from oshaberi.bot.turns.running.queue_runner import QueueRunner
+from oshaberi.bot.turns.services.models import chain_of
 from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s, utc_now
 from oshaberi.languages import translatable
 from oshaberi.stream.stops import StopAnswer

@@ -25,13 +25,14 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.storage.records import ModelRecord
-from oshaberi.bot.turns.generation.model_chain import (
+from oshaberi.bot.turns.services.models import (
     LOCAL_MODEL,
     WHOLE_SERVER,
+    ModelCandidate,
+    is_same_model,
     key_needed,
     may_ask_model,
 )
-from oshaberi.bot.turns.services.models import ModelCandidate, is_same_model
 from oshaberi.discord_io.requests.parameters import shortened
 from oshaberi.errors import Sentence
 from oshaberi.languages import said, translatable, translated

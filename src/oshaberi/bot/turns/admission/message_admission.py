@@ -19,8 +19,7 @@ from oshaberi.bot.turns.admission.answer_reasons import (
     Refused,
     reason_word,
 )
-from oshaberi.bot.turns.admission.burst_wait import burst_of
-from oshaberi.bot.turns.admission.channel_queue import Arrival, QueuedJob
+from oshaberi.bot.turns.admission.channel_queue import Arrival, QueuedJob, burst_of
 from oshaberi.bot.turns.admission.rules import (
     BotRounds,
     ChannelAttention,

@@ -11,12 +11,16 @@ from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion
 from oshaberi.bot.turns.admission.answer_reasons import ADDRESSED, HAD_A_TURN, reason_word
-from oshaberi.bot.turns.admission.burst_wait import is_complete
-from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob, with_part
+from oshaberi.bot.turns.admission.channel_queue import (
+    ChannelQueue,
+    QueuedJob,
+    is_complete,
+    with_part,
+)
 from oshaberi.bot.turns.admission.message_admission import HeardMessage, MessageAdmission
-from oshaberi.bot.turns.background_tasks import BackgroundTasks
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
+from oshaberi.bot.turns.turn_tasks import BackgroundTasks
 
 # Stores questions that have no answer yet, so that a restart does not lose them.
 #

@@ -11,7 +11,6 @@ from operator import itemgetter
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
 from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.bot.turns.generation.model_call import GenerationSetup, ModelCaller
-from oshaberi.bot.turns.interruption import until_stopped
 from oshaberi.bot.turns.quotas import QuotaReachedError, RequestQuota
 from oshaberi.bot.turns.services.models import (
     KeyCooldowns,
@@ -21,6 +20,7 @@ from oshaberi.bot.turns.services.models import (
     said_seconds,
 )
 from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
+from oshaberi.bot.turns.turn_tasks import until_stopped
 from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.providers.request.model_request import ContextItem, ToolRound

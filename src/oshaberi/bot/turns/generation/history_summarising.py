@@ -17,11 +17,11 @@ from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import ConversationSummary
 from oshaberi.bot.turns.context.building import MOST_CHARS, summary_note, summary_request
 from oshaberi.bot.turns.context.surroundings import TurnSurroundings
-from oshaberi.bot.turns.interruption import until_stopped
 from oshaberi.bot.turns.quotas import RequestQuota, Reservation
 from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
 from oshaberi.bot.turns.services.models import ModelCandidate
 from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
+from oshaberi.bot.turns.turn_tasks import until_stopped
 from oshaberi.chunks import Usage
 from oshaberi.events import Message
 from oshaberi.providers.request.model_request import ContextItem, Request

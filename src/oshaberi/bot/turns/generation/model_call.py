@@ -11,10 +11,8 @@ from typing import Any
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import ModelRecord
 from oshaberi.bot.turns.context.building import without_oldest
-from oshaberi.bot.turns.generation.engine_config import speakers
+from oshaberi.bot.turns.context.surroundings import speakers
 from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
-from oshaberi.bot.turns.generation.model_chain import LOCAL_MODEL, key_needed, may_ask_model
-from oshaberi.bot.turns.interruption import InterruptedTurnError, check, until_stopped
 from oshaberi.bot.turns.quotas import (
     QuotaRefusal,
     RequestQuota,
@@ -22,8 +20,14 @@ from oshaberi.bot.turns.quotas import (
     used_tokens,
 )
 from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
-from oshaberi.bot.turns.services.models import ModelCandidate
+from oshaberi.bot.turns.services.models import (
+    LOCAL_MODEL,
+    ModelCandidate,
+    key_needed,
+    may_ask_model,
+)
 from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.turn_tasks import InterruptedTurnError, check, until_stopped
 from oshaberi.chunks import ProviderError, Usage
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.sink import Sink

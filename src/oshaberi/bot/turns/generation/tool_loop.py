@@ -8,7 +8,6 @@ from oshaberi.bot.tools.context import ToolContext
 from oshaberi.bot.tools.definition import ToolFailedError
 from oshaberi.bot.turns.generation.fallback import ModelFallback
 from oshaberi.bot.turns.generation.model_call import GenerationSetup
-from oshaberi.bot.turns.interruption import until_stopped
 from oshaberi.bot.turns.notices import (
     NoticeSender,
     still_working,
@@ -16,6 +15,7 @@ from oshaberi.bot.turns.notices import (
     too_many_rounds,
 )
 from oshaberi.bot.turns.services.turn_services import ToolRunner
+from oshaberi.bot.turns.turn_tasks import until_stopped
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.request.model_request import ToolResult, ToolRound
 from oshaberi.stream.result import StreamResult

@@ -11,16 +11,15 @@ from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
 from oshaberi.bot.tools.context import ToolContext
 from oshaberi.bot.turns.admission.channel_queue import TurnRequest
 from oshaberi.bot.turns.context.building import context_items
-from oshaberi.bot.turns.context.gathering import surroundings
-from oshaberi.bot.turns.context.surroundings import TurnSurroundings
-from oshaberi.bot.turns.generation.attachment_sources import AttachmentSources
-from oshaberi.bot.turns.generation.engine_config import may_reply, response_to, text_config
+from oshaberi.bot.turns.context.surroundings import (
+    TurnSurroundings,
+    surroundings,
+    text_config,
+)
 from oshaberi.bot.turns.generation.fallback import ModelFallback
 from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.bot.turns.generation.model_call import GenerationSetup
-from oshaberi.bot.turns.generation.model_chain import chain_of
 from oshaberi.bot.turns.generation.tool_loop import ToolLoop
-from oshaberi.bot.turns.interruption import InterruptedTurnError, stopped_result, until_stopped
 from oshaberi.bot.turns.notices import (
     NoticeSender,
     failure_notice,
@@ -28,13 +27,25 @@ from oshaberi.bot.turns.notices import (
     restart_notice,
     show_used_up,
 )
-from oshaberi.bot.turns.outcome import AnswerTimes, TurnOutcome, answer_times, outcome_of
-from oshaberi.bot.turns.post_turn.answer_log import missing_text_reason, unsaid_told
-from oshaberi.bot.turns.post_turn.effects import PostTurnEffects
-from oshaberi.bot.turns.quota_notices import is_to_be_told, quota_notice
-from oshaberi.bot.turns.quotas import QuotaRefusal, RequestQuota, quota_place
-from oshaberi.bot.turns.services.models import ModelCandidate
+from oshaberi.bot.turns.outcome import (
+    AnswerTimes,
+    TurnOutcome,
+    answer_times,
+    missing_text_reason,
+    outcome_of,
+    unsaid_told,
+)
+from oshaberi.bot.turns.post_turn import AttachmentSources, PostTurnEffects
+from oshaberi.bot.turns.quotas import (
+    QuotaRefusal,
+    RequestQuota,
+    is_to_be_told,
+    quota_notice,
+    quota_place,
+)
+from oshaberi.bot.turns.services.models import ModelCandidate, chain_of
 from oshaberi.bot.turns.services.turn_services import EffectiveConfigs, TurnServices
+from oshaberi.bot.turns.turn_tasks import InterruptedTurnError, stopped_result, until_stopped
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.journal import JournalledSink, JournalledStream
 from oshaberi.delivery.response import ResponseState
@@ -101,6 +112,26 @@ class TurnJournal:
 
     def _newest(self) -> int:
         return max([self._newest_id, *(sent.id or 0 for sent in self._response.messages)])
+
+
+# Applies `reply_mode`: which messages of an answer reply to the question (spec 09).
+
+
+def may_reply(turn_request: TurnRequest, turn_channel: TurnChannel, mode: str) -> bool:
+    """Return whether a message of the answer may reply. In direct messages only `all` does."""
+    is_direct = not turn_channel.server_id
+    return turn_request.answering is not None and mode != "off" and (not is_direct or mode == "all")
+
+
+def response_to(turn_request: TurnRequest, turn_channel: TurnChannel, mode: str) -> ResponseState:
+    """Return the state of a new response. With `auto` the channel is checked before sending."""
+    asked_id = turn_request.newest.said.id
+
+    def is_due() -> bool:
+        newest_id = turn_channel.newest_message_id
+        return mode != "auto" or newest_id is None or newest_id > asked_id
+
+    return ResponseState(reply_is_due=is_due, replies_always=mode == "all")
 
 
 # One turn: from an admitted message to its outcome and what follows it.

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from random import random
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from oshaberi.bot.conversation.messages import AttachedFile, ChannelPath
 from oshaberi.bot.conversation.turn_config import TurnConfig
@@ -17,10 +17,13 @@ from oshaberi.bot.storage.repositories.models import KeyScope
 from oshaberi.bot.tools.context import ToolContext
 from oshaberi.bot.tools.tool_text_plug_ins import ToolText
 from oshaberi.bot.turns.caches import BoundedCache, StoredCache
-from oshaberi.bot.turns.outcome import AnswerTimes
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
-from oshaberi.bot.turns.services.model_outages import ModelOutages
-from oshaberi.bot.turns.services.models import KeyCooldowns, OperatorModel, StoredChains
+from oshaberi.bot.turns.services.models import (
+    KeyCooldowns,
+    ModelOutages,
+    OperatorModel,
+    StoredChains,
+)
 from oshaberi.bot.turns.services.turn_slots import TurnSlots
 from oshaberi.bot.turns.turn_store import TurnStore
 from oshaberi.chunks import ToolCall
@@ -32,6 +35,9 @@ from oshaberi.providers.request.model_request import ToolDeclaration, ToolResult
 from oshaberi.stream.observers import StreamObserver
 from oshaberi.stream.stops import StopRegistry
 from oshaberi.turn_spans import TurnTracer
+
+if TYPE_CHECKING:
+    from oshaberi.bot.turns.outcome import AnswerTimes
 
 
 class EffectiveConfigs(Protocol):

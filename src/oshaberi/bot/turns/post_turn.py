@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from oshaberi.bot.conversation.messages import TurnChannel
-from oshaberi.bot.conversation.transcript import plain_name
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import (
@@ -19,20 +19,25 @@ from oshaberi.bot.storage.records import (
     UsedRequest,
 )
 from oshaberi.bot.turns.admission.channel_queue import TurnRequest
-from oshaberi.bot.turns.generation.attachment_sources import AttachmentSources
-from oshaberi.bot.turns.generation.engine_config import persona_of
+from oshaberi.bot.turns.context.surroundings import persona_of
 from oshaberi.bot.turns.notices import NoticeSender
 from oshaberi.bot.turns.outcome import TurnOutcome
 from oshaberi.bot.turns.services.turn_services import EffectiveConfigs, TurnServices
-from oshaberi.bot.turns.shown_reasoning import MARK, shown_thoughts
-from oshaberi.delivery.attachments import PERSONA_MODE, PersonaMessage
-from oshaberi.delivery.outcome_handling import DESCRIPTION_LIMIT
+from oshaberi.bot.turns.shown_reasoning import shown_thoughts, thought_embeds
+from oshaberi.delivery.attachments import (
+    PERSONA_MODE,
+    AttachmentRenderer,
+    DeliveryPlugIns,
+    PersonaMessage,
+    TableRenderer,
+    rendered_block,
+)
+from oshaberi.delivery.ledger import DELIVERED, Ledger
 from oshaberi.delivery.posting import face_of
 from oshaberi.delivery.response import ResponseState
-from oshaberi.delivery.sink import Embed, Sent
-from oshaberi.languages import translated
-from oshaberi.secret_redaction import redact
-from oshaberi.stream.model_output import ThoughtLog
+from oshaberi.delivery.sink import File, Sent
+from oshaberi.events import Table
+from oshaberi.render.grid import Picture
 
 # Makes the record of a question whose answer a restart cut off. From it the answer continues.
 
@@ -54,12 +59,6 @@ def cut_question(
     )
 
 
-# Posts the thought log: the model's thoughts, as embeds in another channel.
-
-
-MOST_EMBEDS = 10
-
-
 async def log_thoughts(
     turn_channel: TurnChannel, config: TurnConfig, persona: PersonaRecord, outcome: TurnOutcome
 ) -> None:
@@ -70,52 +69,6 @@ async def log_thoughts(
     embeds = thought_embeds(persona.name, [result.thought_log for result in outcome.results])
     if embeds:
         await turn_channel.log_thoughts(channel, embeds, face_of(None, persona_of(persona)))
-
-
-def thought_embeds(persona: str, logs: Sequence[ThoughtLog]) -> tuple[Embed, ...]:
-    """Return one embed, or several if the text is long; none without thoughts."""
-    body = _body(logs)
-    if not body:
-        return ()
-    title = f"{MARK} " + translated("{persona} thought", persona=plain_name(persona))
-    head = _head(logs)
-    pieces = list(_pieces(body, DESCRIPTION_LIMIT - len(head) - 2))
-    if len(pieces) > MOST_EMBEDS:
-        pieces = [*pieces[: MOST_EMBEDS - 1], translated("… and more than can be shown here.")]
-    first, *others = pieces
-    return (Embed(title, f"{head}\n\n{first}"), *(Embed(f"{title} …", one) for one in others))
-
-
-def _head(logs: Sequence[ThoughtLog]) -> str:
-    """Write which model answered, how long it took, and a link to the answer."""
-    models = dict.fromkeys(f"{log.model} ({log.provider})" for log in logs if log.model)
-    seconds = sum(log.duration_ms for log in logs) / 1000
-    url = next((log.first_reply_url for log in logs if log.first_reply_url), None)
-    link = [translated("[the answer]({url})", url=url)] if url else []
-    return " · ".join([*models, f"{seconds:.1f} s", *link])[:1000]
-
-
-def _body(logs: Sequence[ThoughtLog]) -> str:
-    summaries = [text for log in logs for text in log.of_kind("summary") if text.strip()]
-    raw = [text for log in logs for text in log.of_kind("raw") if text.strip()]
-    sections = []
-    if summaries:
-        sections.append("**Summary**\n" + "\n\n".join(summaries))
-    if raw:
-        sections.append("**Thoughts**\n" + "\n\n".join(raw))
-    # More than is shown, so that the last embed can say that there is more.
-    return redact("\n\n".join(sections), (MOST_EMBEDS + 1) * DESCRIPTION_LIMIT)
-
-
-def _pieces(text: str, most: int) -> Iterator[str]:
-    """Split the text; at the end of a line, if there is one in the last quarter."""
-    while len(text) > most:
-        at = text.rfind("\n", most * 3 // 4, most)
-        at = at if at > 0 else most
-        yield text[:at].rstrip()
-        text = text[at:].lstrip("\n")
-    if text.strip():
-        yield text
 
 
 # Does the work after an answer: shows thoughts, stores memories and records.
@@ -309,3 +262,49 @@ async def _quietly(what: str, effect: Effect) -> int | None:
     except Exception:
         log.exception("after a turn: %s failed; the answer itself is there", what)
         return None
+
+
+class AttachmentSources:
+    """A renderer that remembers the tables of one turn that became pictures or files.
+
+    `plug_ins` remember the code blocks that they turned into files.
+    """
+
+    def __init__(self, renderer: TableRenderer, plug_ins: DeliveryPlugIns) -> None:
+        attachments = {
+            language: partial(self._remembering, drawn)
+            for language, drawn in plug_ins.attachments.items()
+        }
+        self.plug_ins = replace(plug_ins, attachments=attachments)
+        self._renderer = renderer
+        self._shown: set[str] = set()
+        self._blocks: set[str] = set()
+
+    def pictures(self, table: Table) -> list[Picture]:
+        return self._renderer.pictures(table)
+
+    def alt_text(self, table: Table) -> str:
+        self._shown.add(table.source)
+        return self._renderer.alt_text(table)
+
+    def as_code(self, table: Table, max_length: int) -> list[str]:
+        return self._renderer.as_code(table, max_length)
+
+    def sources(self, ledgers: Iterable[Ledger]) -> dict[int, str]:
+        """Map each message id to the source of the table it shows."""
+        return {
+            entry.message_id: entry.text
+            for ledger in ledgers
+            for entry in ledger.entries
+            if entry.message_id and entry.fate == DELIVERED and self._was_shown(entry.text)
+        }
+
+    def _was_shown(self, source: str) -> bool:
+        block = rendered_block(source, self.plug_ins)
+        return source in self._shown or (block is not None and block.code in self._blocks)
+
+    def _remembering(self, draw: AttachmentRenderer, code: str) -> Sequence[File]:
+        files = draw(code)
+        if files:
+            self._blocks.add(code)
+        return files
