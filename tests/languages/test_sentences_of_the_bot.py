@@ -50,6 +50,7 @@ ERRING = sorted(
         *SOURCE.glob("stream/**/*.py"),
         SOURCE / "bot/conversation/names.py",
         *SOURCE.glob("bot/turns/generation/*.py"),
+        SOURCE / "bot/turns/services/models.py",
     ]
 )
 """The modules whose errors people read: of settings that they change, of models that they ask."""
@@ -57,6 +58,7 @@ ERRORS = re.compile(r"(Config|Provider)Error|our_failure|not_allowed|ErrorHint")
 NO_SENTENCES = frozenset(
     {
         *("thought log", "thoughts shown"),  # names of tasks, for the log
+        " is used up until  UTC",  # the text of an error that is logged
         "yes, delete it",  # a value; discord.py hands its name to the translator
     }
 )

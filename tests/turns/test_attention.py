@@ -129,7 +129,7 @@ def test_off_means_that_nothing_is_drawn() -> None:
     draws = Draws()
 
     async def scenario(harness: TurnHarness) -> None:
-        harness.services.draw = draws
+        harness.change(draw=draws)
         await harness.answer("hi")
         assert await harness.answer("and you", mention=False) == "unaddressed"
 

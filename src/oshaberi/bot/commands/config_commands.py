@@ -98,8 +98,11 @@ async def set_config(
                 text=text,
             )
         )
-    if setting.name == "display_mode" and value not in context.services.plug_ins.mode_names:
-        known = ", ".join(context.services.plug_ins.mode_names)
+    if (
+        setting.name == "display_mode"
+        and value not in context.services.answer_tools.plug_ins.mode_names
+    ):
+        known = ", ".join(context.services.answer_tools.plug_ins.mode_names)
         raise CommandRefusedError(
             translated(
                 "display_mode: {text!r} is not installed; there are: {known}",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from oshaberi.bot.turns.admission.answer_reasons import Unsaid
 from oshaberi.bot.turns.quotas import QuotaReachedError
 from oshaberi.bot.turns.services.models import ModelName
+from oshaberi.bot.turns.services.turn_services import AnswerTimes
 from oshaberi.chunks import ProviderError
 from oshaberi.delivery.ledger import DELIVERED, SUPPRESSED
 from oshaberi.delivery.response import ResponseState
@@ -19,16 +20,6 @@ from oshaberi.stream.result import Status, StopReason, StreamResult
 from oshaberi.stream.stops import StopRequest
 
 # How long somebody waited for an answer, counted from the question.
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerTimes:
-    """The waits of one answer in seconds. None: there was no such text, or nobody asked."""
-
-    first_token_s: float | None = None
-    first_message_s: float | None = None
-    limit_waits_s: tuple[float, ...] = ()
-    """How long each message that had to wait for a limit of Discord waited."""
 
 
 def answer_times(asked_s: float | None, response: ResponseState) -> AnswerTimes:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 
 from oshaberi.bot.conversation.messages import TurnChannel
-from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
+from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import (
     Exchange,
@@ -19,10 +21,10 @@ from oshaberi.bot.storage.records import (
     UsedRequest,
 )
 from oshaberi.bot.turns.admission.channel_queue import TurnRequest
+from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.context.surroundings import persona_of
 from oshaberi.bot.turns.notices import NoticeSender
 from oshaberi.bot.turns.outcome import TurnOutcome
-from oshaberi.bot.turns.services.turn_services import EffectiveConfigs, TurnServices
 from oshaberi.bot.turns.shown_reasoning import shown_thoughts, thought_embeds
 from oshaberi.delivery.attachments import (
     PERSONA_MODE,
@@ -43,7 +45,7 @@ from oshaberi.render.grid import Picture
 
 
 def cut_question(
-    services: TurnServices, turn_channel: TurnChannel, turn_request: TurnRequest
+    turn_channel: TurnChannel, turn_request: TurnRequest, instance: str
 ) -> StoredQuestion:
     """Return the question to store: the one that the first part of the answer answers."""
     earlier = turn_request.continues
@@ -53,7 +55,7 @@ def cut_question(
         message_id=asked_id or turn_request.newest.said.id,
         server_id=turn_channel.server_id,
         user_id=turn_request.user_id,
-        instance=services.instance,
+        instance=instance,
         why=turn_request.why,
         is_begun=True,
     )
@@ -83,18 +85,30 @@ Effect = Callable[[], Awaitable[int | None]]
 _SHOWN_AFTER = ("completed", "error", "timeout", "empty_response")
 
 
+@dataclass(frozen=True, slots=True)
+class TurnRecords:
+    """Where turns are stored, by whom and when. What was in deleted messages is not."""
+
+    db: Database
+    instance: str
+    clock: Callable[[], datetime]
+    deleted_messages: BoundedCache[int, bool]
+
+
 class PostTurnEffects:
     """The work after one turn."""
 
     def __init__(
         self,
-        services: TurnServices,
+        records: TurnRecords,
         turn_channel: TurnChannel,
         turn_request: TurnRequest,
-        settings: EffectiveConfigs,
+        settings: EffectiveSettings,
         announcer: NoticeSender,
+        plug_ins: DeliveryPlugIns,
     ) -> None:
-        self._services = services
+        self._records = records
+        self._plug_ins = plug_ins
         self._turn_channel = turn_channel
         self._turn_request = turn_request
         self._settings = settings
@@ -126,16 +140,9 @@ class PostTurnEffects:
         used: Sequence[UsedRequest],
     ) -> None:
         """Store all records of the turn in one transaction, and end its journal."""
-        store, journal = self._services.store, self._services.journal
-        if store is None:
-            if journal is not None:
-                await journal.finish(response.key)
-            return
         traces = self._traces(outcome, response, tables, used)
-        if journal is not None:
-            traces = replace(traces, journal_key=response.key)
         self._stored = traces.turn
-        failed = await store.keep_turn(traces)
+        failed = await self._records.db.keep_turn(replace(traces, journal_key=response.key))
         for what, error in failed.items():
             if not isinstance(error, StorageAwayError):  # then it is kept, and stored later
                 log.error("after a turn: %s failed; the answer itself is there: %s", what, error)
@@ -148,16 +155,15 @@ class PostTurnEffects:
         used: Sequence[UsedRequest] = (),
     ) -> None:
         """Store a cancelled turn. Its journal stays open, because a message may be on its way."""
-        if self._services.store is not None:
-            self._services.store.queue_turn(self._traces(outcome, response, tables, used))
+        self._records.db.queue_turn(self._traces(outcome, response, tables, used))
 
     async def add_notice(self, notice: Sent) -> None:
         """Add a notice, which was sent later, to the stored turn."""
-        store, stored = self._services.store, self._stored
-        if store is None or stored is None or notice.id is None:
+        stored = self._stored
+        if stored is None or notice.id is None:
             return
         message_ids = tuple(sorted({*stored.message_ids, notice.id}))
-        work = store.turns.set_messages(replace(stored, message_ids=message_ids))
+        work = self._records.db.turns.set_messages(replace(stored, message_ids=message_ids))
         await _quietly("a notice", lambda: work)
 
     def _traces(
@@ -179,7 +185,7 @@ class PostTurnEffects:
         )
         if outcome.status != "interrupted":
             return traces
-        question = cut_question(self._services, self._turn_channel, self._turn_request)
+        question = cut_question(self._turn_channel, self._turn_request, self._records.instance)
         if turn.continue_after_restart:
             return replace(traces, cut_question=question)
         return replace(traces, settled_question_id=question.message_id)
@@ -208,7 +214,7 @@ class PostTurnEffects:
         if stream.display_mode == PERSONA_MODE or stream.delivery == "live":
             return message
         limit = stream.text.max_single_message_length
-        return self._services.plug_ins.shown(stream.display_mode, message, limit)
+        return self._plug_ins.shown(stream.display_mode, message, limit)
 
     def _record(self, outcome: TurnOutcome) -> TurnRecord:
         newest, earlier = self._turn_request.newest, self._turn_request.continues
@@ -223,7 +229,7 @@ class PostTurnEffects:
             status=outcome.status,
             undelivered=outcome.undelivered,
             why=self._turn_request.why,
-            at=self._services.clock(),
+            at=self._records.clock(),
             answer_id=None if earlier is None else earlier.first_id,
             questions=self._questions(outcome),
         )
@@ -241,9 +247,8 @@ class PostTurnEffects:
         """Return the exchange with the time of the turn's record, so that both can be found."""
         if not self._settings.turn.short_memory_size or not (outcome.text or outcome.details):
             return None
-        if any(
-            self._services.deleted_messages.get(one.said.id) for one in self._turn_request.asked
-        ):
+        deleted = self._records.deleted_messages
+        if any(deleted.get(one.said.id) for one in self._turn_request.asked):
             return None
         return Exchange(
             channel_id=self._turn_channel.channel_id,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 
+from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError, StorageError
 from oshaberi.bot.storage.records import UsedRequest
 from oshaberi.bot.storage.usage import (
@@ -21,8 +23,14 @@ from oshaberi.bot.storage.usage import (
     renewal,
     usage_day,
 )
-from oshaberi.bot.turns.services.models import ModelCandidate, OperatorModel, is_same_model
-from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.caches import BoundedCache
+from oshaberi.bot.turns.services.models import (
+    MOST_SERVERS,
+    ModelCandidate,
+    OperatorChoices,
+    OperatorModel,
+    is_same_model,
+)
 from oshaberi.chunks import Usage
 from oshaberi.delivery.sink import Embed
 from oshaberi.errors import OshaberiError
@@ -131,11 +139,58 @@ class Reservation:
     input_tokens: int
 
 
+@dataclass(slots=True)
+class QuotaBook:
+    """Where the requests of a process are counted, and by whose limits and prices."""
+
+    db: Database
+    operator: OperatorChoices
+    clock: Callable[[], datetime] = utc_now
+    _unknown_told: BoundedCache[int, date] = field(
+        default_factory=lambda: BoundedCache(MOST_SERVERS)
+    )
+    """Channels that were told that quotas cannot be counted, and on which day."""
+
+    def today(self) -> date:
+        return usage_day(self.clock())
+
+    async def is_notice_due(self, refusal: QuotaRefusal, place: QuotaPlace) -> bool:
+        """Return whether a notice is due, and note that it is sent.
+
+        Of a user's quota it is due once a day, of any other once a day in each channel.
+        """
+        if isinstance(refusal, QuotaUnknownError):
+            return self._is_first_today(place.channel_id)
+        return await self._is_first(refusal.reached, place.channel_id)
+
+    async def _is_first(self, reached: UsedUp, channel_id: int) -> bool:
+        account = reached.limit.account
+        if account.subject == "user":
+            channel_id = 0
+        # Another limit than the one that was told is news.
+        quota = f"{account.budget_owner} {account.server_id} {quota_name(reached)} {reached.most}"
+        try:
+            return await self.db.usage_counts.tell_once(
+                self.today(), quota, account.subject_id, channel_id
+            )
+        except StorageError as error:
+            log.error("whether a quota was told cannot be looked up: %s", error)
+            return False
+
+    def _is_first_today(self, channel_id: int) -> bool:
+        """Return whether this is the channel's first such notice today. Remembered in memory."""
+        day = self.today()
+        if self._unknown_told.get(channel_id) == day:
+            return False
+        self._unknown_told.put(channel_id, day)
+        return True
+
+
 class RequestQuota:
     """The quotas of one turn. `own` has those of the server itself."""
 
-    def __init__(self, services: TurnServices, own: TurnConfig, place: QuotaPlace) -> None:
-        self._services = services
+    def __init__(self, book: QuotaBook, own: TurnConfig, place: QuotaPlace) -> None:
+        self._book = book
         self._own = own
         self._place = place
         self._unsettled: list[UsedRequest] = []
@@ -144,7 +199,7 @@ class RequestQuota:
         """Return why none of these may be asked, or None. For before a turn: counts nothing."""
         refused: QuotaRefusal | None = None
         for pays in dict.fromkeys(one.is_operators for one in candidates if not one.lacks_key):
-            refused = await self._look(limits_of(self._services, self._own, self._place, pays))
+            refused = await self._look(self._limits(pays))
             if refused is None:
                 return None
         return refused
@@ -153,13 +208,11 @@ class RequestQuota:
         self, candidate: ModelCandidate, input_tokens: int
     ) -> Reservation | QuotaRefusal:
         """Count a request that is about to be made, or return why it is refused."""
-        day = self._today()
-        limits = limits_of(self._services, self._own, self._place, candidate.is_operators)
-        if self._services.store is None or not any(limit.is_set for limit in limits):
+        day, limits = self._book.today(), self._limits(candidate.is_operators)
+        if not any(limit.is_set for limit in limits):
             return Reservation(day, candidate, UsageTotals(), input_tokens)
         try:
-            counts = self._services.store.usage_counts
-            reached = await counts.reserve(day, limits, input_tokens)
+            reached = await self._book.db.usage_counts.reserve(day, limits, input_tokens)
         except StorageError as error:
             return _unknown(error)
         if reached is not None:
@@ -171,14 +224,12 @@ class RequestQuota:
 
         With a quota it is counted at once, otherwise with the records of the turn.
         """
-        store, request = self._services.store, self._used(reservation, used)
-        if store is None:
-            return
+        request = self._used(reservation, used)
         if not reservation.counted.requests:
             self._unsettled.append(request)
             return
         try:
-            await store.count_usage([request])
+            await self._book.db.count_usage([request])
         except StorageAwayError as error:
             log.warning("a request is counted when the database is back: %s", error)
         except StorageError as error:
@@ -191,15 +242,14 @@ class RequestQuota:
 
     def settle_soon(self) -> None:
         """Queue the counts of a turn that ends early."""
-        if self._unsettled and self._services.store is not None:
-            self._services.store.queue_usage(self.take_unsettled())
+        if self._unsettled:
+            self._book.db.queue_usage(self.take_unsettled())
 
     def _used(self, reservation: Reservation, used: Usage) -> UsedRequest:
         candidate = reservation.candidate
-        limits = limits_of(self._services, self._own, self._place, candidate.is_operators)
         return UsedRequest(
             reservation.day,
-            tuple(limit.account for limit in limits),
+            tuple(limit.account for limit in self._limits(candidate.is_operators)),
             self._rest(reservation, used),
             self._place.server_id,
             candidate.model.provider,
@@ -209,11 +259,11 @@ class RequestQuota:
         )
 
     async def _look(self, limits: Sequence[UsageLimit]) -> QuotaRefusal | None:
-        store, day = self._services.store, self._today()
-        if store is None or not any(limit.is_set for limit in limits):
+        day = self._book.today()
+        if not any(limit.is_set for limit in limits):
             return None
         try:
-            reached = await store.usage_counts.used_up(day, limits)
+            reached = await self._book.db.usage_counts.used_up(day, limits)
         except StorageError as error:
             return _unknown(error)
         return None if reached is None else QuotaReachedError(reached, renewal(day))
@@ -224,20 +274,20 @@ class RequestQuota:
             1 - counted.requests,
             used.input_tokens - counted.input_tokens,
             used.output_tokens,
-            cost_of(used, reservation.candidate, self._services.models),
+            cost_of(used, reservation.candidate, self._book.operator.models),
         )
 
-    def _today(self) -> date:
-        return usage_day(self._services.clock())
+    def _limits(self, operator_pays: bool) -> list[UsageLimit]:
+        return limits_of(self._book.operator.turn, self._own, self._place, operator_pays)
 
 
 def limits_of(
-    services: TurnServices, own: TurnConfig, place: QuotaPlace, operator_pays: bool
+    operators: TurnConfig, own: TurnConfig, place: QuotaPlace, operator_pays: bool
 ) -> list[UsageLimit]:
     """Return every account in which a request is counted, with its limits."""
     found = _limits("server", own, place, place.server_id)
     if operator_pays:
-        found += _limits("operator", services.operator_turn(), place, 0)
+        found += _limits("operator", operators, place, 0)
     return found
 
 
@@ -307,37 +357,3 @@ def quota_notice(refusal: QuotaRefusal, place: QuotaPlace) -> Embed:
     unknown_title = translated("No model can be asked right now")
     title = unknown_title if unknown else translated("The limit for today is reached")
     return Embed(title, quota_words(refusal, place))
-
-
-async def is_to_be_told(services: TurnServices, refusal: QuotaRefusal, place: QuotaPlace) -> bool:
-    """Return whether a notice is due.
-
-    A user's quota is told once a day, any other once a day in each channel.
-    """
-    if isinstance(refusal, QuotaUnknownError):
-        return _is_first_today(services, place)
-    return await _is_first(services, refusal, place)
-
-
-async def _is_first(services: TurnServices, refusal: QuotaReachedError, place: QuotaPlace) -> bool:
-    reached, store = refusal.reached, services.store
-    account = reached.limit.account
-    channel_id = 0 if account.subject == "user" else place.channel_id
-    # Another limit than the one that was told is news.
-    quota = f"{account.budget_owner} {account.server_id} {quota_name(reached)} {reached.most}"
-    try:
-        return store is not None and await store.usage_counts.tell_once(
-            usage_day(services.clock()), quota, account.subject_id, channel_id
-        )
-    except StorageError as error:
-        log.error("whether a quota was told cannot be looked up: %s", error)
-        return False
-
-
-def _is_first_today(services: TurnServices, place: QuotaPlace) -> bool:
-    """Return whether this is the channel's first such notice today. Remembered in memory."""
-    day, told = usage_day(services.clock()), services.quota_unknown_told
-    if told.get(place.channel_id) == day:
-        return False
-    told.put(place.channel_id, day)
-    return True

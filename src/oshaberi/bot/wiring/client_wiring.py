@@ -101,7 +101,7 @@ class ConnectedBot:
             shard_count=settings.shard_count or None,
             shard_terms=self.keeper,
             fence=fence,
-            outage=context.services.outage,
+            outage=context.services.traffic.outage,
             budget=RequestBudget(0 if settings.discord_api_url else PER_SECOND),
         )
         db, instance, find = stores.db, settings.instance, self.client.find_turn_channel
@@ -152,12 +152,12 @@ class ConnectedBot:
 
     def _watch(self, bot_metrics: BotMetrics) -> None:
         client, stores = self.client, self._stores
-        slots, channel_turns = self._context.services.slots, self._context.channel_turns
+        slots, channel_turns = self._context.services.traffic.slots, self._context.channel_turns
         bot_metrics.discord_requests.watch(client.guard, client.budget, client.request_meter)
         client.histories.on_read = bot_metrics.note_history
         stores.db.watch(bot_metrics.database_meter())
         client.unanswered.on_unanswered = bot_metrics.note_unanswered
-        for link in self._context.services.models:
+        for link in self._context.services.models.operator.models:
             bot_metrics.expect_model(link.model.provider, link.model.model)
         bot_metrics.process_gauges.watch(
             turns_running=lambda: slots.taken,

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
-from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord, TurnRecord
 from oshaberi.bot.turns.admission.answer_reasons import UNADDRESSED, UNINVITED, reason_word
 from oshaberi.bot.turns.personas import allowed_in, who_answers, who_is_asked
-from oshaberi.bot.turns.services.turn_services import EffectiveConfigs
 from oshaberi.stream.stops import ActiveChannel
 
 # The task of a turn: which messages to answer, as which persona, and why.
@@ -109,7 +108,7 @@ class QueuedJob:
     personas: tuple[PersonaRecord, ...]
     why: str
     user_id: int
-    settings: EffectiveConfigs
+    settings: EffectiveSettings
     kind: Kind = "answer"
     text: str = ""
     before: int | None = None

@@ -6,10 +6,13 @@ attention and the cooldown. It reads the database only for what the caches lack.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from datetime import datetime
 
+from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, TurnChannel
+from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.answer_reasons import (
     ADMITTED,
@@ -29,7 +32,7 @@ from oshaberi.bot.turns.admission.rules import (
     why_ignored,
 )
 from oshaberi.bot.turns.personas import PersonaCache, allowed_in, who_answers
-from oshaberi.bot.turns.services.turn_services import EffectiveConfigs, TurnServices, loop_time_s
+from oshaberi.bot.turns.services.turn_services import SettingsOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class HeardMessage:
     """A message with the settings that apply to it, and the decision of the rules."""
 
     incoming: IncomingMessage
-    settings: EffectiveConfigs
+    settings: EffectiveSettings
     personas: tuple[PersonaRecord, ...]
     admission: Admission
 
@@ -50,9 +53,17 @@ class HeardMessage:
 class MessageAdmission:
     """The admission of one process."""
 
-    def __init__(self, services: TurnServices, persona_cache: PersonaCache) -> None:
-        self._services = services
+    def __init__(
+        self,
+        settings: SettingsOf,
+        persona_cache: PersonaCache,
+        clock: Callable[[], datetime],
+        draw: Callable[[], float],
+    ) -> None:
+        self.draw = draw
+        self._settings = settings
         self._persona_cache = persona_cache
+        self._clock = clock
         self.attention = ChannelAttention()
         self.bot_rounds = BotRounds()
         self.cooldowns = Cooldowns()
@@ -67,16 +78,16 @@ class MessageAdmission:
         decided = admission(incoming, personas, settings.turn)
         return HeardMessage(incoming, settings, personas, decided)
 
-    async def known(self, path: ChannelPath) -> tuple[EffectiveConfigs, tuple[PersonaRecord, ...]]:
+    async def known(self, path: ChannelPath) -> tuple[EffectiveSettings, tuple[PersonaRecord, ...]]:
         """Return a channel's settings and the personas of its server."""
-        settings = await self._services.settings(path)
+        settings = await self._settings(path)
         return settings, await self._persona_cache.of(path.server_id)
 
     def why_ignored(
         self,
         message: UnaddressedMessage,
         personas: tuple[PersonaRecord, ...],
-        settings: EffectiveConfigs,
+        settings: EffectiveSettings,
     ) -> Refused | None:
         """Return why a new message is ignored, and note it; None if it may be answered.
 
@@ -116,7 +127,7 @@ class MessageAdmission:
         elif found.reason == "unaddressed" and reason_word(known_why) in BY_CHANCE:
             return _told(known_why)
         elif found.reason == "unaddressed" and is_new and incoming.can_answer and not is_bot:
-            found = self.attention.decide(incoming, config, loop_time_s(), self._services.draw)
+            found = self.attention.decide(incoming, config, loop_time_s(), self.draw)
         if not found.ok:
             if is_new:
                 self.attention.note_passed(
@@ -157,7 +168,7 @@ class MessageAdmission:
         """Return how long ago a message was written; 0 for a new one."""
         if arrival == "new":
             return 0.0
-        return max(0.0, (self._services.clock() - incoming.said.at).total_seconds())
+        return max(0.0, (self._clock() - incoming.said.at).total_seconds())
 
     def note_admitted(self, job: QueuedJob) -> None:
         """Note that a job enters the queue."""

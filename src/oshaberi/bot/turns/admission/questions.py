@@ -7,7 +7,9 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 
+from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
+from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion
 from oshaberi.bot.turns.admission.answer_reasons import ADDRESSED, HAD_A_TURN, reason_word
@@ -19,7 +21,6 @@ from oshaberi.bot.turns.admission.channel_queue import (
 )
 from oshaberi.bot.turns.admission.message_admission import HeardMessage, MessageAdmission
 from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
 from oshaberi.bot.turns.turn_tasks import BackgroundTasks
 
 # Stores questions that have no answer yet, so that a restart does not lose them.
@@ -36,8 +37,9 @@ RESTART = "restart"
 class OpenQuestions:
     """The open questions of one process."""
 
-    def __init__(self, services: TurnServices) -> None:
-        self._services = services
+    def __init__(self, db: Database, instance: str) -> None:
+        self._db = db
+        self._instance = instance
 
     async def keep(self, job: QueuedJob) -> None:
         """Store a question before a model is asked."""
@@ -73,30 +75,23 @@ class OpenQuestions:
 
     async def settle(self, channel_id: int, message_ids: Collection[int]) -> None:
         """Delete questions that were answered, refused with a notice, or withdrawn."""
-        store = self._services.store
-        if store is not None:
-            await _stored(store.questions.settle(channel_id, message_ids))
+        await _stored(self._db.questions.settle(channel_id, message_ids))
 
     async def note_seen(self, channel_id: int, message_id: int) -> None:
         """Store up to which message a channel needs no search after a restart."""
-        store = self._services.store
-        if store is not None:
-            await _stored(store.seen.note(channel_id, message_id))
+        await _stored(self._db.seen.note(channel_id, message_id))
 
     async def _keep(self, job: QueuedJob, *, is_begun: bool) -> None:
-        store = self._services.store
-        if store is None:
-            return
         question = StoredQuestion(
             channel_id=job.turn_channel.channel_id,
             message_id=_asked_id(job),
             server_id=job.turn_channel.server_id,
             user_id=job.user_id,
-            instance=self._services.instance,
+            instance=self._instance,
             why=job.why,
             is_begun=is_begun,
         )
-        await _stored(store.questions.keep(question))
+        await _stored(self._db.questions.keep(question))
 
 
 def _asked_id(job: QueuedJob) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
@@ -22,6 +22,7 @@ from oshaberi.bot.conversation.messages import (
     visible_history,
 )
 from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import (
     ConversationSummary,
@@ -33,7 +34,8 @@ from oshaberi.bot.storage.records import (
 )
 from oshaberi.bot.turns.admission.channel_queue import TurnRequest
 from oshaberi.bot.turns.personas import MessageAttribution
-from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.services.models import OperatorChoices
+from oshaberi.bot.turns.services.turn_services import ReadText
 from oshaberi.bot.turns.shown_reasoning import is_shown_thought
 from oshaberi.text.config import Known, Persona, Sprite, TextConfig
 
@@ -106,9 +108,24 @@ _TEXTS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ContextSources:
+    """Where the surroundings of a turn come from, besides its channel."""
+
+    db: Database
+    operator: OperatorChoices
+    read_text: ReadText | None
+    clock: Callable[[], datetime]
+
+
 async def surroundings(
-    services: TurnServices, turn_channel: TurnChannel, turn_request: TurnRequest, config: TurnConfig
+    sources: ContextSources,
+    turn_channel: TurnChannel,
+    turn_request: TurnRequest,
+    config: TurnConfig,
 ) -> TurnSurroundings:
+    """Collect what an answer depends on. Parts that fail are left out."""
+    since = sources.operator.context_since
     limit = (
         0 if turn_request.kind == "deliver" else config.history_messages + len(turn_request.asked)
     )
@@ -117,25 +134,23 @@ async def surroundings(
     channel_info = replace(
         channel_info,
         history=said_since(
-            visible_history(channel_info.history, asker, turn_request.user_id),
-            services.context_since,
+            visible_history(channel_info.history, asker, turn_request.user_id), since
         ),
     )
     ours = [one.id for one in channel_info.history if one.by_us]
     stored, texts = await asyncio.gather(
-        _or("memory", _stored(services, turn_request, config, ours), StoredSurroundings()),
-        _texts(services, turn_request, channel_info),
+        _or("memory", _stored(sources.db, turn_request, config, ours), StoredSurroundings()),
+        _texts(sources.read_text, turn_request, channel_info),
     )
     return TurnSurroundings(
         asked=turn_request.asked,
         persona=turn_request.persona,
         personas=turn_request.personas,
         channel_info=channel_info,
-        now=services.clock(),
+        now=sources.clock(),
         facts=stored.facts,
         exchanges=said_since(
-            visible_exchanges(stored.exchanges, asker, turn_request.user_id),
-            services.context_since,
+            visible_exchanges(stored.exchanges, asker, turn_request.user_id), since
         ),
         sprites=stored.sprites,
         tables=stored.tables,
@@ -171,16 +186,14 @@ async def _or(what: str, work: Awaitable[T], instead: T) -> T:
 
 
 async def _stored(
-    services: TurnServices, turn_request: TurnRequest, config: TurnConfig, ours: list[int]
+    db: Database, turn_request: TurnRequest, config: TurnConfig, ours: list[int]
 ) -> StoredSurroundings:
     """Read the stored surroundings. `ours` are the bot's own messages in the history."""
-    if services.store is None:
-        return StoredSurroundings()
     newest = turn_request.newest
     query = SurroundingsQuery(
         newest.server_id, turn_request.user_id, newest.channel_id, config.short_memory_size, ours
     )
-    return await services.store.reading.surroundings(query)
+    return await db.reading.surroundings(query)
 
 
 def _summary(
@@ -198,14 +211,14 @@ def _summary(
 
 
 async def _texts(
-    services: TurnServices, turn_request: TurnRequest, channel_info: ChannelInfo
+    read_text: ReadText | None, turn_request: TurnRequest, channel_info: ChannelInfo
 ) -> Mapping[str, str]:
     """Read attached text files: first those of the question, then the newest of the history."""
-    if services.read_text is None or turn_request.kind == "deliver":
+    if read_text is None or turn_request.kind == "deliver":
         return {}
     wanted = dict.fromkeys(_readable(turn_request, channel_info))
     files = list(wanted)[:MOST_FILES]
-    found = await asyncio.gather(*(_or(f.name, services.read_text(f), None) for f in files))
+    found = await asyncio.gather(*(_or(f.name, read_text(f), None) for f in files))
     return {file.url: text for file, text in zip(files, found, strict=True) if text}
 
 

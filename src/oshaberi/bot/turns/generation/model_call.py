@@ -22,11 +22,10 @@ from oshaberi.bot.turns.quotas import (
 from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
 from oshaberi.bot.turns.services.models import (
     LOCAL_MODEL,
+    ModelAccess,
     ModelCandidate,
     key_needed,
-    may_ask_model,
 )
-from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.bot.turns.turn_tasks import InterruptedTurnError, check, until_stopped
 from oshaberi.chunks import ProviderError, Usage
 from oshaberi.delivery.config import StreamConfig
@@ -42,6 +41,7 @@ from oshaberi.providers.request.model_request import (
 )
 from oshaberi.providers.request.token_estimate import request_tokens
 from oshaberi.stream.context import StreamContext
+from oshaberi.stream.observers import StreamObserver
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import Provider, WrappedProvider
 from oshaberi.stream.result import StreamResult
@@ -170,13 +170,15 @@ class ModelCaller:
 
     def __init__(
         self,
-        services: TurnServices,
+        models: ModelAccess,
         setup: GenerationSetup,
         items: tuple[ContextItem, ...],
         quota: RequestQuota,
         condenser: HistoryCondenser,
+        observers: Sequence[StreamObserver] = (),
     ) -> None:
-        self._services = services
+        self._models = models
+        self._observers = observers
         self._setup = setup
         self._items = items
         self._quota = quota
@@ -199,7 +201,7 @@ class ModelCaller:
         setup, model = self._setup, candidate.model
         check(setup.channel)
         if candidate.lacks_key:
-            words = key_needed(model, self._services.models)
+            words = key_needed(model, self._models.operator.models)
             return StreamResult("error", data=ProviderError("model_error", words))
         address = (model.provider, model.model, model.base_url, candidate.secret)
         try:
@@ -219,14 +221,14 @@ class ModelCaller:
         reserved = await self._reserved(candidate, request)
         if not isinstance(reserved, Reservation):
             return StreamResult("error", data=reserved)
-        async with self._services.adapters.lease(*address, settings) as adapter:
+        async with self._models.adapters.lease(*address, settings) as adapter:
             request = await self._fitted(adapter, candidate, request, rounds)
             begins = setup.begins_answer and not rounds
             request = begun_request(request, begins and adapter.takes_prefill(request))
             config = config_for(setup.stream, adapter.text, request.prefill)
             provider = self._watched(self._continued(adapter, candidate, request), config)
             result = await stream_to_sink(provider, request, config, setup.context, setup.sink)
-        for observer in self._services.observers:
+        for observer in self._observers:
             observer.ended(setup.context, result)
         await self._quota.settle(reserved, used_tokens(result, reserved.input_tokens))
         return result
@@ -235,9 +237,9 @@ class ModelCaller:
         self, model: ModelRecord, address: ModelAddress, settings: Mapping[str, Any]
     ) -> bool:
         """Prepare the adapter. Return False if the model may not be asked."""
-        if not await may_ask_model(self._services, model):
+        if not await self._models.may_ask(model):
             return False
-        await self._services.adapters.warm(*address, settings)
+        await self._models.adapters.warm(*address, settings)
         return True
 
     async def _fitted(
@@ -279,7 +281,7 @@ class ModelCaller:
         return await until_stopped(self._setup.channel, work)
 
     def _watched(self, provider: Provider, config: StreamConfig) -> Provider:
-        for observer in self._services.observers:
+        for observer in self._observers:
             provider = observer.opened(provider, config, self._setup.context)
         return provider
 

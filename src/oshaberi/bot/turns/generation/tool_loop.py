@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from oshaberi.bot.tools.context import ToolContext
 from oshaberi.bot.tools.definition import ToolFailedError
+from oshaberi.bot.tools.toolbox import ToolBox
 from oshaberi.bot.turns.generation.fallback import ModelFallback
 from oshaberi.bot.turns.generation.model_call import GenerationSetup
 from oshaberi.bot.turns.notices import (
@@ -14,7 +15,6 @@ from oshaberi.bot.turns.notices import (
     too_many_errors,
     too_many_rounds,
 )
-from oshaberi.bot.turns.services.turn_services import ToolRunner
 from oshaberi.bot.turns.turn_tasks import until_stopped
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.request.model_request import ToolResult, ToolRound
@@ -31,7 +31,7 @@ class ToolLoop:
         models: ModelFallback,
         setup: GenerationSetup,
         announcer: NoticeSender,
-        tools: ToolRunner | None,
+        tools: ToolBox,
         context: ToolContext,
     ) -> None:
         self.results: list[StreamResult] = []
@@ -87,8 +87,6 @@ class ToolLoop:
             await self._announcer.show(still_working(STILL_WORKING_AT))
 
     async def _answers(self, calls: tuple[ToolCall, ...]) -> tuple[ToolResult, ...]:
-        if self._tools is None:
-            return tuple(ToolResult("there are no tools here", is_error=True) for _ in calls)
         work = self._tools.run(
             calls,
             self._context,

@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import Literal
 
+from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person, TurnChannel
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.answer_reasons import reason_word
@@ -21,8 +22,9 @@ from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.notices import StatusReactions, tell_overload, tell_too_late
 from oshaberi.bot.turns.outcome import TurnOutcome, stop_reason, tell_answer, unsaid_told
 from oshaberi.bot.turns.personas import allowed_in, who_is_called
+from oshaberi.bot.turns.quotas import QuotaBook
 from oshaberi.bot.turns.running.turn import Turn
-from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
+from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.bot.turns.services.turn_slots import NoTurnSlotError, TurnSlots
 from oshaberi.bot.turns.turn_tasks import BackgroundTasks, InterruptedTurnError, until_stopped
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS, TypingIndicator
@@ -70,6 +72,7 @@ class QueueRunner:
     def __init__(
         self,
         services: TurnServices,
+        quotas: QuotaBook,
         admission: MessageAdmission,
         questions: OpenQuestions,
         reasons: BoundedCache[int, str],
@@ -78,12 +81,12 @@ class QueueRunner:
         self.queues: dict[int, ChannelQueue] = {}
         self.is_closing = False
         self.on_busy: Callable[[int, bool], None] = lambda _channel_id, _busy: None
-        self._services = services
+        self._stops, self._slots = services.traffic.stops, services.traffic.slots
         self._admission = admission
         self._questions = questions
         self._reasons = reasons
         self._reactions = StatusReactions(background)
-        self._runner = TurnRunner(services, background, self._waiting_ids, reasons.get)
+        self._runner = TurnRunner(services, quotas, background, self._waiting_ids, reasons.get)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def is_busy(self, channel_id: int) -> bool:
@@ -103,7 +106,7 @@ class QueueRunner:
             return "full"
         if queue_follow_up(job, queue) == "interrupt":
             channel = str(job.turn_channel.channel_id)
-            self._services.stops.request_follow_up(channel, str(job.user_id))
+            self._stops.request_follow_up(channel, str(job.user_id))
         return job.why
 
     def _open(self, job: QueuedJob) -> None:
@@ -128,7 +131,7 @@ class QueueRunner:
     async def close(self, grace_s: float) -> None:
         """Let turns finish for `grace_s` seconds, then end them at the next sentence."""
         self.is_closing = True
-        self._services.slots.dismiss_waiting()
+        self._slots.dismiss_waiting()
         for queue in self.queues.values():
             if queue.is_gathering and queue.job.burst is not None:
                 queue.job.burst.end()
@@ -136,7 +139,7 @@ class QueueRunner:
         if tasks:
             _, tasks = await asyncio.wait(tasks, timeout=grace_s)
         for channel_id in self.queues:
-            self._services.stops.request_end(str(channel_id))
+            self._stops.request_end(str(channel_id))
         if tasks:
             _, tasks = await asyncio.wait(tasks, timeout=LAST_SECONDS)
         for task in tasks:
@@ -150,7 +153,7 @@ class QueueRunner:
 
     def _hold(self, held: ExitStack, job: QueuedJob) -> ActiveChannel:
         channel = str(job.turn_channel.channel_id)
-        return held.enter_context(self._services.stops.active(channel, str(job.user_id)))
+        return held.enter_context(self._stops.active(channel, str(job.user_id)))
 
     async def _run(self, queue: ChannelQueue, held: ExitStack) -> None:
         """Run all jobs of one channel."""
@@ -382,11 +385,13 @@ class TurnRunner:
     def __init__(
         self,
         services: TurnServices,
+        quotas: QuotaBook,
         background: BackgroundTasks,
         waiting_ids: Callable[[int], frozenset[int]],
         reason_of: Callable[[int], str | None],
     ) -> None:
         self._services = services
+        self._quotas = quotas
         self._background = background
         self._waiting_ids = waiting_ids
         self._reason_of = reason_of
@@ -405,7 +410,8 @@ class TurnRunner:
 
     async def _of(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
         """Run a job as soon as Discord answers and there is a slot for it."""
-        outage, began_s = self._services.outage, loop_time_s()
+        traffic, began_s = self._services.traffic, loop_time_s()
+        outage = traffic.outage
         asked_s = began_s if job.asked_s is None else job.asked_s
         try:
             if outage is not None and outage.is_away:
@@ -413,7 +419,7 @@ class TurnRunner:
             if outage is not None and outage.seconds_since(asked_s) > outage.patience_s:
                 await tell_too_late(job, channel)
                 return JobResult(unsaid="discord_away")
-            async with turn_slot(self._services.slots, job, channel):
+            async with turn_slot(traffic.slots, job, channel):
                 return await self._with_slot(job, channel)
         except NoTurnSlotError as refusal:
             if refusal.reason == "ending":
@@ -431,7 +437,7 @@ class TurnRunner:
         played: list[AnsweredPersona] = []
         try:
             async with AsyncExitStack() as stack:
-                alone = self._services.alone(f"turn:{job.turn_channel.channel_id}")
+                alone = self._services.traffic.alone(f"turn:{job.turn_channel.channel_id}")
                 await until_stopped(channel, stack.enter_async_context(alone))
                 await self._play(job, channel, played)
         finally:
@@ -456,14 +462,16 @@ class TurnRunner:
                 waiting_ids=partial(self._waiting_ids, job.turn_channel.channel_id),
                 reason_of=self._reason_of,
             )
-            turn = Turn(self._services, job.turn_channel, asked, job.settings, channel)
-            known_to_fail = self._services.model_outages.failing()
+            turn = Turn(
+                self._services, self._quotas, job.turn_channel, asked, job.settings, channel
+            )
+            known_to_fail = self._services.models.outages.failing()
             began_s = loop_time_s() if job.asked_s is None or played else job.asked_s
             with of_turn(turn.ids):
                 outcome = await self._traced(turn, job)
                 times = turn.times(job.asked_s)
                 if not played:
-                    self._services.on_answered(times)
+                    self._services.observers.on_answered(times)
                 why = reason_word(job.why)
                 tell_answer(outcome, times, loop_time_s() - began_s, why, known_to_fail)
                 played.append(AnsweredPersona(persona, outcome))
@@ -473,7 +481,7 @@ class TurnRunner:
 
     async def _traced(self, turn: Turn, job: QueuedJob) -> TurnOutcome:
         values = {"oshaberi.why": job.why, "oshaberi.kind": job.kind}
-        with traced_turn(self._services.tracer, turn.ids, values) as span:
+        with traced_turn(self._services.observers.tracer, turn.ids, values) as span:
             self._running.add(turn)
             try:
                 outcome = await turn.run()
