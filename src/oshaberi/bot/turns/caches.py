@@ -20,30 +20,21 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class BoundedCache(Generic[K, V]):
-    """A dictionary of the newest `most` entries."""
+class BoundedCache(OrderedDict[K, V]):
+    """A dictionary of the newest `most` entries, if they are stored with `put`."""
 
     def __init__(self, most: int) -> None:
+        super().__init__()
         self._most = most
-        self._entries: OrderedDict[K, V] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __contains__(self, key: K) -> bool:
-        return key in self._entries
-
-    def get(self, key: K) -> V | None:
-        return self._entries.get(key)
 
     def put(self, key: K, value: V) -> None:
-        self._entries[key] = value
-        self._entries.move_to_end(key)
-        if len(self._entries) > self._most:
-            self._entries.popitem(last=False)
+        self[key] = value
+        self.move_to_end(key)
+        if len(self) > self._most:
+            self.popitem(last=False)
 
     def forget(self, key: K) -> None:
-        self._entries.pop(key, None)
+        self.pop(key, None)
 
 
 class KeyedLocks(Generic[K]):

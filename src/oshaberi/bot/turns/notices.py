@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
+from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob
 from oshaberi.bot.turns.outcome import TurnOutcome
 from oshaberi.bot.turns.turn_tasks import BackgroundTasks
@@ -218,13 +218,13 @@ async def tell_too_late(job: QueuedJob, channel: ActiveChannel) -> None:
     """Tell the user that Discord was away for so long that the question is not answered."""
     if not job.is_uninvited and not job.settings.stream.suppress_user_errors:
         notice = Embed(translated(DISCORD_AWAY), translated(ASK_AGAIN))
-        sink = job.turn_channel.sink(_answering(job))
+        sink = job.turn_channel.sink(job.answering_message)
         await NoticeSender(sink, ResponseState(), channel).reply(notice)
 
 
 async def tell_overload(job: QueuedJob, channel: ActiveChannel, reactions: StatusReactions) -> None:
     """Tell the user that the bot is overloaded; with a reaction where notices are switched off."""
-    answering = _answering(job)
+    answering = job.answering_message
     if job.is_uninvited:
         return
     if not job.settings.stream.suppress_user_errors:
@@ -233,8 +233,3 @@ async def tell_overload(job: QueuedJob, channel: ActiveChannel, reactions: Statu
         await NoticeSender(sink, ResponseState(), channel).reply(notice)
     elif answering is not None:
         reactions.full(job.turn_channel, answering.said.id)
-
-
-def _answering(job: QueuedJob) -> IncomingMessage | None:
-    newest = job.asked[-1]
-    return newest if job.kind == "answer" and not newest.said.by_us else None

@@ -64,28 +64,14 @@ class TurnOutcome:
     failure: object = None
     """The failure, if the turn failed."""
     results: tuple[StreamResult, ...] = field(default=(), repr=False)
-
-    @property
-    def interrupted(self) -> bool:
-        """Return whether a user stopped or interrupted the turn, or a shutdown did."""
-        by_hand = self.status == "stopped_by_user" and self.stop_reason in _BY_HAND
-        return by_hand or self.status in ("follow_up_interrupt", "interrupted")
-
-    @property
-    def is_unsaid(self) -> bool:
-        """Return whether the process ended before anything was sent. The turn can start again."""
-        return self.stop_reason == "system_request" and not self.message_ids
-
-    @property
-    def is_cut_by_restart(self) -> bool:
-        """Return whether the process ended in the middle of the answer."""
-        return self.status == "interrupted" and bool(self.message_ids)
-
-    @property
-    def is_shut_out(self) -> bool:
-        """Return whether Discord accepted nothing in the channel, not even a notice."""
-        said = self.message_ids or self.notice_ids
-        return self.stop_reason == "channel_unavailable" and not said
+    interrupted: bool = False
+    """Whether a user stopped or interrupted the turn, or a shutdown did."""
+    is_unsaid: bool = False
+    """Whether the process ended before anything was sent. The turn can start again."""
+    is_cut_by_restart: bool = False
+    """Whether the process ended in the middle of the answer."""
+    is_shut_out: bool = False
+    """Whether Discord accepted nothing in the channel, not even a notice."""
 
     @property
     def succeeded(self) -> bool:
@@ -97,18 +83,26 @@ def outcome_of(
     results: Sequence[StreamResult],
     response: ResponseState,
 ) -> TurnOutcome:
+    """Return the outcome of a turn whose streams had these results; `last` is how it ended."""
+    message_ids, notice_ids = _ids(response.messages), _ids(response.notices)
+    ended_by_hand = last.status == "stopped_by_user" and last.stop_reason in _BY_HAND
+    shut_out = last.stop_reason == "channel_unavailable"
     return TurnOutcome(
         status=last.status,
         stop_reason=last.stop_reason,
         text=_joined(result.accumulated_text for result in results),
         details=_joined(text for result in results for text in result.details),
         undelivered=_joined([*(r.resendable for r in results), response.attached]),
-        message_ids=_ids(response.messages),
-        notice_ids=_ids(response.notices),
+        message_ids=message_ids,
+        notice_ids=notice_ids,
         is_silent=_is_silent(last, response),
         silence_reason=response.silence_reason,
         failure=last.data if last.status == "error" else None,
         results=tuple(results),
+        interrupted=ended_by_hand or last.status in ("follow_up_interrupt", "interrupted"),
+        is_unsaid=last.stop_reason == "system_request" and not message_ids,
+        is_cut_by_restart=last.status == "interrupted" and bool(message_ids),
+        is_shut_out=shut_out and not (message_ids or notice_ids),
     )
 
 

@@ -186,6 +186,14 @@ class QuotaBook:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Every account in which a request is counted, and whether any of them has a limit."""
+
+    all: Sequence[UsageLimit]
+    are_set: bool
+
+
 class RequestQuota:
     """The quotas of one turn. `own` has those of the server itself."""
 
@@ -194,6 +202,7 @@ class RequestQuota:
         self._own = own
         self._place = place
         self._unsettled: list[UsedRequest] = []
+        self._known_limits: dict[bool, _Limits] = {}
 
     async def refusal(self, candidates: Sequence[ModelCandidate]) -> QuotaRefusal | None:
         """Return why none of these may be asked, or None. For before a turn: counts nothing."""
@@ -209,10 +218,10 @@ class RequestQuota:
     ) -> Reservation | QuotaRefusal:
         """Count a request that is about to be made, or return why it is refused."""
         day, limits = self._book.today(), self._limits(candidate.is_operators)
-        if not any(limit.is_set for limit in limits):
+        if not limits.are_set:
             return Reservation(day, candidate, UsageTotals(), input_tokens)
         try:
-            reached = await self._book.db.usage_counts.reserve(day, limits, input_tokens)
+            reached = await self._book.db.usage_counts.reserve(day, limits.all, input_tokens)
         except StorageError as error:
             return _unknown(error)
         if reached is not None:
@@ -249,7 +258,7 @@ class RequestQuota:
         candidate = reservation.candidate
         return UsedRequest(
             reservation.day,
-            tuple(limit.account for limit in self._limits(candidate.is_operators)),
+            tuple(limit.account for limit in self._limits(candidate.is_operators).all),
             self._rest(reservation, used),
             self._place.server_id,
             candidate.model.provider,
@@ -258,12 +267,12 @@ class RequestQuota:
             used.output_tokens,
         )
 
-    async def _look(self, limits: Sequence[UsageLimit]) -> QuotaRefusal | None:
-        day = self._book.today()
-        if not any(limit.is_set for limit in limits):
+    async def _look(self, limits: _Limits) -> QuotaRefusal | None:
+        if not limits.are_set:
             return None
+        day = self._book.today()
         try:
-            reached = await self._book.db.usage_counts.used_up(day, limits)
+            reached = await self._book.db.usage_counts.used_up(day, limits.all)
         except StorageError as error:
             return _unknown(error)
         return None if reached is None else QuotaReachedError(reached, renewal(day))
@@ -277,8 +286,13 @@ class RequestQuota:
             cost_of(used, reservation.candidate, self._book.operator.models),
         )
 
-    def _limits(self, operator_pays: bool) -> list[UsageLimit]:
-        return limits_of(self._book.operator.turn, self._own, self._place, operator_pays)
+    def _limits(self, operator_pays: bool) -> _Limits:
+        known = self._known_limits.get(operator_pays)
+        if known is None:
+            found = limits_of(self._book.operator.turn, self._own, self._place, operator_pays)
+            known = _Limits(found, any(limit.is_set for limit in found))
+            self._known_limits[operator_pays] = known
+        return known
 
 
 def limits_of(

@@ -31,11 +31,19 @@ class TurnRequest:
     """
 
     asked: tuple[IncomingMessage, ...]
+    newest: IncomingMessage
+    """The last of them."""
+    answering: IncomingMessage | None
+    """The message to reply to, or None."""
     persona: PersonaRecord
     personas: tuple[PersonaRecord, ...]
     why: str
     user_id: int
     """The user who may stop it: a person, even if a persona asked."""
+    is_unaddressed: bool = False
+    """Whether the bot answers although nobody addressed it."""
+    is_uninvited: bool = False
+    """Whether the message is answered by chance, so that nobody waits for the answer."""
     kind: Kind = "answer"
     text: str = ""
     before: int | None = None
@@ -56,32 +64,12 @@ class TurnRequest:
     stored: asyncio.Task[None] | None = field(default=None, compare=False)
     """Stores the question. No model is asked before it is done."""
 
-    @property
-    def newest(self) -> IncomingMessage:
-        return self.asked[-1]
-
-    @property
-    def is_unaddressed(self) -> bool:
-        """Return whether the bot answers although nobody addressed it."""
-        return reason_word(self.why) in UNADDRESSED
-
-    @property
-    def is_uninvited(self) -> bool:
-        """Return whether the message is answered by chance, so that nobody waits for the answer."""
-        return reason_word(self.why) in UNINVITED
-
     def asks_about(self, words: Iterable[str]) -> bool:
         """Return whether somebody addresses the bot and names one of these words, in any case."""
         if self.is_unaddressed:
             return False
         texts = [one.said.text.replace("\\", "").lower() for one in self.asked]
         return any(word.lower() in text for word in words for text in texts)
-
-    @property
-    def answering(self) -> IncomingMessage | None:
-        """Return the message to reply to, or None."""
-        ours = self.newest.said.by_us
-        return self.newest if self.kind == "answer" and not ours else None
 
 
 # The queue of a channel: the running job, the messages that wait, and how many may.
@@ -143,13 +131,33 @@ class QueuedJob:
         """Return whether the bot answers although nobody addressed it."""
         return reason_word(self.why) in UNADDRESSED
 
-    def turn_request(self, persona: PersonaRecord) -> TurnRequest:
+    @property
+    def answering_message(self) -> IncomingMessage | None:
+        """Return the message to reply to, or None."""
+        newest = self.asked[-1]
+        return newest if self.kind == "answer" and not newest.said.by_us else None
+
+    def turn_request(
+        self,
+        persona: PersonaRecord,
+        answered_ids: frozenset[int] = frozenset(),
+        waiting_ids: Callable[[], frozenset[int]] = frozenset,
+        reason_of: Callable[[int], str | None] = lambda _message_id: None,
+    ) -> TurnRequest:
+        """Return what one of the personas has to do."""
         return TurnRequest(
             self.asked,
+            self.asked[-1],
+            self.answering_message,
             persona,
             self.personas,
             self.why,
             self.user_id,
+            self.is_unaddressed,
+            self.is_uninvited,
+            answered_ids=answered_ids,
+            waiting_ids=waiting_ids,
+            reason_of=reason_of,
             kind=self.kind,
             text=self.text,
             before=self.before,

@@ -54,6 +54,7 @@ class ContextDialogue:
     def __init__(self, around: TurnSurroundings) -> None:
         self._around = around
         self._history = around.history
+        self._newest_id = around.newest.id
         self._names = TranscriptNames(
             self._people(), reserved_names(around.personas, around.channel_info.bot_name)
         )
@@ -85,7 +86,7 @@ class ContextDialogue:
 
     def _is_current(self, one: ChannelMessage) -> bool:
         """Return whether a message is the question, or another persona's answer right after it."""
-        is_after = one.id > self._around.newest.id
+        is_after = one.id > self._newest_id
         return one.id in self._asked or (is_after and not self._is_passed)
 
     def _reminder(self) -> str:
@@ -121,7 +122,7 @@ class ContextDialogue:
 
         Other personas' answers to it do not count, nor does a notice about it (only an embed).
         """
-        newest = self._around.newest.id
+        newest = self._newest_id
         answers = self._around.answered_ids
         later = (one for one in self._history if one.id > newest and one.id not in answers)
         return any(not _is_notice(one) for one in later)

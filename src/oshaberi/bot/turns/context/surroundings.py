@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
@@ -52,6 +52,8 @@ class TurnSurroundings:
     persona: PersonaRecord
     personas: tuple[PersonaRecord, ...]
     channel_info: ChannelInfo
+    history: tuple[ChannelMessage, ...]
+    """The channel's history as the model sees it (`shown_history`)."""
     now: datetime
     facts: tuple[Fact, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
@@ -59,8 +61,6 @@ class TurnSurroundings:
     tables: Mapping[int, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     go_on: bool = False
-    told: frozenset[int] = frozenset()
-    """Messages whose words are already in `asked`."""
     summary: ConversationSummary | None = None
     """Replaces the messages up to its last one."""
     silence_marker: str = ""
@@ -77,19 +77,21 @@ class TurnSurroundings:
         """Return the message that is answered."""
         return self.asked[-1].said
 
-    @property
-    def history(self) -> tuple[ChannelMessage, ...]:
-        """Return the history without the current question and the thoughts that the bot showed."""
-        asked = set() if self.go_on else {incoming.said.id for incoming in self.asked}
-        left_out = asked | self.told
-        after_id = -1 if self.summary is None else self.summary.last_id
-        return tuple(
-            one
-            for one in self.channel_info.history
-            if one.id > after_id
-            and one.id not in left_out
-            and not (one.by_us and is_shown_thought(one.text))
-        )
+
+def shown_history(
+    history: Iterable[ChannelMessage],
+    left_out: Collection[int],
+    summary: ConversationSummary | None,
+) -> tuple[ChannelMessage, ...]:
+    """Return the history without the current question and the thoughts that the bot showed."""
+    after_id = -1 if summary is None else summary.last_id
+    return tuple(
+        one
+        for one in history
+        if one.id > after_id
+        and one.id not in left_out
+        and not (one.by_us and is_shown_thought(one.text))
+    )
 
 
 log = logging.getLogger(__name__)
@@ -142,11 +144,14 @@ async def surroundings(
         _or("memory", _stored(sources.db, turn_request, config, ours), StoredSurroundings()),
         _texts(sources.read_text, turn_request, channel_info),
     )
+    go_on, summary = turn_request.kind == "go_on", _summary(stored, turn_request, config)
+    asked_ids = () if go_on else (incoming.said.id for incoming in turn_request.asked)
     return TurnSurroundings(
         asked=turn_request.asked,
         persona=turn_request.persona,
         personas=turn_request.personas,
         channel_info=channel_info,
+        history=shown_history(channel_info.history, {*asked_ids, *turn_request.told}, summary),
         now=sources.clock(),
         facts=stored.facts,
         exchanges=said_since(
@@ -155,9 +160,8 @@ async def surroundings(
         sprites=stored.sprites,
         tables=stored.tables,
         texts=texts,
-        go_on=turn_request.kind == "go_on",
-        told=turn_request.told,
-        summary=_summary(stored, turn_request, config),
+        go_on=go_on,
+        summary=summary,
         silence_marker=_silence_marker(turn_request, config),
         is_uninvited=turn_request.is_uninvited,
         answered_ids=turn_request.answered_ids,

@@ -131,17 +131,19 @@ class ModelTries:
         self._seconds_left = seconds_left
         self._tried = False
 
-    def next(self) -> ModelCandidate | None:
+    def next(self) -> tuple[ModelCandidate, float] | None:
+        """Return the next candidate, and how many seconds its key should still pause."""
         left = [(self._seconds_left(one.key), one) for one in self._left]
-        awake = [one for seconds, one in left if not seconds]
-        chosen = awake[0] if awake else None
-        if chosen is None and self._left and not self._tried:
+        chosen = next((one for one in left if not one[0]), None)
+        if chosen is None and left and not self._tried:
             # Everything rests: the one that rests shortest may be awake by now.
-            chosen = min(left, key=itemgetter(0))[1]
+            chosen = min(left, key=itemgetter(0))
         self._tried = True
-        if chosen is not None:
-            self._left.remove(chosen)
-        return chosen
+        if chosen is None:
+            return None
+        seconds, candidate = chosen
+        self._left.remove(candidate)
+        return candidate, seconds
 
     def skip(self, model: ModelRecord) -> None:
         """Drop all candidates of a model, because its other keys would fail the same way."""
@@ -185,8 +187,8 @@ class ModelFallback:
         """Try the candidates. Return the first answer, or the last failure and all errors."""
         result, failures = StreamResult("error", data=NO_MODEL), list[Failure]()
         tries = ModelTries(candidates, self._models.rest_seconds_left)
-        while (candidate := tries.next()) is not None:
-            has_rested = self._models.rest_seconds_left(candidate.key) > 0
+        while (following := tries.next()) is not None:
+            candidate, rest_s = following
             result = await self._caller.ask(candidate, rounds)
             if isinstance(result.data, QuotaReachedError) and result.data.is_operators:
                 tries.skip_operators()
@@ -195,7 +197,7 @@ class ModelFallback:
             if error is None:
                 self._prefer(candidate)
                 if _has_answered(result):
-                    await self._models.note_answer(candidate, has_rested=has_rested)
+                    await self._models.note_answer(candidate, has_rested=rest_s > 0)
                 return result, []
             failures.append((candidate, error))
             if error.type in _MODELS_FAULT:

@@ -454,13 +454,11 @@ class TurnRunner:
         self, job: QueuedJob, channel: ActiveChannel, played: list[AnsweredPersona]
     ) -> None:
         for persona in job.answering[: job.settings.turn.max_answering_personas]:
-            asked = replace(
-                job.turn_request(persona),
-                answered_ids=frozenset(
-                    number for one in played for number in one.outcome.message_ids
-                ),
-                waiting_ids=partial(self._waiting_ids, job.turn_channel.channel_id),
-                reason_of=self._reason_of,
+            asked = job.turn_request(
+                persona,
+                frozenset(number for one in played for number in one.outcome.message_ids),
+                partial(self._waiting_ids, job.turn_channel.channel_id),
+                self._reason_of,
             )
             turn = Turn(
                 self._services, self._quotas, job.turn_channel, asked, job.settings, channel

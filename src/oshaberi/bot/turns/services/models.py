@@ -142,6 +142,8 @@ class ModelAccess:
 
     def rest_seconds_left(self, key: KeyRecord | None) -> float:
         """Return the seconds until a key may be tried again; 0 means now."""
+        if key is None:
+            return 0.0
         return self.cooldowns.seconds_left(key, self._clock(), loop_time_s())
 
     def cooldown_end(self, key: KeyRecord) -> datetime | None:
