@@ -13,9 +13,6 @@ from typing import Generic, TypeVar
 from oshaberi.bot.storage.changes import ChangeFeed, ChangeKind, Stamp
 from oshaberi.bot.storage.errors import StorageError
 
-# Bounded caches: the oldest entry is forgotten first. Also locks by key.
-
-
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -63,9 +60,6 @@ class KeyedLocks(Generic[K]):
                 del self._users[key], self._locks[key]
 
 
-# Caches values read from the database, until its feed reports a change.
-
-
 log = logging.getLogger(__name__)
 
 
@@ -92,7 +86,7 @@ class StoredCache(Generic[K, V]):
         self._kinds = kinds
         self._known: BoundedCache[K, _Read[V]] = BoundedCache(most)
         self._loading: dict[K, asyncio.Future[None]] = {}
-        self._told = False
+        self._has_logged = False
 
     def forget(self, key: K) -> None:
         self._known.forget(key)
@@ -104,14 +98,14 @@ class StoredCache(Generic[K, V]):
 
         Raises StorageError if the database is down and no value is known.
         """
-        while (known := self._true(feed, key, owner)) is None:
+        while (known := self._valid(feed, key, owner)) is None:
             other = self._loading.get(key)
             if other is None:
                 return await self._load(feed, key, owner, load)
             await asyncio.wait({other})
         return known.value
 
-    def _true(self, feed: ChangeFeed, key: K, owner: int | str) -> _Read[V] | None:
+    def _valid(self, feed: ChangeFeed, key: K, owner: int | str) -> _Read[V] | None:
         known, fresh_s = self._known.get(key), feed.fresh_s
         if known is None:
             return None
@@ -137,21 +131,21 @@ class StoredCache(Generic[K, V]):
             known = self._known.get(key)
             if known is None:
                 raise
-            self._tell(owner, error)
+            self._log_once(owner, error)
             return known.value
         finally:
             del self._loading[key]
             over.set_result(None)
-        self._told = False
+        self._has_logged = False
         self._known.put(key, _Read(value, stamps, now_s, news))
         return value
 
     def _stamps(self, feed: ChangeFeed, owner: int | str) -> tuple[Stamp, ...]:
         return tuple(feed.stamp(kind, owner) for kind in self._kinds)
 
-    def _tell(self, owner: int | str, error: StorageError) -> None:
+    def _log_once(self, owner: int | str, error: StorageError) -> None:
         """Log an outage once, until reading works again."""
-        if not self._told:
-            self._told = True
+        if not self._has_logged:
+            self._has_logged = True
             what = " and ".join(self._kinds)
             log.error("the %s of %s stay as they were: %s", what, owner, error)

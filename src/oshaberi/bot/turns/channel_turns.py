@@ -83,18 +83,18 @@ class ChannelTurns:
         self._reasons.put(incoming.said.id, "seen")
         try:
             async with self._entering.through(incoming.channel_id):
-                told = await self._taken(incoming, turn_channel, arrival, stored_why)
+                reason = await self._decide(incoming, turn_channel, arrival, stored_why)
                 if self._reasons.get(incoming.said.id) in (None, "seen"):
-                    self._reasons.put(incoming.said.id, told)
+                    self._reasons.put(incoming.said.id, reason)
             if (stored := self._storing.pop(incoming.said.id, None)) is not None:
                 await asyncio.wait({stored})
-                told = WITHDRAWN if self._is_deleted(incoming) else told
+                reason = WITHDRAWN if self._is_deleted(incoming) else reason
         except BaseException:
             # Not accepted: it may be submitted again.
             self._storing.pop(incoming.said.id, None)
             self._reasons.forget(incoming.said.id)
             raise
-        return reason_word(told)
+        return reason_word(reason)
 
     async def why_ignored(self, message: UnaddressedMessage) -> str | None:
         """Return in one word why a new message is ignored; None if `submit` has to decide.
@@ -154,7 +154,7 @@ class ChannelTurns:
     ) -> bool:
         """Continue an answer that a restart cut off. Return whether that was possible.
 
-        `open_ids` are questions that wait behind it: the model does not see them yet.
+        `open_ids` are questions that wait after it: the model does not see them yet.
         """
         async with self._entering.through(turn_channel.channel_id):
             is_resumed = await self._control.resume(turn_channel, turn, open_ids)
@@ -225,7 +225,7 @@ class ChannelTurns:
         await self._runner.close(grace_s)
         await self._background.settle(REACTION_SECONDS)
 
-    async def _taken(
+    async def _decide(
         self, incoming: IncomingMessage, turn_channel: TurnChannel, arrival: Arrival, why: str
     ) -> str:
         if incoming.said.by_us:
@@ -237,25 +237,25 @@ class ChannelTurns:
         copied_why = self._reasons.get(incoming.copied_id or 0) or ""
         if heard.may_belong and self._unbegun.settle_copy(incoming):
             return "copy"
-        if arrival == "new" and (told := await self._unbegun.joined(heard, turn_channel)):
-            return told
+        if arrival == "new" and (reason := await self._unbegun.join_burst(heard, turn_channel)):
+            return reason
         decided = self.admission.decide(heard, arrival, why or copied_why)
         if decided.reason == "cooldown" and heard.admission.ok:
             self._reactions.too_soon(turn_channel, incoming.said.id)
         if decided.reason == "mute" and incoming.is_addressed:
             self._reactions.mute(turn_channel, incoming.said.id)
         if not decided.ok:
-            return decided.told
+            return decided.as_stored
         if not await self._unbegun.is_ours(incoming):
             return CLAIMED
-        job = self.admission.job(heard, turn_channel, decided.told, arrival)
+        job = self.admission.job(heard, turn_channel, decided.as_stored, arrival)
         self.admission.note_admitted(job)
-        entered = await self._entered(job, incoming)
-        if entered in ("full", WITHDRAWN):
+        reason = await self._enter(job, incoming)
+        if reason in ("full", WITHDRAWN):
             await self.questions.settle(incoming.channel_id, (incoming.said.id,))
-        return entered
+        return reason
 
-    async def _entered(self, job: QueuedJob, incoming: IncomingMessage) -> str:
+    async def _enter(self, job: QueuedJob, incoming: IncomingMessage) -> str:
         """Store the question and put it into the queue of its channel.
 
         If its turn begins at once, it collects the context meanwhile, and asks no model before the

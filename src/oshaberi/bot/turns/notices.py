@@ -21,9 +21,6 @@ from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.stream.result import StreamResult
 from oshaberi.stream.stops import ActiveChannel
 
-# The notices of a turn; each is shown as one embed, once.
-
-
 log = logging.getLogger(__name__)
 
 RESTARTED = translatable("I am restarting")
@@ -137,11 +134,8 @@ class NoticeSender:
         return self._response.nonce(self._response.next_number())
 
 
-# Sets the status reactions under a question: 👀 while it is answered, then ✅ or ⚠️ (spec 09).
-#
-# A message that is not answered gets 🈵, ⏳ or 🔇, which say why.
-
-
+# Status reactions (spec 09): 👀 while a question is answered, then ✅ or ⚠️. A message that is not
+# answered gets 🈵, ⏳ or 🔇, which say why.
 WORKING, DONE, TROUBLE = "👀", "✅", "⚠️"
 FULL, TOO_SOON, MUTE, USED_UP = "🈵", "⏳", "🔇", "⏳"
 
@@ -168,7 +162,7 @@ class StatusReactions:
     ) -> None:
         """Replace the "working" reaction by the one for the outcome."""
         if working is not None:
-            self._background.start(_replaced(working, job, _end_sign(outcomes)))
+            self._background.start(_replace_working(working, job, _end_sign(outcomes)))
 
     def full(self, turn_channel: TurnChannel, message_id: int) -> None:
         """Show that a message is not answered, because too many wait in the channel."""
@@ -195,7 +189,7 @@ def _end_sign(outcomes: Sequence[TurnOutcome]) -> str | None:
     return DONE if succeeded else TROUBLE
 
 
-async def _replaced(working: asyncio.Task[None], job: QueuedJob, sign: str | None) -> None:
+async def _replace_working(working: asyncio.Task[None], job: QueuedJob, sign: str | None) -> None:
     await asyncio.wait({working})
     message_id = job.asked[-1].said.id
     if sign is not None:
@@ -214,7 +208,7 @@ ASK_AGAIN = translatable(
 )
 
 
-async def tell_too_late(job: QueuedJob, channel: ActiveChannel) -> None:
+async def notify_too_late(job: QueuedJob, channel: ActiveChannel) -> None:
     """Tell the user that Discord was away for so long that the question is not answered."""
     if not job.is_uninvited and not job.settings.stream.suppress_user_errors:
         notice = Embed(translated(DISCORD_AWAY), translated(ASK_AGAIN))
@@ -222,7 +216,9 @@ async def tell_too_late(job: QueuedJob, channel: ActiveChannel) -> None:
         await NoticeSender(sink, ResponseState(), channel).reply(notice)
 
 
-async def tell_overload(job: QueuedJob, channel: ActiveChannel, reactions: StatusReactions) -> None:
+async def notify_overload(
+    job: QueuedJob, channel: ActiveChannel, reactions: StatusReactions
+) -> None:
     """Tell the user that the bot is overloaded; with a reaction where notices are switched off."""
     answering = job.answering_message
     if job.is_uninvited:

@@ -1,4 +1,7 @@
-"""The outcome of a turn: all its streams together, and how long somebody waited."""
+"""How a turn ended: all its streams together, how long somebody waited, and what the log says.
+
+If nothing was said, or text is missing, the reason is here.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,6 @@ from oshaberi.secret_redaction import redact
 from oshaberi.stream.result import Status, StopReason, StreamResult
 from oshaberi.stream.stops import StopRequest
 
-# How long somebody waited for an answer, counted from the question.
-
 
 def answer_times(asked_s: float | None, response: ResponseState) -> AnswerTimes:
     """Return the waits of a response to a question that was asked at `asked_s` (loop time)."""
@@ -33,9 +34,6 @@ def answer_times(asked_s: float | None, response: ResponseState) -> AnswerTimes:
         since(response.first_sent_at),
         tuple(wait.left_at - wait.wanted_at for wait in response.limit_waits),
     )
-
-
-# The outcome of a turn: all its streams together.
 
 
 _BY_HAND = ("user_request", "system_request")
@@ -118,11 +116,8 @@ def _joined(texts: Iterable[str]) -> str:
     return "\n".join(text for text in texts if text.strip())
 
 
-# The one log line of an answer: its model, tokens, times, messages, and why text is missing.
-#
-# The ids of server, channel, user and turn are on the line as on every line of a turn.
-
-
+# The one log line of an answer: its model, tokens, times, messages, and why text is missing. The
+# ids of server, channel, user and turn are on it, as on every line of a turn.
 log = logging.getLogger("oshaberi.answers")
 
 MOST_LOGGED = 500
@@ -131,7 +126,7 @@ _WANTED = ("send_message_limit", "flush_limit", "speaker_guard")
 """Stops that the settings cause."""
 
 
-def tell_answer(
+def log_answer(
     outcome: TurnOutcome,
     times: AnswerTimes,
     total_s: float,
@@ -218,9 +213,7 @@ def lost_text(outcome: TurnOutcome) -> str:
     return ", ".join(f"{count} not delivered ({fate})" for fate, count in fates.items())
 
 
-# Tells in one word why a job produced no answer, for *Why this turn*.
-
-
+# Why a job produced no answer, in one word, for *Why this turn*.
 LONGEST_NOTE = 200
 
 
@@ -241,7 +234,7 @@ def unsaid_reason(outcomes: Sequence[TurnOutcome]) -> Unsaid | None:
     return "mute" if last.is_shut_out else "failed"
 
 
-def unsaid_told(outcomes: Sequence[TurnOutcome]) -> str | None:
+def stored_unsaid_reason(outcomes: Sequence[TurnOutcome]) -> str | None:
     """Return the same with what the model noted, as it is stored."""
     reason = unsaid_reason(outcomes)
     noted = outcomes[-1].silence_reason if reason == "silent" else ""

@@ -45,11 +45,7 @@ def _with_default(stored: Personas, house: PersonaRecord) -> Personas:
     return (house, *(persona for persona in stored if persona.name != house.name))
 
 
-# Finds personas that a text calls by name, alias or trigger word. Pure.
-#
-# A trigger must be a whole word, in any case; links, code and emoji call nobody.
-
-
+# Calling a persona. A trigger must be a whole word, in any case; links, code and emoji call nobody.
 _SILENT = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|<a?:\w+:\d+>|:\w+:", re.DOTALL)
 
 
@@ -124,11 +120,8 @@ def _is_letter(char: str) -> bool:
     return char == "_" or is_spaced_letter(char)
 
 
-# Finds which persona wrote an old message of the bot, with which sprite, and its original text.
-#
-# Pure. It reverses what delivery does to a name (spec 06 S2, spec 07 webhook path and fallback).
-
-
+# Attributing an old message of the bot: this reverses what delivery does to a name (spec 06 S2,
+# spec 07 webhook path and fallback).
 BASE_FACE = "default"
 """The name of a persona's own avatar, where it needs one (username_alternation.py)."""
 
@@ -211,9 +204,6 @@ def _worn(name: str, personas: Sequence[PersonaRecord]) -> tuple[str, str | None
     if (persona := persona_called(inner, personas)) is not None:
         return persona.name, outer
     return None
-
-
-# Decides which personas answer a message, in which order (spec 08). Pure.
 
 
 def who_answers(

@@ -1,4 +1,7 @@
-"""Does the work after an answer: shows thoughts, stores memories and records."""
+"""Does the work after an answer: shows thoughts, stores memories and records.
+
+Each of these may fail without affecting the answer or the others.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +44,6 @@ from oshaberi.delivery.sink import File, Sent
 from oshaberi.events import Table
 from oshaberi.render.grid import Picture
 
-# Makes the record of a question whose answer a restart cut off. From it the answer continues.
-
 
 def cut_question(
     turn_channel: TurnChannel, turn_request: TurnRequest, instance: str
@@ -71,11 +72,6 @@ async def log_thoughts(
     embeds = thought_embeds(persona.name, [result.thought_log for result in outcome.results])
     if embeds:
         await turn_channel.log_thoughts(channel, embeds, face_of(None, persona_of(persona)))
-
-
-# Does the work after an answer: shows thoughts, stores memories and records.
-#
-# Each of these may fail without affecting the answer or the others.
 
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,10 @@
-"""Counts every request to a model before it is made, and refuses it when a quota is used up."""
+"""Counts every request to a model before it is made, and refuses it when a quota is used up.
+
+Two sets of quotas apply at once: the operator's for requests with the operator's keys, and the
+server's own for all requests there. If quotas are set and the database is down, no model is asked;
+without quotas a failed count is only logged. Users are told once, in a notice that says when the
+quota is renewed, and then by a reaction.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +44,6 @@ from oshaberi.languages import translatable, translated
 from oshaberi.providers.request.token_estimate import call_tokens, text_tokens
 from oshaberi.stream.result import StreamResult
 
-# Computes the cost of a request to a model, from its tokens and the configured prices.
-
 
 def cost_of(used: Usage, candidate: ModelCandidate, links: Sequence[OperatorModel]) -> int:
     """Return the cost in millionths of a dollar. Prices are in dollars per million tokens."""
@@ -62,11 +66,11 @@ def _price(candidate: ModelCandidate, links: Sequence[OperatorModel]) -> tuple[f
     return next(prices, None)
 
 
-# What a request used: as reported, else estimated. A stopped stream never reports it.
-
-
 def used_tokens(result: StreamResult, input_tokens: int) -> Usage:
-    """Return the provider's count, else an estimate. A refused request used none."""
+    """Return the provider's count, else an estimate, since a stopped stream reports nothing.
+
+    A refused request used none.
+    """
     if result.usage is not None:
         return result.usage
     texts = [result.accumulated_text, result.undelivered, *result.details]
@@ -75,13 +79,6 @@ def used_tokens(result: StreamResult, input_tokens: int) -> Usage:
     if result.status == "error" and not written:
         return Usage()
     return Usage(input_tokens, written)
-
-
-# Counts every request to a model before it is made, and refuses it when a quota is used up.
-#
-# Two sets of quotas apply at once: the operator's for requests with the operator's keys, and the
-# server's own for all requests there. If quotas are set and the database is down, no model is
-# asked; without quotas a failed count is only logged.
 
 
 log = logging.getLogger(__name__)
@@ -146,9 +143,7 @@ class QuotaBook:
     db: Database
     operator: OperatorChoices
     clock: Callable[[], datetime] = utc_now
-    _unknown_told: BoundedCache[int, date] = field(
-        default_factory=lambda: BoundedCache(MOST_SERVERS)
-    )
+    _notified: BoundedCache[int, date] = field(default_factory=lambda: BoundedCache(MOST_SERVERS))
     """Channels that were told that quotas cannot be counted, and on which day."""
 
     def today(self) -> date:
@@ -180,9 +175,9 @@ class QuotaBook:
     def _is_first_today(self, channel_id: int) -> bool:
         """Return whether this is the channel's first such notice today. Remembered in memory."""
         day = self.today()
-        if self._unknown_told.get(channel_id) == day:
+        if self._notified.get(channel_id) == day:
             return False
-        self._unknown_told.put(channel_id, day)
+        self._notified.put(channel_id, day)
         return True
 
 

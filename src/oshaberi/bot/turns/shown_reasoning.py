@@ -74,9 +74,7 @@ def _cut(text: str, units: int) -> str:
     return cut[:-1] if slashes % 2 else cut
 
 
-# Posts the thought log: the model's thoughts, as embeds in another channel.
-
-
+# The thought log: the model's thoughts, as embeds in another channel.
 MOST_EMBEDS = 10
 
 

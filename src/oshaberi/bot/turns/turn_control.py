@@ -145,7 +145,7 @@ class TurnControl:
         ):
             return False  # the user may no longer ask here, or the persona not answer
         job = await self._job(turn_channel, turn, asked, RESTART)
-        job = replace(job, kind="go_on", continues=turn, arrival="stored", told=open_ids)
+        job = replace(job, kind="go_on", continues=turn, arrival="stored", hidden_ids=open_ids)
         await self._questions.keep_cut(job)
         return self._runner.enter(job) == job.why
 

@@ -1,4 +1,4 @@
-"""?"""
+"""Work of a turn that a stop ends at once (spec 04 O1), and small tasks that nobody waits for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class InterruptedTurnError(Exception):
         self.request = request
 
 
-def stopped_result(request: StopRequest) -> StreamResult:
+def result_of_stop(request: StopRequest) -> StreamResult:
     """Return the result of a turn that was stopped while no stream was running."""
     if request.follow_up:
         return StreamResult("follow_up_interrupt")
@@ -68,12 +68,12 @@ async def _end(task: asyncio.Task[T]) -> None:
         await asyncio.wait({task}, timeout=LAST_WORDS_SECONDS)
     if not task.done():
         log.warning("cancelled work does not end; the turn goes on without it")
-        task.add_done_callback(_seen)
+        task.add_done_callback(_retrieve_error)
     else:
-        _seen(task)
+        _retrieve_error(task)
 
 
-def _seen(task: asyncio.Task[T]) -> None:
+def _retrieve_error(task: asyncio.Task[T]) -> None:
     if not task.cancelled():
         task.exception()  # retrieved, so that asyncio does not log it
 

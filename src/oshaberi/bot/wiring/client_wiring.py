@@ -27,17 +27,15 @@ from oshaberi.discord_io import LeaseFence, RequestBudget
 from oshaberi.discord_io.requests.limits import PER_SECOND
 from oshaberi.terminal_output import counted
 
-# Gives the bot's owner the models and keys that older versions stored in direct messages.
-#
-# Older versions did not store whose direct messages they were, and used the keys for everybody.
-# If a team owns the bot, the owner is unknown: the keys stay unused, and a line in the log says
-# so.
-
-
 log = logging.getLogger(__name__)
 
 
 async def adopt_direct_keys(db: Database, application: discord.AppInfo | None) -> None:
+    """Give the bot's owner the models and keys that older versions stored in direct messages.
+
+    They did not store whose direct messages it was, and used the keys for everybody. If a team owns
+    the bot, the owner is unknown: the keys stay unused, and a line in the log says so.
+    """
     keys, models = await db.keys.unowned(), await db.models.unowned()
     if application is None or not keys + models:
         return
@@ -66,9 +64,6 @@ def _sole_owner(application: discord.AppInfo) -> int | None:
         return application.owner.id
     members = application.team.members
     return members[0].id if len(members) == 1 else None
-
-
-# Makes the client of a process, and what runs between its connection and its first question.
 
 
 class ConnectedBot:
@@ -116,7 +111,7 @@ class ConnectedBot:
         )
 
     def problem(self) -> str | None:
-        """Tell why the bot takes no new questions."""
+        """Return why the bot takes no new questions, or None."""
         if self._context.channel_turns.is_closing:
             return "the bot is ending"
         if not self._is_ready.is_set():

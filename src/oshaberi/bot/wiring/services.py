@@ -38,8 +38,6 @@ from oshaberi.errors import ConfigError
 from oshaberi.providers.capabilities import LearnedLimits
 from oshaberi.stream.observers import StreamObserver
 
-# Opens the database and Redis, which processes share, and takes this process's lease.
-
 
 @dataclass(frozen=True, slots=True)
 class ProcessStores:
@@ -52,7 +50,7 @@ class ProcessStores:
 
 @asynccontextmanager
 async def open_stores(settings: LoadedSettings) -> AsyncIterator[ProcessStores]:
-    """Open the stores for the block."""
+    """Open the database and Redis, which processes share, and take this process's lease."""
     vault = SecretVault.from_environment_or_file(settings.secret_key_file)
     with _owned(settings):
         async with (
@@ -89,12 +87,9 @@ def _owned(settings: LoadedSettings) -> AbstractContextManager[object]:
     return sole_owner(settings.database_url, settings.instance)
 
 
-# Opens the tools of a bot: built-in tools, the operator's own modules, MCP servers.
-
-
 @asynccontextmanager
 async def open_tools(settings: LoadedSettings, secrets: Iterable[str]) -> AsyncIterator[ToolBox]:
-    """Open all tools of the bot. MCP servers run until the end of the block."""
+    """Open built-in tools, the operator's own modules and MCP servers, which run for the block."""
     folder = settings.file.parent if settings.file else Path.cwd()
     tools = (*builtin_tools(), *load_tools(settings.tools, folder))
     if not settings.mcp_servers:
@@ -104,9 +99,6 @@ async def open_tools(settings: LoadedSettings, secrets: Iterable[str]) -> AsyncI
 
     async with McpTools(mcp_servers(settings.mcp_servers)) as mcp:
         yield ToolBox(tools, more=lambda: mcp.tools, secrets=secrets)
-
-
-# Makes what all turns of a process share: settings, tools, models and their observers.
 
 
 @asynccontextmanager

@@ -1,4 +1,8 @@
-"""The queue of a channel: the running job, the messages that wait, and how many may."""
+"""The queue of a channel: the running job, the messages that wait, and how many may.
+
+A question may consist of several messages that its author writes in one go (`Burst`): one answer
+covers them all. `queue_runner` works the queue off.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,6 @@ from oshaberi.bot.storage.records import PersonaRecord, TurnRecord
 from oshaberi.bot.turns.admission.answer_reasons import UNADDRESSED, UNINVITED, reason_word
 from oshaberi.bot.turns.personas import allowed_in, who_answers, who_is_asked
 from oshaberi.stream.stops import ActiveChannel
-
-# The task of a turn: which messages to answer, as which persona, and why.
-
 
 Kind = Literal["answer", "go_on", "deliver"]
 
@@ -48,7 +49,7 @@ class TurnRequest:
     text: str = ""
     before: int | None = None
     """The model sees only messages from before this one."""
-    told: frozenset[int] = frozenset()
+    hidden_ids: frozenset[int] = frozenset()
     """Messages that the model does not see: their words are already in `asked`, or they are
     questions that are answered later."""
     continues: TurnRecord | None = None
@@ -70,11 +71,6 @@ class TurnRequest:
             return False
         texts = [one.said.text.replace("\\", "").lower() for one in self.asked]
         return any(word.lower() in text for word in words for text in texts)
-
-
-# The queue of a channel: the running job, the messages that wait, and how many may.
-#
-# `queue_runner` works it off, and `status_reactions` has the sign for a full one.
 
 
 Arrival = Literal["new", "missed", "stored"]
@@ -100,7 +96,7 @@ class QueuedJob:
     kind: Kind = "answer"
     text: str = ""
     before: int | None = None
-    told: frozenset[int] = frozenset()
+    hidden_ids: frozenset[int] = frozenset()
     depth: int = 0
     called: int = 0
     continues: TurnRecord | None = None
@@ -161,7 +157,7 @@ class QueuedJob:
             kind=self.kind,
             text=self.text,
             before=self.before,
-            told=self.told,
+            hidden_ids=self.hidden_ids,
             continues=self.continues,
             stored=self.stored,
         )
@@ -194,7 +190,7 @@ class BusyChannel:
     seconds: float | None
     """Seconds since the question; None if nobody asked."""
     waiting: int
-    """Messages that wait behind it."""
+    """Messages that wait after it."""
     is_gathering: bool = False
     """The question may not be complete: its author is still writing."""
 
@@ -358,7 +354,7 @@ TYPING_SECONDS = 10.0
 ENDING = 50
 """How many characters at the end of a message are looked at for a question mark."""
 _ASKED = re.compile(
-    # A semicolon behind a Greek letter is the question mark of Greek.
+    # A semicolon after a Greek letter is the question mark of Greek.
     r"(?:[?？؟⁇⁈⁉‽﹖፧❓❔]|(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e])"
     r"[!?！？؟\ufe0f]*[)\]}\"'*_~|”’»）」』】]*\Z"
 )

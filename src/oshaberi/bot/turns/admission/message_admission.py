@@ -74,7 +74,7 @@ class MessageAdmission:
     async def heard(self, incoming: IncomingMessage) -> HeardMessage:
         """Apply the rules. A proxy bot's message counts as that of the person behind it."""
         settings, personas = await self.known(incoming.path)
-        incoming = _by_its_author(incoming, settings.turn.proxy_bots)
+        incoming = _with_its_author(incoming, settings.turn.proxy_bots)
         decided = admission(incoming, personas, settings.turn)
         return HeardMessage(incoming, settings, personas, decided)
 
@@ -123,9 +123,9 @@ class MessageAdmission:
             self.bot_rounds.note_person(incoming.channel_id)
         found = heard.admission
         if not found.ok and arrival == "stored":
-            found = _stored(found, known_why)
+            found = _readmitted(found, known_why)
         elif found.reason == "unaddressed" and reason_word(known_why) in BY_CHANCE:
-            return _told(known_why)
+            return _stored_admission(known_why)
         elif found.reason == "unaddressed" and is_new and incoming.can_answer and not is_bot:
             found = self.attention.decide(incoming, config, loop_time_s(), self.draw)
         if not found.ok:
@@ -134,7 +134,7 @@ class MessageAdmission:
                     incoming.channel_id, incoming.user_id, is_for_others=incoming.is_for_others
                 )
             return found
-        if not self._answering(heard, found.told):
+        if not self._answering(heard, found.as_stored):
             return Admission("age_restricted")
         if not self._has_rounds(incoming, config.bot_rounds_limit):
             return Admission("bot_rounds")
@@ -213,7 +213,7 @@ def _may_be_automatic(incoming: IncomingMessage) -> bool:
     return author.is_bot or (author.application_id is not None and incoming.copied_id is None)
 
 
-def _by_its_author(incoming: IncomingMessage, proxy_bots: Collection[int]) -> IncomingMessage:
+def _with_its_author(incoming: IncomingMessage, proxy_bots: Collection[int]) -> IncomingMessage:
     """Return a proxy's message as a person's, and that of any other webhook as the webhook's.
 
     Otherwise a listed webhook that repeats somebody's words would have that person's permissions.
@@ -227,13 +227,17 @@ def _by_its_author(incoming: IncomingMessage, proxy_bots: Collection[int]) -> In
     return replace(incoming, said=said, replied=None, copied_id=None, webhook=None)
 
 
-def _stored(found: Admission, why: str) -> Admission:
+def _readmitted(found: Admission, why: str) -> Admission:
     """Return why a stored question was admitted, if it is now refused only as unaddressed."""
     is_admitted = reason_word(why) in ADMITTED
-    return _told(why) if found.reason in ("unaddressed", "others") and is_admitted else found
+    return (
+        _stored_admission(why)
+        if found.reason in ("unaddressed", "others") and is_admitted
+        else found
+    )
 
 
-def _told(why: str) -> Admission:
+def _stored_admission(why: str) -> Admission:
     """Return a decision that was stored."""
     word, *detail = why.split(" ")
     return Admission(word, tuple(detail))  # type: ignore[arg-type]

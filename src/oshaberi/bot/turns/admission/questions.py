@@ -23,11 +23,6 @@ from oshaberi.bot.turns.admission.message_admission import HeardMessage, Message
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.turn_tasks import BackgroundTasks
 
-# Stores questions that have no answer yet, so that a restart does not lose them.
-#
-# If the database fails, a question is still answered, but a crash loses it.
-
-
 log = logging.getLogger(__name__)
 
 RESTART = "restart"
@@ -35,7 +30,10 @@ RESTART = "restart"
 
 
 class OpenQuestions:
-    """The open questions of one process."""
+    """Stores questions that have no answer yet, so that a restart does not lose them.
+
+    If the database fails, a question is still answered, but a crash loses it.
+    """
 
     def __init__(self, db: Database, instance: str) -> None:
         self._db = db
@@ -75,11 +73,11 @@ class OpenQuestions:
 
     async def settle(self, channel_id: int, message_ids: Collection[int]) -> None:
         """Delete questions that were answered, refused with a notice, or withdrawn."""
-        await _stored(self._db.questions.settle(channel_id, message_ids))
+        await _try_to_store(self._db.questions.settle(channel_id, message_ids))
 
     async def note_seen(self, channel_id: int, message_id: int) -> None:
         """Store up to which message a channel needs no search after a restart."""
-        await _stored(self._db.seen.note(channel_id, message_id))
+        await _try_to_store(self._db.seen.note(channel_id, message_id))
 
     async def _keep(self, job: QueuedJob, *, is_begun: bool) -> None:
         question = StoredQuestion(
@@ -91,7 +89,7 @@ class OpenQuestions:
             why=job.why,
             is_begun=is_begun,
         )
-        await _stored(self._db.questions.keep(question))
+        await _try_to_store(self._db.questions.keep(question))
 
 
 def _asked_id(job: QueuedJob) -> int:
@@ -100,7 +98,7 @@ def _asked_id(job: QueuedJob) -> int:
     return earlier or job.message_ids[-1]
 
 
-async def _stored(write: Awaitable[None]) -> None:
+async def _try_to_store(write: Awaitable[None]) -> None:
     try:
         await write
     except StorageAwayError:
@@ -108,11 +106,6 @@ async def _stored(write: Awaitable[None]) -> None:
     except Exception as error:
         # An answer that a crash could lose is better than none.
         log.warning("which questions are open could not be stored: %s", error)
-
-
-# Changes questions whose turn has not begun: adds a message to one, or takes one out.
-#
-# A message is taken out if it is deleted or edited, or if a proxy bot replaced it by its copy.
 
 
 Claim = Callable[[int], Awaitable[bool]]
@@ -123,7 +116,11 @@ CLAIMED = "claimed"
 
 
 class UnbegunQuestions:
-    """The questions of one process whose turns have not begun. `queues` is by channel."""
+    """Changes questions whose turns have not begun: adds a message to one, or takes one out.
+
+    A message is taken out if it is deleted or edited, or if a proxy bot replaced it by its copy.
+    `queues` is by channel.
+    """
 
     def __init__(
         self,
@@ -144,7 +141,7 @@ class UnbegunQuestions:
     async def is_ours(self, incoming: IncomingMessage) -> bool:
         return self._claim is None or await self._claim(incoming.said.id)
 
-    async def joined(self, heard: HeardMessage, turn_channel: TurnChannel) -> str | None:
+    async def join_burst(self, heard: HeardMessage, turn_channel: TurnChannel) -> str | None:
         """Add a message to the question that its author has begun, if there is one.
 
         Returns why the message is answered, or None if it is not part of a question.
@@ -162,11 +159,11 @@ class UnbegunQuestions:
         still = queue.job_of(begun.message_ids[-1])
         if still is None:
             return None
-        told = heard.admission.told if heard.admission.ok else "burst"
+        reason = heard.admission.as_stored if heard.admission.ok else "burst"
         # Before it is stored: meanwhile the rest of its question may be deleted.
-        self._reasons.put(heard.incoming.said.id, told)
+        self._reasons.put(heard.incoming.said.id, reason)
         await self._add(queue, still, heard, turn_channel)
-        return told
+        return reason
 
     async def _add(
         self, queue: ChannelQueue, begun: QueuedJob, heard: HeardMessage, turn_channel: TurnChannel
@@ -193,8 +190,8 @@ class UnbegunQuestions:
         if not job.is_unaddressed or found.reason not in ADDRESSED:
             return job
         self._admission.cooldowns.note(job.user_id, loop_time_s())
-        asked = self._admission.job(heard, job.turn_channel, found.told, "new")
-        return replace(job, why=found.told, answering=asked.answering)
+        asked = self._admission.job(heard, job.turn_channel, found.as_stored, "new")
+        return replace(job, why=found.as_stored, answering=asked.answering)
 
     def settle_copy(self, incoming: IncomingMessage) -> bool:
         """Drop the original of a proxy's copy if it waits. Return True if it was answered."""
@@ -213,7 +210,7 @@ class UnbegunQuestions:
         found = heard.admission
         was_for_us = reason_word(self._reasons.get(message_id) or "") in ADDRESSED
         if not found.ok and (was_for_us or found.reason == "others"):
-            self.withdraw(channel_id, message_id, found.told)
+            self.withdraw(channel_id, message_id, found.as_stored)
         elif (queue := self._queues.get(channel_id)) is not None:
             await self._amend(queue, heard)
 
@@ -227,7 +224,7 @@ class UnbegunQuestions:
         queue.amend(heard.incoming)
         if found.reason in ADDRESSED:
             # A question by itself from now on, even if the one before it is deleted.
-            self._reasons.put(message_id, found.told)
+            self._reasons.put(message_id, found.as_stored)
         if asked is not job:
             await self._questions.keep(asked)
 

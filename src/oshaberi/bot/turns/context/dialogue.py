@@ -62,7 +62,7 @@ class ContextDialogue:
             around.personas, around.channel_info.bot_name, around.sprites, around.tables
         )
         self._asked = {incoming.said.id: incoming for incoming in around.asked}
-        self._is_passed = self._found_passed()
+        self._is_passed = self._has_passed()
         self._by_id = {one.id: one for one in self._everything()}
         self._old_images = _newest_images(self._history)
         self._images_left = MOST_IMAGES
@@ -71,7 +71,7 @@ class ContextDialogue:
 
     def items(self) -> Iterator[ContextItem]:
         if self._around.go_on:
-            yield from self._told(_without_last_notices(self._history))
+            yield from self._past_items(_without_last_notices(self._history))
             yield said("user", GO_ON, "current")
             return
         everything = [*self._history, *(incoming.said for incoming in self._around.asked)]
@@ -80,7 +80,7 @@ class ContextDialogue:
             if is_current:
                 yield self._current(list(group))
             else:
-                yield from self._told(list(group))
+                yield from self._past_items(list(group))
         if self._is_passed:
             yield said("user", self._reminder(), "current")
 
@@ -117,7 +117,7 @@ class ContextDialogue:
                 yield incoming.replied
             yield incoming.said
 
-    def _found_passed(self) -> bool:
+    def _has_passed(self) -> bool:
         """Return whether anything was said after the question.
 
         Other personas' answers to it do not count, nor does a notice about it (only an embed).
@@ -127,7 +127,7 @@ class ContextDialogue:
         later = (one for one in self._history if one.id > newest and one.id not in answers)
         return any(not _is_notice(one) for one in later)
 
-    def _told(self, history: Iterable[ChannelMessage]) -> Iterator[ContextItem]:
+    def _past_items(self, history: Iterable[ChannelMessage]) -> Iterator[ContextItem]:
         for one in history:
             spoken = self._reader.read(one) if one.by_us else None
             if spoken is None or spoken.persona != self._around.persona.name:

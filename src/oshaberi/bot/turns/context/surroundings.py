@@ -1,4 +1,7 @@
-"""Everything that one answer depends on, as values."""
+"""Everything that one answer depends on: collected, and told to the text engine.
+
+A part that cannot be read is left out: an answer with less memory is better than none.
+"""
 
 from __future__ import annotations
 
@@ -151,7 +154,9 @@ async def surroundings(
         persona=turn_request.persona,
         personas=turn_request.personas,
         channel_info=channel_info,
-        history=shown_history(channel_info.history, {*asked_ids, *turn_request.told}, summary),
+        history=shown_history(
+            channel_info.history, {*asked_ids, *turn_request.hidden_ids}, summary
+        ),
         now=sources.clock(),
         facts=stored.facts,
         exchanges=said_since(
@@ -238,9 +243,6 @@ def _readable(turn_request: TurnRequest, channel_info: ChannelInfo) -> Iterator[
 def _is_text(file: AttachedFile) -> bool:
     fits = 0 < file.size <= MOST_BYTES
     return fits and (file.mime.startswith("text/") or file.mime in _TEXTS)
-
-
-# Builds the text engine's settings for a persona in this conversation. Pure.
 
 
 _NAME = re.compile(r"(?<!<)(?<!<a):(\w+):(?!\d)")

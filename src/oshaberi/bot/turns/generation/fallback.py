@@ -1,4 +1,9 @@
-"""Gets an answer from the first model and key that work, and when one is asked again."""
+"""Gets an answer from the first model and key that work: a chain of models, each with keys.
+
+A failed attempt is not shown while another can be tried, and nothing is tried again once text is
+visible (spec 08). A model is asked again after an empty answer, with less history if the request
+was too long, and after a pause if all models are overloaded.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +18,13 @@ from oshaberi.bot.turns.quotas import QuotaReachedError
 from oshaberi.bot.turns.services.models import (
     ModelAccess,
     ModelCandidate,
-    said_seconds,
+    retry_after_seconds,
 )
 from oshaberi.bot.turns.turn_tasks import until_stopped
 from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.providers.request.model_request import ToolRound
 from oshaberi.stream.result import StreamResult
-
-# Computes how long to wait for an overloaded model when there is no other. Pure.
-
 
 LONGEST_SECONDS = 30.0
 """How long overloaded models are tried in total. After that the reader gets a notice."""
@@ -49,15 +51,12 @@ class OverloadWait:
         usual = next(self._pauses_s, None)
         if usual is None:
             return None
-        pauses = [said_seconds(error) or usual for error in errors if is_overload(error)]
+        pauses = [retry_after_seconds(error) or usual for error in errors if is_overload(error)]
         shortest = min(pauses, default=None)
         if shortest is None or shortest > self._left_s:
             return None
         self._left_s -= shortest
         return shortest
-
-
-# Asks one model again: after an empty answer, or with less history if the request was too long.
 
 
 MORE_TRIES = 2
@@ -99,12 +98,6 @@ def failure_of(result: StreamResult) -> ProviderError | None:
     if result.status == "timeout":
         return ProviderError("timeout", provider=result.thought_log.provider)
     return None
-
-
-# Gets an answer from the first model and key that work: a chain of models, each with keys.
-#
-# A failed attempt is not shown while another can be tried, and nothing is tried again once text
-# is visible (spec 08). `fallback` decides whether the same model is asked again.
 
 
 log = logging.getLogger(__name__)

@@ -65,7 +65,7 @@ class HistoryCondenser:
         self._summary = around.summary
         self._channel_id = around.asked[-1].channel_id
 
-    async def condensed(
+    async def condense(
         self,
         adapter: ConnectedAdapter,
         candidate: ModelCandidate,
@@ -88,7 +88,7 @@ class HistoryCondenser:
         old = [item for item in (*dropped, *unfit) if item.message_id is not None]
         if len(old) < FEWEST_MESSAGES:
             return items
-        made = await self._summarised(adapter, candidate, asked, old)
+        made = await self._summarise(adapter, candidate, asked, old)
         if made is None:
             return items
         gone = {item.message_id for item in old}
@@ -105,7 +105,7 @@ class HistoryCondenser:
         paused_until_s = self._notes.summaries_paused.get(self._channel_id) or 0.0
         return self._around.newest.author.can_read_history and loop_time_s() >= paused_until_s
 
-    async def _summarised(
+    async def _summarise(
         self,
         adapter: ConnectedAdapter,
         candidate: ModelCandidate,
@@ -115,7 +115,7 @@ class HistoryCondenser:
         request = summary_request(asked, old, self._around.persona.name, self._summary)
         model, purpose = candidate.model, {"oshaberi.purpose": "summary"}
         with request_span(model.provider, model.model, purpose) as span:
-            work = self._asked_model(adapter, candidate, request)
+            work = self._ask_model(adapter, candidate, request)
             text = await until_stopped(self._channel, work)
             if not text:
                 span.fail("no_summary")
@@ -127,7 +127,7 @@ class HistoryCondenser:
         await self._keep(made)
         return made
 
-    async def _asked_model(
+    async def _ask_model(
         self, adapter: ConnectedAdapter, candidate: ModelCandidate, request: Request
     ) -> str:
         """Return the model's text without its thoughts; empty if it failed."""

@@ -1,4 +1,8 @@
-"""Runs the queues of the busy channels: in each one job after the other."""
+"""Runs the queues of the busy channels: in each one job after the other, when a slot is free.
+
+A job is a question with the personas that answer it, each in a turn of its own; their answers can
+call further personas.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +23,8 @@ from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob
 from oshaberi.bot.turns.admission.message_admission import MessageAdmission
 from oshaberi.bot.turns.admission.questions import OpenQuestions
 from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.notices import StatusReactions, tell_overload, tell_too_late
-from oshaberi.bot.turns.outcome import TurnOutcome, stop_reason, tell_answer, unsaid_told
+from oshaberi.bot.turns.notices import StatusReactions, notify_overload, notify_too_late
+from oshaberi.bot.turns.outcome import TurnOutcome, log_answer, stop_reason, stored_unsaid_reason
 from oshaberi.bot.turns.personas import allowed_in, who_is_called
 from oshaberi.bot.turns.quotas import QuotaBook
 from oshaberi.bot.turns.running.turn import Turn
@@ -34,11 +38,11 @@ from oshaberi.stream.stops import ActiveChannel
 from oshaberi.turn_ids import TurnIds, of_turn
 from oshaberi.turn_spans import traced_turn
 
-# Applies `follow_up_policy` to a message that arrives while a turn runs (spec 04).
-
 
 def queue_follow_up(job: QueuedJob, queue: ChannelQueue) -> Literal["wait", "interrupt"]:
-    """Put the job into the queue. Return whether it interrupts the running turn.
+    """Put a job into the queue as `follow_up_policy` says (spec 04).
+
+    Return whether it interrupts the running turn.
 
     Only a new message interrupts, and only a turn of the same user. A message from before a restart
     waits in order of time, and a message that is answered by chance waits too.
@@ -54,9 +58,6 @@ def queue_follow_up(job: QueuedJob, queue: ChannelQueue) -> Literal["wait", "int
     else:
         queue.waiting.append(job)
     return "wait"
-
-
-# Runs the queues of the busy channels: in each one job after the other.
 
 
 log = logging.getLogger(__name__)
@@ -160,7 +161,7 @@ class QueueRunner:
         channel_id = queue.job.turn_channel.channel_id
         try:
             while True:
-                if await self._is_written(queue):
+                if await self._wait_for_burst(queue):
                     await self._perform(queue)
                 if self.is_closing or not queue.waiting:
                     return
@@ -173,7 +174,7 @@ class QueueRunner:
             del self.queues[channel_id]
             self.on_busy(channel_id, False)
 
-    async def _is_written(self, queue: ChannelQueue) -> bool:
+    async def _wait_for_burst(self, queue: ChannelQueue) -> bool:
         """Wait until the question is complete. Return whether it still has to be answered."""
         burst = queue.job.burst
         if burst is None:
@@ -224,17 +225,14 @@ class QueueRunner:
         await self._questions.note_seen(queue.job.turn_channel.channel_id, newest)
 
 
-# Waits until a job may run.
-#
-# When its turn is near, the reader sees the typing indicator. If the job waits too long, the
-# reader gets a notice.
-
-
 @asynccontextmanager
 async def turn_slot(
     slots: TurnSlots, job: QueuedJob, channel: ActiveChannel
 ) -> AsyncIterator[None]:
-    """Hold a slot. Raises NoTurnSlotError if there is none, InterruptedTurnError on a stop."""
+    """Hold a slot. Raises NoTurnSlotError if there is none, InterruptedTurnError on a stop.
+
+    When the turn is near, the reader sees the typing indicator.
+    """
     async with AsyncExitStack() as stack:
         place = job.turn_channel
         near = asyncio.Event()
@@ -272,9 +270,7 @@ async def _type_when(near: asyncio.Event, turn_channel: TurnChannel) -> None:
         await indicator.close()
 
 
-# Lets an answer call other personas: by their trigger words, within `self_trigger_limit`.
-
-
+# An answer can call other personas, by their trigger words, within `self_trigger_limit`.
 @dataclass(slots=True)
 class AnsweredPersona:
     """One persona's answer in a job."""
@@ -300,11 +296,11 @@ def called_jobs(
             answered |= {persona.name for persona in fresh}
             left -= len(fresh)
             asked = _as_incoming(job, one, now)
-            jobs.append(_replied_by(job, asked, fresh, one.outcome.message_ids))
-    return _counted(jobs, left)
+            jobs.append(_reply_job(job, asked, fresh, one.outcome.message_ids))
+    return _with_limits(jobs, left)
 
 
-def _counted(jobs: list[QueuedJob], left: int) -> tuple[QueuedJob, ...]:
+def _with_limits(jobs: list[QueuedJob], left: int) -> tuple[QueuedJob, ...]:
     """Set how many more personas each job may call: the last one all that are left, others none."""
     spent = [replace(job, called=job.settings.turn.self_trigger_limit) for job in jobs]
     if spent:
@@ -332,11 +328,11 @@ def _as_incoming(job: QueuedJob, played: AnsweredPersona, now: datetime) -> Inco
     return replace(newest, said=said, mentions_us=False, replied=None)
 
 
-def _replied_by(
+def _reply_job(
     job: QueuedJob,
     asked: IncomingMessage,
     answering: tuple[PersonaRecord, ...],
-    told: tuple[int, ...],
+    hidden_ids: tuple[int, ...],
 ) -> QueuedJob:
     return QueuedJob(
         job.turn_channel,
@@ -346,12 +342,9 @@ def _replied_by(
         "persona",
         job.user_id,
         job.settings,
-        told=frozenset(told),
+        hidden_ids=frozenset(hidden_ids),
         depth=job.depth + 1,
     )
-
-
-# Runs a queued job: each persona's turn in order.
 
 
 SILENT = ("silent", "silent_because")
@@ -417,7 +410,7 @@ class TurnRunner:
             if outage is not None and outage.is_away:
                 await until_stopped(channel, outage.resolved())
             if outage is not None and outage.seconds_since(asked_s) > outage.patience_s:
-                await tell_too_late(job, channel)
+                await notify_too_late(job, channel)
                 return JobResult(unsaid="discord_away")
             async with turn_slot(traffic.slots, job, channel):
                 return await self._with_slot(job, channel)
@@ -426,7 +419,7 @@ class TurnRunner:
                 return JobResult(is_settled=False)
             if outage is not None and outage.seconds_since(began_s) > 0:
                 return await self._of(job, channel)  # the slots were full of answers that wait
-            await tell_overload(job, channel, self._reactions)
+            await notify_overload(job, channel, self._reactions)
             return JobResult(unsaid="overloaded")
         except InterruptedTurnError as stop:
             is_settled = stop.request.reason != "system_request"
@@ -447,7 +440,7 @@ class TurnRunner:
         unsaid = played and all(one.outcome.is_unsaid for one in played)
         cut = any(one.outcome.is_cut_by_restart for one in played)
         called = called_jobs(job, played, self._services.clock())
-        reason = unsaid_told([one.outcome for one in played])
+        reason = stored_unsaid_reason([one.outcome for one in played])
         return JobResult(called, not unsaid, cut, reason)
 
     async def _play(
@@ -471,7 +464,7 @@ class TurnRunner:
                 if not played:
                     self._services.observers.on_answered(times)
                 why = reason_word(job.why)
-                tell_answer(outcome, times, loop_time_s() - began_s, why, known_to_fail)
+                log_answer(outcome, times, loop_time_s() - began_s, why, known_to_fail)
                 played.append(AnsweredPersona(persona, outcome))
                 self._background.start(turn.log_thoughts(outcome))
             if outcome.interrupted:

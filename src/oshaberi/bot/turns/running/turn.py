@@ -34,7 +34,7 @@ from oshaberi.bot.turns.outcome import (
     answer_times,
     missing_text_reason,
     outcome_of,
-    unsaid_told,
+    stored_unsaid_reason,
 )
 from oshaberi.bot.turns.post_turn import AttachmentSources, PostTurnEffects, TurnRecords
 from oshaberi.bot.turns.quotas import (
@@ -46,7 +46,7 @@ from oshaberi.bot.turns.quotas import (
 )
 from oshaberi.bot.turns.services.models import ModelCandidate
 from oshaberi.bot.turns.services.turn_services import AnswerTimes, TurnServices
-from oshaberi.bot.turns.turn_tasks import InterruptedTurnError, stopped_result, until_stopped
+from oshaberi.bot.turns.turn_tasks import InterruptedTurnError, result_of_stop, until_stopped
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.journal import JournalledSink, JournalledStream
 from oshaberi.delivery.response import ResponseState
@@ -59,8 +59,6 @@ from oshaberi.stream.result import StreamResult
 from oshaberi.stream.stops import ActiveChannel, StopRequest
 from oshaberi.turn_ids import TurnIds
 from oshaberi.turn_spans import turn_span
-
-# The journal entry of one turn: what is stored before it is sent.
 
 
 class TurnJournal:
@@ -109,9 +107,6 @@ class TurnJournal:
         return max([self._newest_id, *(sent.id or 0 for sent in self._response.messages)])
 
 
-# Applies `reply_mode`: which messages of an answer reply to the question (spec 09).
-
-
 def may_reply(turn_request: TurnRequest, turn_channel: TurnChannel, mode: str) -> bool:
     """Return whether a message of the answer may reply. In direct messages only `all` does."""
     is_direct = not turn_channel.server_id
@@ -127,9 +122,6 @@ def response_to(turn_request: TurnRequest, turn_channel: TurnChannel, mode: str)
         return mode != "auto" or newest_id is None or newest_id > asked_id
 
     return ResponseState(reply_is_due=is_due, replies_always=mode == "all")
-
-
-# One turn: from an admitted message to its outcome and what follows it.
 
 
 log = logging.getLogger(__name__)
@@ -193,7 +185,7 @@ class Turn:
         """Run the turn. Raises only on cancellation; then the journal stays open."""
         self._journal.begin()
         try:
-            last = await self._safely()
+            last = await self._answer_or_report()
         except asyncio.CancelledError:
             self._leave_cut()
             raise
@@ -203,7 +195,7 @@ class Turn:
         outcome = outcome_of(last, self._results, self._response)
         outcome = replace(
             outcome,
-            unsaid=unsaid_told([outcome]),
+            unsaid=stored_unsaid_reason([outcome]),
             missing_text=missing_text_reason(outcome, last),
         )
         if outcome.is_unsaid:
@@ -245,11 +237,11 @@ class Turn:
         if sent is not None:
             await self._post_turn.add_notice(sent)
 
-    async def _safely(self) -> StreamResult:
+    async def _answer_or_report(self) -> StreamResult:
         try:
             return await self._answer()
         except InterruptedTurnError as stop:
-            return stopped_result(stop.request)
+            return result_of_stop(stop.request)
         except Exception as error:
             log.exception("a turn failed by a fault of ours")
             await self._announcer.show(our_fault())
@@ -271,12 +263,12 @@ class Turn:
     async def _answer_asked(self) -> StreamResult:
         candidates: tuple[ModelCandidate, ...] = ()
         if self._turn_request.kind != "deliver":
-            candidates, refusal = await until_stopped(self._channel, self._models())
+            candidates, refusal = await until_stopped(self._channel, self._candidates())
             if refusal is not None:
-                await self._tell_quota(refusal)
+                await self._notify_quota(refusal)
                 return StreamResult("error", data=refusal)
         with turn_span("context"):
-            around = await self._gathered()
+            around = await self._gather()
         text = text_config(self._settings.stream.text, around)
         setup = GenerationSetup(
             stream=replace(self._settings.stream, text=text),
@@ -288,16 +280,16 @@ class Turn:
             may_say_nothing=self._turn_request.is_unaddressed,
         )
         if self._turn_request.kind == "deliver":
-            return await self._delivered(setup)
-        return await self._generated(setup, around, candidates)
+            return await self._deliver(setup)
+        return await self._generate(setup, around, candidates)
 
-    async def _models(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
+    async def _candidates(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
         """Return the models that may be asked, and the reason if none may be asked now."""
         asker = self._turn_request.user_id
         candidates = await self._services.models.chain(self._turn_channel.path, asker)
         return candidates, await self._quota.refusal(candidates)
 
-    async def _gathered(self) -> TurnSurroundings:
+    async def _gather(self) -> TurnSurroundings:
         """Collect the surroundings while the typing indicator is shown."""
         self._keep_typing()
         services = self._services
@@ -306,11 +298,11 @@ class Turn:
         )
         work = surroundings(sources, self._turn_channel, self._turn_request, self._settings.turn)
         around = await until_stopped(self._channel, work)
-        await self._stored()
+        await self._wait_until_stored()
         self._journal.note_seen(one.id for one in around.channel_info.history)
         return around
 
-    async def _stored(self) -> None:
+    async def _wait_until_stored(self) -> None:
         """Wait until the question is stored. One that was deleted meanwhile is not answered."""
         if self._turn_request.stored is None:
             return
@@ -319,7 +311,7 @@ class Turn:
         if all(deleted.get(one.said.id) for one in self._turn_request.asked):
             raise InterruptedTurnError(StopRequest(str(self._turn_request.user_id)))
 
-    async def _generated(
+    async def _generate(
         self,
         setup: GenerationSetup,
         around: TurnSurroundings,
@@ -345,14 +337,14 @@ class Turn:
     async def _show_failure(self, result: StreamResult, loop: ToolLoop) -> None:
         """Show the last failure, unless the tool loop has already shown one."""
         if isinstance(result.data, QuotaRefusal):
-            await self._tell_quota(result.data)
+            await self._notify_quota(result.data)
             return
         wanted = not self._is_quiet
         notice = failure_notice(result, self._settings.stream.inactivity_timeout_ms)
         if wanted and notice is not None and result is loop.results[-1]:
             await self._announcer.show(notice)
 
-    async def _tell_quota(self, refusal: QuotaRefusal) -> None:
+    async def _notify_quota(self, refusal: QuotaRefusal) -> None:
         """Show a notice if it is the first of its kind, else a reaction."""
         log.info("user %s in channel %s: %s", self._place.user_id, self._place.channel_id, refusal)
         if self._turn_request.is_uninvited:
@@ -367,7 +359,7 @@ class Turn:
         """Return whether failures are hidden: nobody waits for an answer that nobody asked for."""
         return self._settings.stream.suppress_user_errors or self._turn_request.is_uninvited
 
-    async def _delivered(self, setup: GenerationSetup) -> StreamResult:
+    async def _deliver(self, setup: GenerationSetup) -> StreamResult:
         """Send text of an earlier turn, without speaker guard and unique emoji."""
         text = replace(
             setup.stream.text,

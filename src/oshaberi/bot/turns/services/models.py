@@ -218,8 +218,6 @@ def _of_link(link: OperatorModel) -> list[ModelCandidate]:
     ]
 
 
-# The sentence for a model without a key.
-
 MOST_NAMED = 10
 
 
@@ -270,10 +268,10 @@ def is_keys_fault(error: ProviderError) -> bool:
 
 def rest_seconds(error: ProviderError) -> float:
     """Return how long a key pauses: as the provider says, else as usual for this error."""
-    return min(said_seconds(error) or SECONDS[error.type], LONGEST_SECONDS)
+    return min(retry_after_seconds(error) or SECONDS[error.type], LONGEST_SECONDS)
 
 
-def said_seconds(error: ProviderError) -> float | None:
+def retry_after_seconds(error: ProviderError) -> float | None:
     """Return the seconds after which the provider allows a retry, or None."""
     raw = error.raw if isinstance(error.raw, Mapping) else {}
     said = raw.get("retry_after_s", raw.get("retry_after"))
