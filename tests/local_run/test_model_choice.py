@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from discord_stage.errors import StageError
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings
+from oshaberi.bot.local_run.demo_model import MODEL, DemoModel
 from oshaberi.bot.local_run.model_choice import ModelChoice
 from oshaberi.bot.storage.records import ModelRecord
 from oshaberi.bot.turns.services.models import OperatorChoices, OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
-from oshaberi.stage.demo_model import MODEL, DemoModel
-from oshaberi.stage.errors import StageError
 from tests.storage.migrated_database import opened_database
 from tests.turns.shared_services import shared_services
 

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from discord_stage.model_servers import ModelServer
+from discord_stage.model_servers.novelai_wire import NovelAIWire
+from discord_stage.model_servers.scripts import Finish, Say
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
@@ -16,9 +19,6 @@ from oshaberi.bot.turns.generation.model_call import MOST_CONTINUATIONS
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.bot.turns.services.models import OperatorChoices, OperatorModel
 from oshaberi.chunks import ToolCall
-from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
-from oshaberi.stage.model_servers.scripts import Finish, Say
 from tests.storage.migrated_database import opened_database
 from tests.turns.shared_services import shared_services
 from tests.turns.turn_harness import (

@@ -10,14 +10,14 @@ from typing import TypeVar
 
 import pytest
 
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Call, Refuse, Say, Status, Step
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import ModelRecord
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.bot.turns.services.models import OperatorChoices, OperatorModel
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Call, Refuse, Say, Status, Step
 from tests.storage.migrated_database import opened_database
 from tests.turns.shared_services import shared_services
 from tests.turns.turn_harness import TOMORI, FakeTurnChannel, quick
