@@ -21,11 +21,12 @@ from oshaberi.bot.config import LoadedSettings, effective
 from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, TurnChannel
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.rules import UnaddressedMessage
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
-from oshaberi.bot.turns.services.models import OperatorChoices, OperatorModel
+from oshaberi.bot.turns.services.models import NOBODY_YET, OperatorChoices, OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
 from tests.storage.migrated_database import database_url
 from tests.turns.shared_services import SwitchedSettings, shared_services
@@ -212,6 +213,7 @@ async def context_of(
     *,
     models: Sequence[OperatorModel] = (),
     adapters: AdapterPool | None = None,
+    persona: PersonaRecord = NOBODY_YET,
     answering: bool = False,
     **services: Any,
 ) -> AsyncIterator[tuple[BotContext, NotedChannelTurns]]:
@@ -225,9 +227,7 @@ async def context_of(
                 return effective(own, *stored.layers(path.ids))
 
             pool = AdapterPool() if adapters is None else adapters
-            operator = OperatorChoices(
-                tuple(models), turn=own.turn, allow_local_models=own.allow_local_models
-            )
+            operator = OperatorChoices(tuple(models), persona, own.turn, own.allow_local_models)
             settings = SwitchedSettings(settings_of)
             shared = shared_services(settings, db, operator, pool, **services)
             channel_turns = NotedChannelTurns(shared, answering=answering)
