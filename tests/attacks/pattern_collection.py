@@ -239,8 +239,8 @@ def _exercise() -> None:
     from oshaberi.stage.demo_model import requests, written_scenes
     from oshaberi.stage.demo_model.playback import _assigned
     from oshaberi.stage.request_schema.check import _missing_patterns
-    from oshaberi.stream.silence_patterns import SilencePatterns
     from oshaberi.text.config import Persona
+    from oshaberi.text.silence import SilencePatterns
 
     for family in TABLE:
         capabilities_of(family, "no such model")

@@ -11,7 +11,7 @@ from typing import Any
 
 from oshaberi.stage import Fault
 from oshaberi.stage.model_servers.scripts import NoAnswer, Refuse, Say, Stall
-from oshaberi.stream.time_limits import InactivityTimer
+from oshaberi.stream.reader import InactivityTimer
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 from tests.e2e.operator_log import TOKEN, ids_of, status_of, warnings
 from tests.free_ports import free_port

@@ -16,7 +16,7 @@ from docs.pictures.degree_pictures import ANSWER, TOKEN_CHARS
 from PIL import Image
 from playwright.sync_api import FloatRect, Page, expect
 
-from oshaberi.delivery.pacing import POLICIES
+from oshaberi.delivery.config import POLICIES
 from oshaberi.stage.model_servers import ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.scripts import Say
 from tests.chromium import Visit, open_browser, visits

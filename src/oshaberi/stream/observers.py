@@ -11,8 +11,7 @@ from oshaberi.delivery.config import StreamConfig
 from oshaberi.stream.context import StreamContext, StreamTextEngine, text_engine
 from oshaberi.stream.model_output import ModelOutput
 from oshaberi.stream.provider_protocol import Provider
-from oshaberi.stream.reader import ReadingEnd
-from oshaberi.stream.result import StreamResult
+from oshaberi.stream.result import ReadingEnd, StreamResult
 from oshaberi.turn_spans import SpanValue, SpanValues, TurnSpan, turn_span
 
 if TYPE_CHECKING:
