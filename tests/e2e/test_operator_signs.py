@@ -163,8 +163,7 @@ def test_a_queue_that_is_full_is_no_silence_of_the_model() -> None:
     timer_now_s = 0.0
 
     async def main() -> None:
-        timer = InactivityTimer(60_000, 3_600_000, lambda: 0.0, lambda: None)
-        timer._now = lambda: timer_now_s
+        timer = InactivityTimer(60_000, 3_600_000, lambda: 0.0, lambda: None, lambda: timer_now_s)
         timer.start()
         set_now(40.0)
         assert timer.silent_s() == 40

@@ -22,16 +22,14 @@ from oshaberi.stream import (
     run_virtual,
     stream_to_sink,
 )
-from oshaberi.stream.model_output import ModelOutput, ThinkingLimit
+from oshaberi.stream.model_output import ModelOutput
 from oshaberi.text.silence import SilenceMarkerFilter
 
 MARKERS = ("NO_REPLY", "[silence]")
 
 
 def fed(text: str) -> tuple[list[Deliverable], ModelOutput]:
-    output = ModelOutput(
-        TextEngine(TextConfig()), ThinkingLimit(1000), silence=SilenceMarkerFilter(MARKERS)
-    )
+    output = ModelOutput(TextEngine(TextConfig()), 1000, silence=SilenceMarkerFilter(MARKERS))
     for sign in text:
         output.feed(sign)
     return [*output.take_ready(), *output.finish()], output

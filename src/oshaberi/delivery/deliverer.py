@@ -86,6 +86,8 @@ class Deliverer:
             )
         if self._live is not None and shows_unfinished(config):
             self._growth = LiveGrowth(preview, self._live, queue, self._may_begin, self._is_silent)
+        self.on_text = None if self._growth is None else self._growth.text_came
+        """What to call when text has come, in live mode."""
         self._gathers = gathers(config)
         self._is_closing = False
         """The one flush after a stop is being sent, which a stop does not forbid."""
@@ -111,11 +113,6 @@ class Deliverer:
         self.queue.extend(items)
         if self._gathers:
             self.queue.join_while(lambda one, next_: are_one_message(one, next_, self._limit))
-
-    @property
-    def on_text(self) -> Callable[[], None] | None:
-        """What to call when text has come, in live mode."""
-        return None if self._growth is None else self._growth.text_came
 
     def _pack(self, events: Iterable[Deliverable]) -> Iterator[OutgoingMessage]:
         """Make messages, each with its place in the ledger."""

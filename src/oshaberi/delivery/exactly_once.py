@@ -27,7 +27,7 @@ from oshaberi.delivery.outcomes import (
     Withdrawn,
     recovery_of,
 )
-from oshaberi.delivery.response import LimitWait, ResponseState
+from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import (
     AmbiguousError,
     ArrivalUnknownError,
@@ -58,7 +58,6 @@ DOUBTS = (AmbiguousError, OSError, TimeoutError)
 SLOW_MODE_SECONDS = 60.0
 """A channel whose next message may leave later than this is unavailable."""
 UNKNOWN_WAIT_SECONDS = 5.0
-NOTED_WAIT_SECONDS = 0.1
 MESSAGE_GONE = 10008
 TOO_OLD_TO_EDIT = 30046
 
@@ -105,26 +104,6 @@ class SendAttempts:
         delay = RETRY_SECONDS[min(self.retries, len(RETRY_SECONDS) - 1)]
         self.retries += 1
         return delay
-
-
-async def make_request(
-    waits: InterruptibleWaits,
-    response: ResponseState,
-    request: Callable[[WireState], Coroutine[Any, Any, T]],
-) -> T:
-    """Call the sink once. On a stop, a sent request is awaited, an unsent one withdrawn.
-
-    How long a stop waits for a request on the wire is decided in `waits`. Discord's limits are
-    waited for without a word; the inspector shows them.
-    """
-    wanted_at = waits.now()
-    wire = WireState(wanted_at)
-    try:
-        with waits.answer.of(wire):
-            return await request(wire)
-    finally:
-        if wire.on_wire and wire.left_at - wanted_at >= NOTED_WAIT_SECONDS:
-            response.note_limit_wait(LimitWait(wanted_at, wire.left_at))
 
 
 async def wait_out(
@@ -206,7 +185,7 @@ class ExactlyOnceSender:
             return True
 
     def _request(self, request: Callable[[WireState], Coroutine[Any, Any, T]]) -> Awaitable[T]:
-        return make_request(self._waits, self._response, request)
+        return self._waits.request(request, self._response.note_limit_wait)
 
     def _note(self, post: Post, outcome: Outcome) -> None:
         if not isinstance(outcome, Delivered):
@@ -229,8 +208,9 @@ class ExactlyOnceSender:
             if is_traced():
                 return Delivered(await self._send_traced(case))
             return Delivered(await self._send(case.post))
-        finally:
+        except BaseException:
             indicator.message_is_settled()
+            raise
 
     async def _send_traced(self, case: SendAttempts) -> Sent:
         values = {"oshaberi.via": case.post.via, "oshaberi.attempt": case.retries + 1}
@@ -374,7 +354,7 @@ class MessageEdits:
             outcome: EditOutcome | None
             try:
                 with turn_span("change", {"oshaberi.via": sent.via}):
-                    await make_request(self._waits, self._response, make)
+                    await self._waits.request(make, self._response.note_limit_wait)
                 return Delivered(sent)
             except DiscordRefusalError as refusal:
                 outcome = await self._refused(case, refusal)

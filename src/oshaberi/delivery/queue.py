@@ -93,6 +93,7 @@ class OutgoingMessage:
 
     __slots__ = (
         "attempted",
+        "becomes_file",
         "block",
         "entries",
         "history",
@@ -125,11 +126,8 @@ class OutgoingMessage:
         self.wait = wait
         self.table = table
         self.block = block
+        self.becomes_file = table is not None or block is not None
         self.attempted = False
-
-    @property
-    def becomes_file(self) -> bool:
-        return self.table is not None or self.block is not None
 
     @property
     def joinable(self) -> bool:

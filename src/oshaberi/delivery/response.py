@@ -133,8 +133,8 @@ class ResponseState:
     def note_notice_deleted(self, sent: Sent) -> None:
         self.notices.remove(sent)
 
-    def note_limit_wait(self, wait: LimitWait) -> None:
-        self.limit_waits.append(wait)
+    def note_limit_wait(self, wanted_at: float, left_at: float) -> None:
+        self.limit_waits.append(LimitWait(wanted_at, left_at))
 
     def note_attached(self, text: str) -> None:
         self.attached = text

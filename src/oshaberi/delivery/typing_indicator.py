@@ -132,12 +132,13 @@ class TypingIndicator:
         self._sending_since, self._grows = self._now(), grows
 
     def message_is_settled(self) -> None:
-        """Note that the message or the edit has arrived, or that it did not."""
+        """Note that the edit has arrived, or that the message or the edit did not."""
         self._sending_since = None
 
     def message_came(self) -> None:
         """Note a message of ours, which has ended the indicator."""
-        self._asked_at, self._news_at = None, self._now()
+        self._asked_at = self._sending_since = None
+        self._news_at = self._now()
         if self.is_on:
             self._set(self._quiet_seconds)
 

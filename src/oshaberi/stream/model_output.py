@@ -135,29 +135,6 @@ class ThoughtCollector:
 EndWay = Literal["finish", "tool_call", "stop", "trim", "only_whole", "discard"]
 
 
-class ThinkingLimit:
-    """Ends a model that only thinks: so long without a visible character (`max_thinking_ms`).
-
-    Thoughts, captured blocks and blank text count as thinking. It is checked when a chunk comes: a
-    model that sends nothing at all is left to the inactivity timer, and a tool call that arrives in
-    pieces is not thinking. Times are the loop's.
-    """
-
-    def __init__(self, most_ms: int) -> None:
-        self.most_s = most_ms / 1000
-        self._since: float | None = None
-
-    def restart(self) -> None:
-        """Restart: something visible came, or the model had to wait."""
-        self._since = None
-
-    def has_passed(self, now: float) -> bool:
-        """Note a chunk without visible text. Return whether the limit has passed."""
-        if self._since is None:
-            self._since = now
-        return now - self._since >= self.most_s
-
-
 @dataclass(frozen=True, slots=True)
 class CutText:
     """What the engine still held when its text was ended early."""
@@ -178,7 +155,7 @@ class ModelOutput:
     def __init__(
         self,
         engine: StreamTextEngine,
-        thinking: ThinkingLimit,
+        max_thinking_ms: int,
         *,
         dedup: Reemission | None = None,
         silence: SilenceMarkerFilter | None = None,
@@ -205,14 +182,14 @@ class ModelOutput:
         self._ready: list[Deliverable] = []
         self._engine = engine
         self._is_open = True
-        self._thinking = thinking
+        self._most_thinking_s = max_thinking_ms / 1000
+        self._thinks_since: float | None = None
         self._dedup = dedup
         self._on_text = on_text
         self._on_first_words = on_first_words
-        self._first_words = FirstWords()
+        self._first_words = None if on_first_words is None else FirstWords()
         self._on_chunk = on_chunk
         self._has_thoughts = False
-        self._only_thinks = False
         self._large = ""
         self._fed = 0
 
@@ -360,15 +337,15 @@ class ModelOutput:
     # -- each event and each piece ----------------------------------------------------------------
 
     def _feed_engine(self, text: str) -> Sequence[Event]:
-        if self._on_first_words is None:
+        if self._first_words is None:
             return self._engine.feed(text)
         was_captured = self._engine.captures
         events = self._engine.feed(text)
-        if self._first_words.came_in(
-            text, was_captured=was_captured, is_captured=self._engine.captures
-        ):
-            self._on_first_words()
-            self._on_first_words = None
+        is_captured = self._engine.captures
+        if self._first_words.came_in(text, was_captured=was_captured, is_captured=is_captured):
+            self._first_words = None
+            if self._on_first_words is not None:
+                self._on_first_words()
         return events
 
     def _sort(self, events: Iterable[Event]) -> list[Deliverable]:
@@ -386,13 +363,21 @@ class ModelOutput:
         return deliverable
 
     def _limit_thinking(self, text: str, now: float) -> None:
-        """Note whether a chunk's text can be seen: it is not captured, blank, or only a tag."""
+        """End a model that only thinks: `max_thinking_ms` without a visible character.
+
+        Captured blocks, blank text and tags count as thinking. It is checked when a chunk comes: a
+        model that sends nothing at all is left to the inactivity timer, and a tool call that
+        arrives in pieces is not thinking.
+        """
         if not self._engine.captures and (
             text[-1:].isalnum() or text[text.rfind(">") + 1 :].strip()
         ):
-            if self._only_thinks:
-                self._only_thinks = False
-                self._thinking.restart()
+            self._thinks_since = None
             return
-        self._only_thinks = True
-        self.thinks_too_long = self._thinking.has_passed(now)
+        if self._thinks_since is None:
+            self._thinks_since = now
+        self.thinks_too_long = now - self._thinks_since >= self._most_thinking_s
+
+    def restart_thinking(self) -> None:
+        """Start the limit of thinking again, because the model had to wait."""
+        self._thinks_since = None

@@ -18,7 +18,7 @@ from oshaberi.delivery.outcomes import Broken
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.stream.context import StreamContext
-from oshaberi.stream.model_output import ModelOutput, Reemission, ThinkingLimit, ThoughtLog
+from oshaberi.stream.model_output import ModelOutput, Reemission, ThoughtLog
 from oshaberi.stream.observers import traced_request
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.reader import CLOSE_SECONDS, ChunkReader, InactivityTimer
@@ -135,10 +135,9 @@ class _Stream:
             reply_to=context.reply_to,
             on_sent=self._on_sent,
         )
-        thinking = ThinkingLimit(config.max_thinking_ms)
         self._output = ModelOutput(
             self._engine,
-            thinking,
+            config.max_thinking_ms,
             dedup=_dedup(config) if provider.reemits else None,
             silence=_silence_filter(config, context),
             on_text=self._deliverer.on_text,
@@ -150,10 +149,16 @@ class _Stream:
             config.max_answer_ms,
             lambda: self._output.last_chunk_at,
             self._wake.set,
+            self._waits.now,
         )
         context.silent_s = self._timer.silent_s
         self._reader = ChunkReader(
-            provider, self._output, self._deliverer, self._waits, self._timer, thinking
+            provider,
+            self._output,
+            self._deliverer,
+            self._waits,
+            self._timer,
+            config.max_thinking_ms,
         )
         self._tasks: StreamTasks
         self._ending: ReadingEnd | None = None

@@ -14,9 +14,9 @@ from typing import Any
 from oshaberi.chunks import Chunk, ProviderError, ToolCall
 from oshaberi.delivery.deliverer import Deliverer
 from oshaberi.delivery.ledger import Deliverable
-from oshaberi.delivery.waits import InterruptibleWaits, loop_clock
+from oshaberi.delivery.waits import Clock, InterruptibleWaits
 from oshaberi.errors import Sentence
-from oshaberi.stream.model_output import ModelOutput, ThinkingLimit
+from oshaberi.stream.model_output import ModelOutput
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.result import ReadingEnd, StreamTrigger
 
@@ -48,9 +48,10 @@ class InactivityTimer:
         most_ms: int,
         last_chunk_at: Callable[[], float],
         on_expiry: Callable[[], None],
+        now: Clock,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._now = loop_clock()
+        self._now = now
         self._seconds = timeout_ms / 1000
         self._most_s = most_ms / 1000
         self._left_s = self._most_s
@@ -138,14 +139,14 @@ class ChunkReader:
         deliverer: Deliverer,
         waits: InterruptibleWaits,
         timer: InactivityTimer,
-        thinking: ThinkingLimit,
+        max_thinking_ms: int,
     ) -> None:
         self._provider = provider
         self._output = output
         self._deliverer = deliverer
         self._waits = waits
         self._timer = timer
-        self._thinking = thinking
+        self._max_thinking_ms = max_thinking_ms
         self._stream: AsyncIterator[Any] | None = None
 
     async def run(self, request: Any) -> ReadingEnd:
@@ -223,7 +224,7 @@ class ChunkReader:
         return self._deliverer.queue.full
 
     def _thinks_too_long(self) -> ProviderError:
-        seconds = self._thinking.most_s
+        seconds = self._max_thinking_ms / 1000
         words = Sentence("It thought for {seconds:g} s and said nothing.", seconds=seconds)
         return ProviderError("timeout", words, provider=self._provider.name)
 
@@ -257,7 +258,7 @@ class ChunkReader:
         """Wait until the queue has room. This does not count as the model's silence."""
         self._timer.stop()
         await self._deliverer.queue.room()
-        self._thinking.restart()
+        self._output.restart_thinking()
         self._timer.start()
 
     def _cut_off_by(self, error: BaseException) -> ReadingEnd:
