@@ -65,7 +65,7 @@ class LiveMessage:
 
     @property
     def differs(self) -> bool:
-        """Return whether it shows text that is not kept."""
+        """Whether it shows text that is not kept."""
         return self.shown != self.post.content
 
 
@@ -197,7 +197,7 @@ class LiveEdits:
 
     @property
     def in_doubt(self) -> bool:
-        """Return whether unfinished text may be in a message that we do not know."""
+        """Whether unfinished text may be in a message that we do not know."""
         return bool(self._doubted)
 
     def may_be_there(self, text: str) -> bool:

@@ -131,7 +131,7 @@ class OutgoingMessage:
 
     @property
     def joinable(self) -> bool:
-        """Return whether it is plain text that may be joined with its neighbour."""
+        """Whether it is plain text that may be joined with its neighbour."""
         plain = self.table is None and not self.attempted and "```" not in self.text
         return plain and _EMOJI_RUN.fullmatch(self.text) is None
 

@@ -157,7 +157,7 @@ class InterruptibleWaits:
 
     @property
     def simulates(self) -> bool:
-        """Return whether simulated waits are still waited."""
+        """Whether simulated waits are still waited."""
         return not (self.hurried or self.halted)
 
     def hurry(self) -> None:

@@ -192,7 +192,7 @@ class _Stream:
     async def _watch(self) -> None:
         self._move(StreamTrigger.OPEN)
         while self._phase is not StreamPhase.DONE:
-            trigger = await self._next()
+            trigger = await self._wait_for_trigger()
             self._move(trigger)
             await self._act(trigger)
         await self._show_failure()
@@ -200,19 +200,19 @@ class _Stream:
     def _move(self, trigger: StreamTrigger) -> None:
         self._phase = following(self._phase, trigger)
 
-    async def _next(self) -> StreamTrigger:
+    async def _wait_for_trigger(self) -> StreamTrigger:
         while True:
-            trigger = self._seen()
+            trigger = self._next_trigger()
             if trigger is StreamTrigger.TIMEOUT:
                 # Whatever else happens at this instant comes first (spec 10, ties).
                 await settle()
-                trigger = self._seen()
+                trigger = self._next_trigger()
             if trigger is not None:
                 return trigger
             await self._wake.wait()
             self._wake.clear()
 
-    def _seen(self) -> StreamTrigger | None:
+    def _next_trigger(self) -> StreamTrigger | None:
         """Return the most urgent thing that has happened, or None."""
         pending = self._channel.pending
         if pending is not None and not pending.at_boundary:

@@ -23,12 +23,9 @@ from oshaberi.stream.result import ReadingEnd, StreamTrigger
 log = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 5.0
-
-
 MOST_CALLS = 64
 """How many tool calls of one stream are kept: answered, counted, and shown to the model again. Of
 these the toolbox runs some. A model that calls more has lost its way."""
-
 
 _STOPPED = ReadingEnd(StreamTrigger.END)
 """Nobody uses it: the stop ended the stream, and its closing feeds what has not been fed."""
@@ -95,7 +92,7 @@ class InactivityTimer:
 
     @property
     def overdue(self) -> bool:
-        """Return whether the time is over. If not, the timer is set again."""
+        """Whether the time is over. If not, the timer is set again."""
         if not self._running:
             return False
         if self._now() >= self._deadline:
@@ -155,14 +152,14 @@ class ChunkReader:
             try:
                 stream = self._stream = self._provider.open(request)
             except Exception as error:
-                return self._failed(self._classified(error))
+                return self._end_failed(self._classify(error))
             # Runs once per token, see `model_output`.
             provider, output, now = self._provider, self._output, self._waits.now
             while True:
                 try:
                     chunk = provider.normalise(await anext(stream))
                 except (Exception, asyncio.CancelledError) as error:
-                    return self._cut_off_by(error)
+                    return self._end_by(error)
                 if chunk is None:
                     self._timer.touch()
                     end = _STOPPED if output.stopped else None
@@ -207,11 +204,11 @@ class ChunkReader:
             self._deliver(output.finish())
             return ReadingEnd(StreamTrigger.GUARD)
         if chunk.type == "error":
-            return self._failed(chunk.error or ProviderError("api_error"))
+            return self._end_failed(chunk.error or ProviderError("api_error"))
         if chunk.type == "function_call":
-            return self._called(chunk.calls)
+            return self._end_with_calls(chunk.calls)
         if output.thinks_too_long:
-            return self._hurrying(ReadingEnd(StreamTrigger.TIMEOUT, error=self._thinks_too_long()))
+            return self._hurry(ReadingEnd(StreamTrigger.TIMEOUT, error=self._thinks_too_long()))
         if is_ahead:
             await self._wait_for_room()
         return None
@@ -228,13 +225,13 @@ class ChunkReader:
         words = Sentence("It thought for {seconds:g} s and said nothing.", seconds=seconds)
         return ProviderError("timeout", words, provider=self._provider.name)
 
-    def _called(self, calls: tuple[ToolCall, ...]) -> ReadingEnd:
+    def _end_with_calls(self, calls: tuple[ToolCall, ...]) -> ReadingEnd:
         self._deliver(self._output.flush_for_call())
         if self._output.guarded:
             return ReadingEnd(StreamTrigger.GUARD)
-        return self._hurrying(ReadingEnd(StreamTrigger.CALL, calls=calls[:MOST_CALLS]))
+        return self._hurry(ReadingEnd(StreamTrigger.CALL, calls=calls[:MOST_CALLS]))
 
-    def _hurrying(self, end: ReadingEnd) -> ReadingEnd:
+    def _hurry(self, end: ReadingEnd) -> ReadingEnd:
         """End simulated waits at once (spec 04 O4a), before the next one begins."""
         self._waits.hurry()
         return end
@@ -261,7 +258,7 @@ class ChunkReader:
         self._output.restart_thinking()
         self._timer.start()
 
-    def _cut_off_by(self, error: BaseException) -> ReadingEnd:
+    def _end_by(self, error: BaseException) -> ReadingEnd:
         """Return how reading ended when the provider gave no further chunk."""
         if isinstance(error, StopAsyncIteration):
             self._deliver(self._output.finish())
@@ -269,17 +266,17 @@ class ChunkReader:
             guarded = self._output.guarded or self._output.finish_reason == "speaker_guard"
             return ReadingEnd(StreamTrigger.GUARD if guarded else StreamTrigger.END)
         if isinstance(error, Exception):
-            return self._failed(self._classified(error))
+            return self._end_failed(self._classify(error))
         if _is_cancelled():
             raise error
         # Not ours: something inside the adapter gave up.
-        return self._failed(ProviderError("network", provider=self._provider.name))
+        return self._end_failed(ProviderError("network", provider=self._provider.name))
 
-    def _failed(self, error: ProviderError) -> ReadingEnd:
+    def _end_failed(self, error: ProviderError) -> ReadingEnd:
         self._deliver(self._output.finish())
-        return self._hurrying(ReadingEnd(StreamTrigger.ERROR, error=error))
+        return self._hurry(ReadingEnd(StreamTrigger.ERROR, error=error))
 
-    def _classified(self, error: Exception) -> ProviderError:
+    def _classify(self, error: Exception) -> ProviderError:
         try:
             return self._provider.classify(error)
         except Exception:
