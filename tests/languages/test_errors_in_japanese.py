@@ -23,7 +23,7 @@ from oshaberi.bot.config.server_settings import check_limit
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.storage.records import StoredSettings
 from oshaberi.chunks import ProviderError
-from oshaberi.delivery.outcome_handling import error_notice
+from oshaberi.delivery.notices import error_notice
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.languages import in_language, said
 from oshaberi.providers.error_classification import ProviderFailure, provider_error

@@ -12,8 +12,7 @@ from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import StoredSettings
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.pacing import live_remark
+from oshaberi.delivery.config import StreamConfig, live_remark
 from oshaberi.languages import said, translatable, translated
 from oshaberi.languages.current_language import AUTO
 from oshaberi.languages.translations import CATALOGUES

@@ -15,7 +15,7 @@ from oshaberi.bot.turns.caches import BoundedCache, StoredCache
 from oshaberi.bot.turns.services.models import OperatorModel
 from oshaberi.bot.turns.services.turn_services import NOBODY_YET, TurnServices
 from oshaberi.delivery.attachments import DeliveryPlugIns
-from oshaberi.delivery.pacing import live_remark
+from oshaberi.delivery.config import live_remark
 from oshaberi.errors import ConfigError
 from oshaberi.languages.current_language import channel_language, reader_language
 

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from oshaberi.delivery.exactly_once import ExactlyOnceSender
-from oshaberi.delivery.outcomes import RETRY_SECONDS, Delivered, Failed, NoWebhook
+from oshaberi.delivery.exactly_once import RETRY_SECONDS, ExactlyOnceSender
+from oshaberi.delivery.outcomes import Delivered, Failed, NoWebhook
 from oshaberi.delivery.posting import bold_name, introduced
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import (

@@ -114,11 +114,11 @@ async def reply_to_message(context: ToolContext, text: str, message_id: str | No
     """
     answering = await _answering(context, message_id)
     async with context.posting:
-        response = _Reply(context.response)
+        response = context.response.branch()
         try:
             result = await _posted(context, answering, text, response)
         finally:
-            response.join()
+            context.response.join(response)
     count = len(response.messages)
     if result.status != "completed" or not count:
         why = result.stop_reason or result.status.replace("_", " ")
@@ -166,32 +166,6 @@ def _quiet(config: StreamConfig) -> StreamConfig:
     return replace(config, text=text, delivery="messages", suppress_user_errors=True)
 
 
-class _Reply(ResponseState):
-    """A reply that counts towards the response's limits and shares its journal."""
-
-    def __init__(self, whole: ResponseState) -> None:
-        super().__init__(
-            key=whole.key,
-            sent=whole.sent,
-            last_sent_at=whole.last_sent_at,
-            webhook_lost=whole.webhook_lost,
-        )
-        self._whole = whole
-
-    def next_number(self) -> int:
-        return self._whole.next_number()
-
-    def join(self) -> None:
-        """Add what was sent to the response's counts."""
-        whole = self._whole
-        whole.indicator.message_came()
-        whole.sent += len(self.messages)
-        whole.messages += self.messages
-        whole.sprites += self.sprites
-        whole.last_sent_at = self.last_sent_at
-        whole.webhook_lost = whole.webhook_lost or self.webhook_lost
-
-
 # The tool `react`: adds an emoji to a message.
 
 
@@ -237,5 +211,5 @@ def _chosen(written: str, custom: Sequence[str]) -> str:
 @tool
 async def stay_silent(context: ToolContext) -> str:
     """Say nothing: the message needs no answer from you. You may react to it instead."""
-    context.response.chose_silence = True
+    context.response.choose_silence()
     return "Nothing is said."

@@ -51,7 +51,7 @@ class ToolLoop:
             self.results.append(result)
             response = self._setup.context.response
             if self._setup.is_silence(result):
-                response.chose_silence = True
+                response.choose_silence()
                 return replace(result, status="completed")
             if result.status == "empty_response" and response.sent:
                 return replace(result, status="completed")  # all was said before the tools
