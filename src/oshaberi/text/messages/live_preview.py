@@ -1,27 +1,24 @@
-"""What live mode can already show of unfinished text (spec 07)."""
+"""What live mode can already show of unfinished text (spec 07).
+
+The engine asks a copy of its steps how the text would end here: `showable` is the part of the open
+prose that the copy reads, `messages_to_show` what is left of its messages.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import regex
 
 from oshaberi.events import Event, Message, Table
-from oshaberi.text.captured_blocks import Capture, StrayClose
 from oshaberi.text.code_block_splitting import FENCE
 from oshaberi.text.config import TextConfig
-from oshaberi.text.decision_observer import Decision, Observer
-from oshaberi.text.intake import CharacterIntake, PrefillEcho
 from oshaberi.text.markers.closed_pairs import find_spans
-from oshaberi.text.messages.composer import MessageComposer
 from oshaberi.text.normalize.own_name import MACROS
 from oshaberi.text.normalize.speaker_guard import foreign_names, participant_names
-from oshaberi.text.normalize.table import Normalizers
-from oshaberi.text.segments.splitter import SegmentSplitter
 
 # Decides whether an unfinished line may begin with a label whose colon has not come yet.
 #
@@ -75,10 +72,8 @@ def _folded(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-# Computes what live mode can already show of unfinished text (spec 07).
-#
-# Works on a copy of the engine's parts, so that the engine itself is not changed. Text that may
-# still become something else is left out: half a word, a label, a table, a mention, a link.
+# Text that may still become something else is left out: half a word, a label, a table, a mention,
+# a link.
 
 
 _SCRIPT: Final = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}、。！？」』）]"
@@ -88,39 +83,6 @@ _UNDECIDED: Final = re.compile(
 )
 _COLON: Final = re.compile("[:：]")
 _LAST_WORD: Final = regex.compile(r"(?r)\S+\Z")
-
-
-class PreviewParts(NamedTuple):
-    """The parts of an engine. They refer to each other, so they are copied together."""
-
-    intake: CharacterIntake
-    prefill: PrefillEcho | None
-    capture: Capture
-    splitter: SegmentSplitter
-    normalizers: Normalizers
-    composer: MessageComposer
-
-
-def preview(
-    parts: PreviewParts, pending: str, config: TextConfig, observer: Observer | None
-) -> list[Message]:
-    """Return the messages that would come if the text ended with its last whole word."""
-    if parts.capture.captures:
-        return []
-    parts = deepcopy(parts, _shared(parts, config, observer))
-    splitter, composer = parts.splitter, parts.composer
-    if not _read(parts, pending):
-        return []
-    in_prose, in_word = splitter.reads_prose, splitter.ends_in_word
-    if in_prose:
-        before = splitter.end
-        rest = splitter.retract(before)
-        goes_on = len(rest) < before and not _begins_line(rest)
-        splitter.feed(showable(rest, config, goes_on))
-    splitter.close("stop")
-    composer.finish("stop", splitter.end)
-    messages = _messages(composer.take())
-    return messages if in_prose else _without_half_word(messages, in_word)
 
 
 def showable(text: str, config: TextConfig, goes_on: bool = False) -> str:
@@ -143,23 +105,6 @@ def showable(text: str, config: TextConfig, goes_on: bool = False) -> str:
     return text[:end].rstrip()
 
 
-def _read(parts: PreviewParts, pending: str) -> bool:
-    """Read the waiting text as far as it is decided. Return False if it was a thought."""
-    text = parts.intake.feed(pending)
-    if parts.prefill:
-        text = parts.prefill.feed(text)
-    for found in parts.capture.feed(text):
-        if isinstance(found, StrayClose):
-            return False
-        if isinstance(found, str):
-            parts.splitter.feed(found)
-    return True
-
-
-def _begins_line(rest: str) -> bool:
-    return "\n" in rest[: len(rest) - len(rest.lstrip())]
-
-
 def _word_edge(text: str, hold_limit: int) -> int:
     """Return the end of the last whole word, not inside an atom. Open pairs will be closed."""
     found = _EDGE.search(text)
@@ -170,7 +115,13 @@ def _word_edge(text: str, hold_limit: int) -> int:
     return edge
 
 
-def _messages(events: Iterable[Event]) -> list[Message]:
+def messages_to_show(events: Iterable[Event], in_prose: bool, in_word: bool) -> list[Message]:
+    """Return the messages, without the last word of code if that may be half."""
+    messages = _before_table(events)
+    return messages if in_prose else _without_half_word(messages, in_word)
+
+
+def _before_table(events: Iterable[Event]) -> list[Message]:
     """Return the messages up to a table, which is not shown before its last row."""
     found = []
     for event in events:
@@ -194,17 +145,3 @@ def _without_half_word(messages: list[Message], in_word: bool) -> list[Message]:
     text = last.text[:opening] + (f"{info}{newline}{kept}\n{FENCE}" if kept else "")
     text = text.strip()
     return [*whole, replace(last, text=text)] if text else whole
-
-
-def _shared(parts: PreviewParts, config: TextConfig, observer: Observer | None) -> dict[int, Any]:
-    """Return what is not copied: constant values, and a silent observer for the copy."""
-    persona = config.persona
-    values = [config, persona, *config.known, *(persona.sprites if persona else ())]
-    shared: dict[int, Any] = {id(one): one for one in (*values, *parts.normalizers.unchanging)}
-    if observer is not None:
-        shared[id(observer)] = Observer(_nobody)
-    return shared
-
-
-def _nobody(_decision: Decision) -> None:
-    pass
