@@ -23,7 +23,7 @@ from oshaberi.text.measure import (
     utf16_offset,
     whole_edge,
 )
-from oshaberi.text.messages.emoji_runs import EmojiPart, has_emoji, parts
+from oshaberi.text.messages.emoji_runs import EmojiPart, parts
 from oshaberi.text.sentences.ends import sentence_ends
 
 # Finds the ranges of a text that must stay in one message (spec 07, "Kept whole").
@@ -238,7 +238,7 @@ class SegmentChunker(CopiedState):
 
     def _is_single(self, line: str, lead: int) -> bool:
         """Tell quickly whether a line that fits is certainly one message."""
-        if has_emoji(line):
+        if _may_have_emoji(line):
             return False
         if not self._by_sentence or block_kind(line) != "text":
             return True
@@ -283,7 +283,7 @@ class SegmentChunker(CopiedState):
         self, text: str, start: int, end: int, kept: ProtectedRanges
     ) -> Iterator[EmojiPart]:
         part = _trimmed(text, start, end)
-        if not has_emoji(part.text):
+        if not _may_have_emoji(part.text):
             yield from self._pieces(text, part.start, part.end, kept)
             return
         # From the start of the line: its indentation tells a list's continuation.
@@ -362,6 +362,11 @@ class SegmentChunker(CopiedState):
                 last = EmojiPart(rest.start, second.end, tail)
                 return [head, last] if has_visible(head.text) else [last]
         return [first, second]
+
+
+def _may_have_emoji(text: str) -> bool:
+    """Return whether `text` may have a custom emoji."""
+    return "<:" in text or "<a:" in text
 
 
 def _lines(text: str, kept: ProtectedRanges) -> Iterator[ChunkLine]:

@@ -34,11 +34,6 @@ class _Emoji(NamedTuple):
     name: str
 
 
-def has_emoji(text: str) -> bool:
-    """Return whether `text` may have a custom emoji."""
-    return "<:" in text or "<a:" in text
-
-
 def parts(
     text: str, start: int, end: int, prefix_length: int, kept: Sequence[tuple[int, int]]
 ) -> list[EmojiPart]:

@@ -176,10 +176,6 @@ class SpeakerGuard(Normalizer):
         self._foreign = frozenset(map(_key, foreign_names(config))) - self._own
         self._participants = frozenset(map(_key, participant_names(config))) - self._own
 
-    @staticmethod
-    def needed(config: TextConfig) -> bool:
-        return config.participant_guard_enabled or guards_all_names(config)
-
     def apply(self, work: SegmentWork) -> None:
         is_first_line = work.opens_response
         for i, piece in enumerate(work.pieces):
@@ -230,6 +226,13 @@ class SpeakerGuard(Normalizer):
         piece.text = piece.text[:at].rstrip()
         del work.pieces[index + 1 :]
         work.stop = label
+
+
+def speaker_guard(config: TextConfig) -> SpeakerGuard | None:
+    """Make the rule, if one of its switches is on."""
+    if config.participant_guard_enabled or guards_all_names(config):
+        return SpeakerGuard(config)
+    return None
 
 
 def guards_all_names(config: TextConfig) -> bool:
