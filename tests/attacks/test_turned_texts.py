@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from oshaberi.bot.client.message_text import attached, readable
 from oshaberi.bot.conversation.transcript import plain_words, shortened
-from oshaberi.discord_io.reply_notice import quoted
+from oshaberi.discord_io.requests.parameters import quoted
 from oshaberi.stage.rules.messages import read_draft
 from oshaberi.stage.world_changes import message_posting
 from tests.attacks.loop_watch import computing_at_most

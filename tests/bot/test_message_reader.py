@@ -12,7 +12,7 @@ from oshaberi.bot.client.message_reader import MessageReader
 from oshaberi.bot.commands.answers import speak_to_user
 from oshaberi.bot.conversation.messages import ChannelMessage
 from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
-from oshaberi.discord_io.reply_notice import is_reply_notice
+from oshaberi.discord_io.requests.parameters import is_reply_notice
 from oshaberi.stage.rules.messages import MessageDraft, Upload, read_draft
 from oshaberi.stage.world.records import MessageType
 from oshaberi.stage.world_changes import message_posting

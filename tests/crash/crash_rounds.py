@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oshaberi.bot.storage import Database, SecretVault
-from oshaberi.discord_io.reply_notice import is_reply_notice
+from oshaberi.discord_io.requests.parameters import is_reply_notice
 from oshaberi.stage import SEND, WEBHOOK, Fault, Settings, Stage
 from oshaberi.stage.errors import StageTimeoutError
 from oshaberi.stage.world.records import StageMessage
