@@ -77,7 +77,7 @@ class Capture(CopiedState):
         return len(self._buffer)
 
     def passes(self, text: str) -> bool:
-        """Tell quickly whether all of `text` is visible, which is the common case."""
+        """Return whether all of `text` is visible, which is the common case."""
         if self._buffer or self._seam or self.captures or not text:
             return False
         if self._mode is CaptureMode.FENCE:

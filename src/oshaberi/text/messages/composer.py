@@ -108,7 +108,7 @@ class MessageComposer(CopiedState):
         self._out.append(
             Table(source, header, rows, alignments, identity, segment, span, part.labelled)
         )
-        self._sent()
+        self._count_message()
         self._emit_notes(segment, span)
 
     def event(self, event: Event) -> None:
@@ -276,7 +276,7 @@ class MessageComposer(CopiedState):
             identity = self._faces.dress(part.identity)
             shown = self._humanized(text, humanize) if humanize else text
             self._out.append(Message(shown, part.boundary, identity, segment, span, labelled))
-            self._sent()
+            self._count_message()
             labelled = False
         if self._observer and len(messages) > 1:
             self._observer.note("cut", self._why_cut(part), part.text, "\n".join(messages))
@@ -287,7 +287,7 @@ class MessageComposer(CopiedState):
             return "longer than a message"
         return "one sentence each" if self._config.humanizer_degree == 3 else "one line each"
 
-    def _sent(self) -> None:
+    def _count_message(self) -> None:
         self.count += 1
         self.emitted = True
 

@@ -22,7 +22,7 @@ from oshaberi.text.normalize.speaker_guard import foreign_names, participant_nam
 
 # Decides whether an unfinished line may begin with a label whose colon has not come yet.
 #
-# Live mode shows nothing of such a line: a name of the persona will be taken out (spec 06 S2,
+# Live mode shows nothing of such a line: a name of the persona will be removed (spec 06 S2,
 # S4), and a foreign speaker's line must never be seen (S7).
 
 
@@ -30,8 +30,8 @@ _ANY_SPEAKER: Final = re.compile(r"[\w .'’*~()（）-]{0,66}\Z")
 _MOST_WORDS: Final = 4
 _LONGEST_MODIFIER: Final = 70
 _BOLD: Final = re.compile(r"\A(?:\*{1,3}|__)")
-_BEHIND_NAME: Final = re.compile(r"[*_]{0,3}\s*(?:[(（][^\n]*)?\Z")
-_BEHIND_PARTICIPANT: Final = re.compile(r"[*_]{0,3}\s*(?:[(（][^\n]*)?(?:[:：][\W_]*)?\Z")
+_AFTER_NAME: Final = re.compile(r"[*_]{0,3}\s*(?:[(（][^\n]*)?\Z")
+_AFTER_PARTICIPANT: Final = re.compile(r"[*_]{0,3}\s*(?:[(（][^\n]*)?(?:[:：][\W_]*)?\Z")
 """Also a colon without words yet: what follows decides whether it is their turn."""
 
 
@@ -50,9 +50,9 @@ class PossibleLabels:
         if self._any_speaker and _may_be_speaker(line):
             return True
         text = _folded(_BOLD.sub("", line))
-        if any(_may_become(text, name, _BEHIND_PARTICIPANT) for name in self._participants):
+        if any(_may_become(text, name, _AFTER_PARTICIPANT) for name in self._participants):
             return True
-        return any(_may_become(text, name, _BEHIND_NAME) for name in self._names)
+        return any(_may_become(text, name, _AFTER_NAME) for name in self._names)
 
 
 def _may_be_speaker(line: str) -> bool:
@@ -60,12 +60,12 @@ def _may_be_speaker(line: str) -> bool:
     return _ANY_SPEAKER.match(line) is not None and len(line.split()) <= _MOST_WORDS
 
 
-def _may_become(text: str, name: str, behind: re.Pattern[str]) -> bool:
+def _may_become(text: str, name: str, after: re.Pattern[str]) -> bool:
     if len(text) <= len(name):
         return name.startswith(text)
     rest = text[len(name) :]
     short = len(rest) <= _LONGEST_MODIFIER
-    return text.startswith(name) and short and behind.match(rest) is not None
+    return text.startswith(name) and short and after.match(rest) is not None
 
 
 def _folded(text: str) -> str:

@@ -152,7 +152,7 @@ def _second_is_small(label: str) -> bool:
 
 RESERVED: Final = frozenset(("assistant", "user", "human", "system"))
 NOBODY: Final = frozenset(("assistant",))
-"""The one reserved speaker that no text means otherwise: `User:` may begin a list of settings."""
+"""The only reserved name that is always a speaker: `User:` may begin a list of settings."""
 _LABEL: Final = re.compile(
     r"[ \t]*(?:\*{1,3}|__)?([^\s*`:：][^\n*`:：]{0,139}?)[ \t]?(?:\*{1,3}|__)?[ \t]?[:：]"
     r"(?![:：]|//)"

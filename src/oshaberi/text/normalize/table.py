@@ -114,7 +114,7 @@ class Normalizers(CopiedState):
         self.faces = SpriteUsernames(config.persona, carried.face)
         self._owed: Identity | None = None  # a label was written, its line is still to come
         self._modifiers: RenderModifiers | None = None
-        made = _made(config)
+        made = _make_rules(config)
         if config.persona is not None:
             self._modifiers = RenderModifiers(config, config.persona, carried.active)
             made["modifiers"] = self._modifiers
@@ -150,7 +150,7 @@ class Normalizers(CopiedState):
         """
         if ":" not in source and "@" not in source:
             return source, []
-        lines = [_applied(self._table_steps, line) for line in source.split("\n")]
+        lines = [_apply(self._table_steps, line) for line in source.split("\n")]
         removed = [one for work in lines for one in work.withheld]
         return "\n".join(work.pieces[0].text for work in lines), removed
 
@@ -160,10 +160,10 @@ class Normalizers(CopiedState):
         return SpeakingState(active, self.faces.state)
 
     def _run_observed(self, work: SegmentWork, observer: Observer) -> None:
-        before = _shown(work)
+        before = _text_of(work)
         for name, step in self._named:
             step.apply(work)
-            after = _shown(work)
+            after = _text_of(work)
             if after != before:
                 observer.transform(name, before, after)
             before = after
@@ -184,7 +184,7 @@ class Normalizers(CopiedState):
 
 def cleaned_text(text: str, config: TextConfig) -> str:
     """Apply S3, S4 and S5 to text that tools send, so that it looks like a normal reply."""
-    made = _made(config)
+    made = _make_rules(config)
     rows = [row for row in NORMALIZERS if row.step in _FOR_TOOLS]
     steps = [made[row.name] for row in rows if row.name in made]
     out = []
@@ -196,7 +196,7 @@ def cleaned_text(text: str, config: TextConfig) -> str:
     return "".join(out)
 
 
-def _made(config: TextConfig) -> dict[str, Normalizer]:
+def _make_rules(config: TextConfig) -> dict[str, Normalizer]:
     """Create the rules that can have an effect, except those with state over segments."""
     made: dict[str, Normalizer] = {}
     for row in NORMALIZERS:
@@ -206,11 +206,11 @@ def _made(config: TextConfig) -> dict[str, Normalizer]:
     return made
 
 
-def _shown(work: SegmentWork) -> str:
+def _text_of(work: SegmentWork) -> str:
     return "\n".join(piece.text for piece in work.pieces)
 
 
-def _applied(steps: Iterable[Normalizer], text: str, line_start: bool = True) -> SegmentWork:
+def _apply(steps: Iterable[Normalizer], text: str, line_start: bool = True) -> SegmentWork:
     work = SegmentWork([TextPiece(text, line_start=line_start)])
     for step in steps:
         step.apply(work)
@@ -224,7 +224,7 @@ def _cleaned_prose(text: str, steps: Iterable[Normalizer], is_first: bool) -> st
         return text
     start = text.index(core)
     line_start = is_first or "\n" in text[:start]
-    cleaned = _applied(steps, core, line_start).pieces[0].text
+    cleaned = _apply(steps, core, line_start).pieces[0].text
     return text[:start] + cleaned + text[start + len(core) :]
 
 

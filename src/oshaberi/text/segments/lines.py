@@ -217,7 +217,7 @@ class UnfinishedUrl(CopiedState):
     def stop(self, text: str, begin: int, after: int, known: int) -> int:
         """Return where the URL from `begin` stops, or `known` if it goes on there.
 
-        Its scheme ends at `after`. Right behind a `(` it stops where that closes.
+        Its scheme ends at `after`. Right after a `(` it stops where that closes.
         """
         unread = max(after, self._read)
         found = URL_STOP.search(text, unread, known)

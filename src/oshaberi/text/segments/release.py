@@ -25,7 +25,7 @@ from oshaberi.text.measure import (
 from oshaberi.text.segments.buffer import NEVER, Trim, VisibleBuffer
 from oshaberi.text.sentences.ends import TERMINATORS, clause_end_at, sentence_end
 
-# Spec 05, forced flush: where the last complete clause ends, so that half of one stays behind.
+# Spec 05, forced flush: where the last complete clause ends, so that half of one is kept back.
 
 
 Stretch = tuple[int, int]
@@ -157,8 +157,8 @@ def choose_cut(
     low, target = start + window.target - window.before, start + window.target
     limit = start + window.limit
     ranked = _ranked(text, low, target, limit)
-    for taken in (atoms + spans, atoms):
-        inside = _inside(taken, start, limit)
+    for ranges in (atoms + spans, atoms):
+        inside = _inside(ranges, start, limit)
         for cut in ranked:
             if not inside[cut - start] and _whole(text, cut):
                 return cut
@@ -183,10 +183,10 @@ def _ranked(text: str, low: int, target: int, limit: int) -> list[int]:
     ]
 
 
-def _inside(taken: list[Stretch], start: int, limit: int) -> bytearray:
-    """Return, for each position from `start` to `limit`, whether a cut splits a taken range."""
+def _inside(ranges: list[Stretch], start: int, limit: int) -> bytearray:
+    """Return, for each position from `start` to `limit`, whether a cut there splits one of them."""
     mask = bytearray(limit - start + 1)
-    for begin, end in taken:
+    for begin, end in ranges:
         first, last = max(begin + 1, start), min(end, limit + 1)
         if first < last:
             mask[first - start : last - start] = b"\1" * (last - first)
@@ -305,7 +305,7 @@ class SegmentRelease(CopiedState):
         message. What nobody sees before such a range takes no room from it, but goes (B8).
         """
         start, limit = self._buffer.start, self._buffer.limit
-        atoms, spans = self._taken(open_url)
+        atoms, spans = self._whole_ranges(open_url)
         is_late = limit > start + self._window.limit
         cut = 0 if is_late else choose_cut(self._buffer.text, start, self._window, atoms, spans)
         cut = cut or unseen_end(self._buffer.text, start, limit)
@@ -335,7 +335,7 @@ class SegmentRelease(CopiedState):
                 return marked
         return hard_cut(text, begin, limit, atoms)
 
-    def _taken(self, open_url: int) -> tuple[list[Stretch], list[Stretch]]:
+    def _whole_ranges(self, open_url: int) -> tuple[list[Stretch], list[Stretch]]:
         """Return the atoms, finished or not, and the other spans of the segment."""
         open_markers = self._open_markers
         text, start, limit = self._buffer.text, self._buffer.start, self._buffer.limit
