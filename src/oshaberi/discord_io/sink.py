@@ -130,7 +130,7 @@ class ClientState:
     def try_again(self, channel_ids: Iterable[int]) -> None:
         """Close the circuit breakers of these channels, because permissions changed there."""
         for channel_id in channel_ids:
-            self.circuit.passed(channel_id)
+            self.circuit.reset(channel_id)
             self.typing.try_again(channel_id)
 
     async def on_message(self, message: discord.Message) -> None:
@@ -189,14 +189,9 @@ class DiscordSink:
         return None if hook is None else self._state.rooms.of(kind, hook.id)
 
     async def send(self, post: Post, wire: WireState) -> Sent:
-        self._state.circuit.check(self._address.channel_id)
-        self._search.begin(post.nonce, self.newest_id())
-        try:
+        with self._state.circuit.trying(self._address.channel_id):
+            self._search.begin(post.nonce, self.newest_id())
             created = id_of(await self._post_awake(post, wire))
-        except DiscordRefusalError as refusal:
-            self._state.circuit.refused(self._address.channel_id, refusal.code)
-            raise
-        self._state.circuit.passed(self._address.channel_id)
         self._state.typing.message_came(self._address.channel_id)
         return self._note_sent(created, post)
 

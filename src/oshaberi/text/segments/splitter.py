@@ -44,11 +44,12 @@ class SegmentSplitter(CopiedState):
         self._buffer = VisibleBuffer(reach, is_observed=is_observed)
         self._prose = ProseReader(self._buffer, config)
         self._block: BlockReader | None = None
-
-    @property
-    def unsent(self) -> int:
+        self.unsent = 0
         """How many characters of V are not yet in a segment."""
-        return len(self._buffer.text) - self._buffer.start
+        self.waits_for_next = False
+        """The next character decides how a line or sentence ended."""
+        self.reads_code = False
+        """A code block is open."""
 
     @property
     def end(self) -> int:
@@ -56,19 +57,9 @@ class SegmentSplitter(CopiedState):
         return self._buffer.end
 
     @property
-    def waits_for_next(self) -> bool:
-        """Whether the next character decides how a line or sentence ended."""
-        return self._prose.waits_for_next
-
-    @property
     def reads_prose(self) -> bool:
         """Whether no code block and no table is open."""
         return self._block is None
-
-    @property
-    def reads_code(self) -> bool:
-        """Whether a code block is open."""
-        return isinstance(self._block, CodeReader)
 
     @property
     def ends_in_word(self) -> bool:
@@ -85,6 +76,7 @@ class SegmentSplitter(CopiedState):
             self._forget()
         self._buffer.text += text
         self._read(final=False)
+        self._note_state()
         return self._buffer.take()
 
     def settle(self, trim: Trim = "nothing") -> list[Found]:
@@ -113,7 +105,14 @@ class SegmentSplitter(CopiedState):
         text = self._buffer.retract(to)
         self._block = None
         self._prose.begin(self._buffer.start)
+        self._note_state()
         return text
+
+    def _note_state(self) -> None:
+        """Set what the engine asks after each piece."""
+        self.unsent = len(self._buffer.text) - self._buffer.start
+        self.waits_for_next = self._prose.waits_for_next
+        self.reads_code = isinstance(self._block, CodeReader)
 
     def _read(self, final: bool) -> None:
         while True:
@@ -300,21 +299,20 @@ class ProseReader(CopiedState):
 
     def _end_line(self, brk: LineBreak, final: bool) -> int:
         line = self._line
-        continued = line.item_goes_on(brk)
-        joined = 1 if continued else line.joins_next(brk, final)
-        carried = 0 if joined else line.carried_end(brk, final)
-        if joined == WAIT or carried == WAIT:
+        following = line.next_line(brk, final)
+        if following.undecided:
             self.waits_for_next = True
             return WAIT
+        carried = following.carried_end
         if self._tables_off and not is_row(line.unsent(brk), leading_bar=False):
             self._tables_off = False
         if brk.blank or self._open_markers.has_links or self._open_markers.free:
             self._leave_line(brk)
         if carried and self._buffer.text[self._buffer.start : brk.at].strip():
             self._release.use(HeldBoundary(brk.at, carried, "newline", brk.solid))
-        elif not joined:
+        elif not following.joins:
             self._release.use(HeldBoundary(brk.at, brk.line, "newline"))
-        line.begin(brk.line, line.item if continued else None)
+        line.begin(brk.line, line.item if following.continues_item else None)
         return brk.solid
 
     def _leave_line(self, brk: LineBreak) -> None:
