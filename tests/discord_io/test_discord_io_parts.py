@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from discord_stage import Settings
 from oshaberi.delivery.sink import (
     AmbiguousError,
     Embed,
@@ -25,7 +26,6 @@ from oshaberi.discord_io import (
 )
 from oshaberi.discord_io.requests.answers import refusal_of
 from oshaberi.discord_io.requests.parameters import avatar_url, edit_form, quoted, webhook_form
-from oshaberi.stage import Settings
 from tests.discord_io.sink_harness import SinkHarness, guild, run_with_sinks
 
 NO_LIMITS = Settings(rate_limits=False)
