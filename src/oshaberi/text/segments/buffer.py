@@ -103,11 +103,15 @@ class VisibleBuffer(CopiedState):
 
     def take(self) -> list[Found]:
         """Remove and return the segments that have left."""
-        if not self._found:
+        found = self._found
+        if not found:
             return []
-        found = self._found.copy()
-        self._found.clear()  # the observer writes into the same list
-        return found
+        if self.observer is None:
+            self._found = []
+            return found
+        segments = found.copy()
+        found.clear()  # the observer goes on writing into this list
+        return segments
 
     def leave(self, boundary: HeldBoundary, suffix: str = "") -> None:
         """Release the text up to the boundary as a segment, if there is any (B8)."""

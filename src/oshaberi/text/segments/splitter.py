@@ -72,12 +72,13 @@ class SegmentSplitter(CopiedState):
 
     def feed(self, text: str) -> list[Found]:
         """Read on. Return the segments that are complete."""
-        if self._buffer.start > CONTEXT + _WORTH_IT:
+        buffer = self._buffer
+        if buffer.start > CONTEXT + _WORTH_IT:
             self._forget()
-        self._buffer.text += text
+        buffer.text += text
         self._read(final=False)
         self._note_state()
-        return self._buffer.take()
+        return buffer.take()
 
     def settle(self, trim: Trim = "nothing") -> list[Found]:
         """Read to the end of the text, after which nothing comes. The rest waits for `close`."""
