@@ -17,7 +17,7 @@ from discord_stage.rules.messages import read_draft
 from discord_stage.world_changes import message_posting
 from oshaberi.bot.client.message_text import attached, readable
 from oshaberi.bot.conversation.transcript import plain_words, shortened
-from oshaberi.discord_io.reply_notice import quoted
+from oshaberi.discord_io.requests.parameters import quoted
 from tests.attacks.loop_watch import computing_at_most
 from tests.bot.client_harness import OWNER, ClientHarness, run_with_client, world
 

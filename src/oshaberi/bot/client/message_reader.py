@@ -38,7 +38,7 @@ from oshaberi.bot.turns.admission.rules import UnaddressedMessage
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.shown_reasoning import is_logged_thought
 from oshaberi.discord_io.channels import may_write
-from oshaberi.discord_io.reply_notice import is_reply_notice
+from oshaberi.discord_io.requests.parameters import is_reply_notice
 
 # Finds whose words a proxy bot (PluralKit, Tupperbox) repeats.
 #

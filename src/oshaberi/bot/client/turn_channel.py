@@ -29,8 +29,7 @@ from oshaberi.delivery.sink import (
     WireState,
 )
 from oshaberi.discord_io import ClientState, DiscordSink, MentionPolicy, bot_name, emojis_of
-from oshaberi.discord_io.channels import may_react, may_read_history
-from oshaberi.discord_io.mention_policy import people_of
+from oshaberi.discord_io.channels import may_react, may_read_history, people_of
 
 # Reads the past messages of a channel: received ones from memory, others from Discord.
 

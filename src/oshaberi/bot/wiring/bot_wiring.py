@@ -36,8 +36,8 @@ from oshaberi.bot.wiring.client_wiring import ConnectedBot
 from oshaberi.bot.wiring.services import open_services, open_stores
 from oshaberi.bot.wiring.shutdown_signals import ShutdownSignals
 from oshaberi.delivery.service_outage import ServiceOutage
-from oshaberi.discord_io.requests.api_address import requests_through
-from oshaberi.discord_io.requests.rest_outage import rest_probe
+from oshaberi.discord_io.requests.answers import rest_probe
+from oshaberi.discord_io.requests.watch import requests_through
 from oshaberi.errors import OshaberiError
 from oshaberi.languages.translations import CATALOGUES, PACKAGED
 from oshaberi.providers.registry import connect
