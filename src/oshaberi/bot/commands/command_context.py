@@ -11,8 +11,7 @@ from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
-from oshaberi.bot.client.message_text import may_see
-from oshaberi.bot.client.people import path_of, person_of
+from oshaberi.bot.client.discord_values import may_see, path_of, person_of
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.conversation.messages import ChannelPath, Person
 from oshaberi.discord_io.requests.parameters import AVATAR_URL_LIMIT

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from oshaberi.bot.client.message_text import read_text
+from oshaberi.bot.client.discord_values import read_text
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import CurrentSettings, links, persona_of, plug_ins_of
 from oshaberi.bot.coordination.cache_invalidation import cache_invalidation
