@@ -56,14 +56,14 @@ class Attempt:
 class SqliteErasure:
     """Erases what was deleted from one file. `alone` is the lock of all writers of this process.
 
-    `heard` is called while the file is rewritten: that takes long for a large file, and is no
+    `on_activity` is called while the file is rewritten: that takes long for a large file, and is no
     outage.
     """
 
-    def __init__(self, file: Path, alone: asyncio.Lock, heard: Callable[[], None]) -> None:
+    def __init__(self, file: Path, alone: asyncio.Lock, on_activity: Callable[[], None]) -> None:
         self._file = file
         self._alone = alone
-        self._heard = heard
+        self._on_activity = on_activity
         self._loop = asyncio.get_running_loop()
         self._wanted = 0
         self._done = 0
@@ -166,7 +166,7 @@ class SqliteErasure:
             with closing(_opened(self._file)) as connection:
                 version = _version(connection)
                 if not is_rewritten:
-                    connection.set_progress_handler(self._heard, STEPS_PER_SIGN)
+                    connection.set_progress_handler(self._on_activity, STEPS_PER_SIGN)
                     connection.execute("VACUUM")
                     connection.set_progress_handler(None, 0)
                     is_rewritten = True

@@ -11,12 +11,12 @@ from typing import cast
 from sqlalchemy import Executable, bindparam, case, delete, select, update
 
 from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.storage.group_commit import WriteEntry, WriteStep, turns_lane
 from oshaberi.bot.storage.outages import reads, writes
 from oshaberi.bot.storage.records import JournalledPost, JournalledStream, PostState, StoredQuestion
 from oshaberi.bot.storage.schema import table_rows
 from oshaberi.bot.storage.schema.table_rows import Base, QuestionRow
 from oshaberi.bot.storage.transactions import Transactions, in_passing
-from oshaberi.bot.storage.writes import WriteEntry, WriteStep, turns_lane
 from oshaberi.delivery.journal import JournalAwayError
 
 # The journal of running responses: `journal` writes it, `crash_recovery` reads it.

@@ -10,11 +10,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, or_, select
 
 from oshaberi.bot.storage.errors import StorageError
+from oshaberi.bot.storage.group_commit import WriteEntry, WriteStep, turns_lane
 from oshaberi.bot.storage.outages import reads, writes
 from oshaberi.bot.storage.records import MOST_FACTS, ConversationSummary, Exchange, Fact
 from oshaberi.bot.storage.schema import table_rows
 from oshaberi.bot.storage.transactions import Transactions, beyond_newest, count, in_passing
-from oshaberi.bot.storage.writes import WriteEntry, WriteStep, turns_lane
 
 # Short-term memory: the last exchanges of each channel, until they expire.
 
