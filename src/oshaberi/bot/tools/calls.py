@@ -15,8 +15,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from oshaberi.bot.tools.context import ToolContext
-from oshaberi.bot.tools.definition import Tool, ToolFailedError, is_valid
+from oshaberi.bot.tools.definition import Tool, ToolContext, ToolFailedError, is_valid
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.request.model_request import ToolResult
 from oshaberi.secret_redaction import SecretValues

@@ -14,9 +14,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union, overload
 
-from oshaberi.bot.tools.context import PERMISSIONS, Permission, ToolContext
 from oshaberi.bot.tools.daemon_threads import THREADS
-from oshaberi.bot.tools.definition import RunTool, Tool, ToolDefinitionError, is_valid
+from oshaberi.bot.tools.definition import (
+    PERMISSIONS,
+    Permission,
+    RunTool,
+    Tool,
+    ToolContext,
+    ToolDefinitionError,
+    is_valid,
+)
 
 # Reads a function's docstring: its description, and simple descriptions of parameters.
 

@@ -1,4 +1,4 @@
-"""All tools of the bot: where they come from, and which ones a turn may use."""
+"""All tools of the bot: where they come from, and which ones a turn may use. `calls` runs them."""
 
 from __future__ import annotations
 
@@ -10,52 +10,11 @@ from pathlib import Path
 from types import ModuleType
 
 from oshaberi.bot.tools.calls import ArgumentChecks, NamedTool, OfferedTools, ToolCallRunner
-from oshaberi.bot.tools.context import ToolContext
-from oshaberi.bot.tools.definition import Tool, ToolDefinitionError, by_name
+from oshaberi.bot.tools.definition import Tool, ToolContext, ToolDefinitionError, by_name
 from oshaberi.chunks import ToolCall
 from oshaberi.errors import ConfigError
 from oshaberi.providers.request.model_request import ToolDeclaration, ToolResult
 from oshaberi.secret_redaction import SecretValues
-
-# Loads tools from Python modules that the settings name.
-
-
-def load_tools(modules: Iterable[str], folder: Path | None = None) -> tuple[Tool, ...]:
-    """Load every tool of these modules, in order. The modules may be in `folder`."""
-    if folder is not None and str(folder) not in sys.path:
-        sys.path.append(str(folder))  # at the end: a file of theirs must not hide a library
-    found: dict[int, Tool] = {}
-    for name in modules:
-        for tool in _tools_of(_module(name), name):
-            found.setdefault(id(tool), tool)
-    return tuple(found.values())
-
-
-def _module(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise ConfigError(f"tools: {name} needs {error.name}, which is not installed") from None
-        where = "install it or put it next to the settings file"
-        raise ConfigError(f"tools: there is no Python module {name!r}; {where}") from None
-    except ToolDefinitionError as error:
-        raise ConfigError(f"tools: {error}") from None
-    except Exception as error:
-        # Any code may run there, so anything may be raised.
-        why = f"{type(error).__name__}: {error}"
-        raise ConfigError(f"tools: {name} cannot be imported: {why}") from error
-
-
-def _tools_of(module: ModuleType, name: str) -> list[Tool]:
-    tools = [value for value in vars(module).values() if isinstance(value, Tool)]
-    if not tools:
-        raise ConfigError(f"tools: {name} has no function with @tool")
-    return tools
-
-
-# All tools of the bot: which ones a turn may use. `calls` runs them.
-
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +65,12 @@ class ToolBox:
 
     def _offered(self, context: ToolContext) -> Mapping[str, NamedTool]:
         self._refresh()
-        return {name: one for name, one in self._tools.items() if _is_offered(one.tool, context)}
+        permissions = context.permissions
+        return {
+            name: one
+            for name, one in self._tools.items()
+            if one.tool.permission in permissions and _is_offered(one.tool, context)
+        }
 
     def _refresh(self) -> None:
         theirs = self._more()
@@ -126,7 +90,7 @@ def _declaration(one: NamedTool) -> ToolDeclaration:
 
 def _is_offered(tool: Tool, context: ToolContext) -> bool:
     try:
-        return tool.available(context)
+        return tool.offered is None or tool.offered(context)
     except Exception:
         # `offered` may be anybody's code, and a turn must not end by it.
         log.exception("tool %s cannot say whether it is offered; it is not", tool.name)
@@ -135,3 +99,37 @@ def _is_offered(tool: Tool, context: ToolContext) -> bool:
 
 def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def load_tools(modules: Iterable[str], folder: Path | None = None) -> tuple[Tool, ...]:
+    """Load every tool of these modules, in order. The modules may be in `folder`."""
+    if folder is not None and str(folder) not in sys.path:
+        sys.path.append(str(folder))  # at the end: a file of theirs must not hide a library
+    found: dict[int, Tool] = {}
+    for name in modules:
+        for tool in _tools_of(_module(name), name):
+            found.setdefault(id(tool), tool)
+    return tuple(found.values())
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise ConfigError(f"tools: {name} needs {error.name}, which is not installed") from None
+        where = "install it or put it next to the settings file"
+        raise ConfigError(f"tools: there is no Python module {name!r}; {where}") from None
+    except ToolDefinitionError as error:
+        raise ConfigError(f"tools: {error}") from None
+    except Exception as error:
+        # Any code may run there, so anything may be raised.
+        why = f"{type(error).__name__}: {error}"
+        raise ConfigError(f"tools: {name} cannot be imported: {why}") from error
+
+
+def _tools_of(module: ModuleType, name: str) -> list[Tool]:
+    tools = [value for value in vars(module).values() if isinstance(value, Tool)]
+    if not tools:
+        raise ConfigError(f"tools: {name} has no function with @tool")
+    return tools

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from oshaberi.bot.tools.context import ToolContext, ToolStore
 from oshaberi.bot.tools.decorator import tool
-from oshaberi.bot.tools.definition import ToolFailedError
+from oshaberi.bot.tools.definition import ToolContext, ToolFailedError, ToolStore, has_store
 
 if TYPE_CHECKING:
     from oshaberi.bot.storage.records import Exchange, Fact
@@ -17,10 +16,6 @@ if TYPE_CHECKING:
 
 
 About = Literal["user", "server"]
-
-
-def has_store(context: ToolContext) -> bool:
-    return context.store is not None
 
 
 def store_of(context: ToolContext) -> ToolStore:

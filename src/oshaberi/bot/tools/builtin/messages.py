@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oshaberi.bot.tools.builtin.people import names_for
-from oshaberi.bot.tools.context import ToolContext
 from oshaberi.bot.tools.decorator import tool
-from oshaberi.bot.tools.definition import ToolFailedError
+from oshaberi.bot.tools.definition import ToolContext, ToolFailedError
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.response import ResponseState

@@ -7,8 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from oshaberi.bot.tools.context import ToolContext
-from oshaberi.bot.tools.definition import Tool, valid_name
+from oshaberi.bot.tools.definition import Tool, ToolContext, valid_name
 from oshaberi.bot.tools.mcp.settings import McpServer
 
 if TYPE_CHECKING:
