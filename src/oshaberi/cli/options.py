@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oshaberi.bot.config import LoadedSettings
 
 
-# The options that several commands share: where the settings file is, and reading it.
+# The settings file.
 
 
 config_option = click.option(
@@ -123,7 +123,7 @@ def _from_json(key: str, value: str) -> Any:
         raise ConfigError(f"{key}: {value!r} is not JSON; write it as in a scene") from None
 
 
-# Reads text from a file, a pipe or the keyboard, in pieces as it arrives.
+# Text from a file, a pipe or the keyboard, in pieces as it arrives.
 
 
 PIECE = 65_536

@@ -9,7 +9,7 @@ from typing import Any, TextIO, TypeVar
 
 from oshaberi.terminal_output import TerminalPalette, can_move, counted
 
-# Shows progress: one changing line on a terminal, a line now and then in a pipe.
+# Progress: one changing line on a terminal, a line now and then in a pipe.
 
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ class Progress:
             self._out.flush()
 
 
-# Prints the records of a replay for people: when, who, what.
+# The records of a replay: when, who, what.
 
 
 Record = Mapping[str, Any]

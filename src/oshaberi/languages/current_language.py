@@ -9,9 +9,6 @@ from contextvars import ContextVar
 from oshaberi.errors import Sentence
 from oshaberi.languages.translations import CATALOGUES, ENGLISH
 
-# The language of the current task, and sentences translated into it.
-
-
 _language: ContextVar[str] = ContextVar("oshaberi_language", default=ENGLISH)
 
 
@@ -67,7 +64,7 @@ def _filled(said: str, values: Mapping[str, object]) -> str:
     return said.format(**values) if values else said
 
 
-# Chooses the language for a channel, and for the user of a command.
+# The choice of a language: for a channel, and for the user of a command.
 
 
 AUTO = "auto"

@@ -24,7 +24,7 @@ from oshaberi.stream.result import StreamResult
 from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.config import TextConfig
 
-# Makes a scene document of a recorded stream; `parse_scene` reads it (spec 10).
+# The document of a recorded stream; `parse_scene` reads it (spec 10).
 
 
 _END = "end"
@@ -123,7 +123,7 @@ def _said(chunk: Chunk | None) -> Iterator[dict[str, Any]]:
         yield {"type": "done", "finish_reason": chunk.finish_reason}
 
 
-# Writes scene files: named by time and channel, written atomically, for their owner only.
+# The file: named by time and channel, written atomically, for its owner only.
 
 
 LONGEST_CHANNEL = 40

@@ -86,7 +86,7 @@ PALETTES: dict[Theme, TablePalette] = {
 }
 
 
-# Draws a laid-out page as pixels.
+# A page as pixels.
 
 
 _RADIUS = 8 * SCALE
@@ -211,7 +211,7 @@ def _corner() -> Image.Image:
     return big.resize((_RADIUS, _RADIUS), Image.Resampling.LANCZOS)
 
 
-# Makes PNG files of a table. The only module that needs Pillow and all fonts.
+# The PNG files. This is the only module that needs Pillow and all fonts.
 
 
 _COMPRESSION = 3

@@ -40,7 +40,7 @@ class TooManyPicturesError(OshaberiError):
         super().__init__("the table would take too many pictures")
 
 
-# Makes a table rectangular: short rows are filled up, nothing is cut off.
+# A rectangular table: short rows are filled up, nothing is cut off.
 
 
 MOST_LAID_OUT = 15_000
@@ -95,7 +95,7 @@ def _filled(row: tuple[str, ...], width: int) -> tuple[str, ...]:
     return (*cells, *("" for _ in range(width - len(cells))))
 
 
-# Shares a table's width among its columns, in pixels or in characters.
+# Column widths, in pixels or in characters.
 
 
 _STEPS = 40

@@ -12,7 +12,7 @@ from oshaberi.render.cell_markdown import CellMark, parse_cell
 from oshaberi.render.grid import Grid, share
 from oshaberi.render.line_shaping import ShapedPiece, ShapedUnit, shape, shatter
 
-# Wraps the text of a cell into lines that fit its column.
+# The text of a cell is wrapped into lines that fit its column.
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def _joined(pieces: list[ShapedPiece]) -> ShapedPiece:
     return replace(pieces[0], text=text, width=sum(piece.width for piece in pieces))
 
 
-# Lays a table out in pixels: column widths, rows, pages. Draws nothing.
+# Rows and pages.
 
 
 SCALE = 2

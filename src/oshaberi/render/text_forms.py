@@ -17,7 +17,7 @@ from oshaberi.render.grapheme_clusters import clusters
 from oshaberi.render.grid import MOST_LAID_OUT, Grid, grid_of, share
 from oshaberi.text.measure import grapheme_edge, has_visible, utf16_len, utf16_offset
 
-# Measures, wraps and aligns text on a grid of characters.
+# Text on a grid of characters: measured, wrapped and aligned.
 
 
 _EMOJI = regex.compile(r"\p{Emoji_Presentation}|\p{Regional_Indicator}|.+[\ufe0f\u20e3]")
@@ -103,7 +103,7 @@ def _character_width(character: str) -> int:
     return 2 if east_asian_width(character) in "WF" else 1
 
 
-# Describes a table for screen readers: row by row, every value with its column's name.
+# The description for screen readers: row by row, every value with its column's name.
 
 
 MAX_ALT_TEXT = 1024
@@ -163,10 +163,10 @@ def _spoken(cell: str) -> str:
     return " ".join(cell_lines(cell[:_LONGEST_CELL])).strip()
 
 
-# Writes a table as aligned text in code blocks, where no picture can be made. Never fails.
+# Aligned text in code blocks, where no picture can be made. It never fails.
 #
-# It writes a grid if the table fits, with wrapped cells if it nearly fits, otherwise one record
-# per row; a huge table as it was written.
+# It is a grid if the table fits, with wrapped cells if it nearly fits, otherwise one record per
+# row; a huge table stays as it was written.
 
 
 _WIDEST = 64

@@ -22,7 +22,7 @@ from oshaberi.stream.stops import StopRegistry
 from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
 
-# Plays a scene through the whole pipeline into a recording sink (spec 10, replay).
+# Playback into a recording sink (spec 10, replay).
 
 
 CHANNEL = "scene"
@@ -80,7 +80,7 @@ async def _play(
     return PlayedScene(sink.records, result, sink.posted)
 
 
-# Cuts the text of a scene into other chunks, which must not change the messages.
+# Other cuts: the text of a scene in other chunks, which must not change the messages.
 
 
 _SIZES = (1, 1, 2, 3, 4, 4, 5, 7, 12, 40)
@@ -116,7 +116,7 @@ def _is_text(step: Step) -> bool:
     return isinstance(step, Chunk) and step.type == "text" and not step.thoughts
 
 
-# Compares what a scene did with what it expects. A difference reads like a diff.
+# Comparison: what a scene did, and what it expects. A difference reads like a diff.
 
 
 SceneRecord = Mapping[str, Any]

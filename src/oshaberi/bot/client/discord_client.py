@@ -136,11 +136,12 @@ class OshaberiClient(MovableShardsClient):
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
         """Pass each event to the histories before the next event can arrive.
 
-        A lost connection is told before discord.py tells of its next try.
+        A lost connection is logged before discord.py logs its next try.
         """
         if event == "shard_disconnect" and not self.is_closed():
             self._outage_log.begins(f"shard {args[0]}", "it is tried again", by=args[0])
-        self.histories.hear(event, *args)
+        if event in self.histories.events:
+            self.histories.hear(event, *args)
         super().dispatch(event, *args, **kwargs)
 
     def _is_live(self, server_id: int) -> bool:

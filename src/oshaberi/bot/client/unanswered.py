@@ -23,7 +23,7 @@ from oshaberi.discord_io.channels import may_read_history
 from oshaberi.terminal_output import counted
 from oshaberi.turn_ids import TurnIds, of_turn
 
-# Tells operators about unanswered questions: counts each, logs those that can be fixed.
+# What operators learn: every unanswered question is counted, those that can be fixed are logged.
 
 
 log = logging.getLogger(__name__)
@@ -68,10 +68,10 @@ class UnansweredLog:
         return True
 
 
-# Finds recent messages that the bot missed during a restart or a lost session.
+# Messages that the bot missed during a restart or a lost session.
 #
-# Discord does not say which direct messages were missed. So the search looks at the DM channels
-# of people who have written to the bot before.
+# Discord does not say which direct messages were missed. So the search looks at the DM channels of
+# people who have written to the bot before.
 
 
 AT_ONCE = 8
@@ -265,9 +265,8 @@ def _newest(place: ServerPlace) -> int:
     return place.last_message_id or 0
 
 
-# Looks for unanswered questions when the bot or one of its shards gets ready.
-#
-# It takes the stored questions first, then those in the channels (`MissedMessages`).
+# The search, when the bot or one of its shards gets ready: first the stored questions, then those
+# in the channels (`MissedMessages`).
 
 
 DATABASE_RETRY_SECONDS = 5.0

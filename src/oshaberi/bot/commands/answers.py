@@ -30,7 +30,7 @@ from oshaberi.languages.translations import CATALOGUES
 from oshaberi.secret_redaction import redact
 from oshaberi.turn_ids import TurnIds, of_turn
 
-# Translates commands: what Discord shows of them, and what they answer.
+# Translation: what Discord shows of a command, and what it answers.
 #
 # Names of commands and options stay English, so that every text and guide can name them.
 # Descriptions and the names of choices are translated.
@@ -79,9 +79,6 @@ def speak_to_user(interaction: discord.Interaction[Any]) -> None:
         reader.locales.put(interaction.user.id, locale)
         if interaction.guild_id is None and interaction.channel_id is not None:
             reader.locales.put(interaction.channel_id, locale)
-
-
-# Answers commands: privately, in time, without pings, and also when a command fails.
 
 
 log = logging.getLogger(__name__)

@@ -19,8 +19,7 @@ from oshaberi.languages.current_language import AUTO
 from oshaberi.languages.translations import CATALOGUES
 from oshaberi.text.config import TextConfig
 
-# For `/config`: which settings apply in one channel, and where each value comes from.
-#
+# Which settings apply in one channel, and where each value comes from.
 # `bot.config.server_settings` decides which value applies.
 
 
@@ -80,7 +79,7 @@ async def settings_in(
     return ChannelSettings(path, stored, effective(operators, *stored.layers(path.ids)))
 
 
-# Words the answers of `/config`: values, where they come from, and remarks on them.
+# The words of the answers.
 
 
 LIVE_KEYS = frozenset({"delivery", "notify", "display_mode"})

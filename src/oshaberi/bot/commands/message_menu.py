@@ -21,10 +21,8 @@ from oshaberi.bot.commands.command_context import (
 from oshaberi.bot.turns.admission.answer_reasons import why_sentence
 from oshaberi.languages import translatable, translated
 
-# `/stop`, `/continue` and `/regenerate`: act on the running answer or the last one.
-#
-# `bot.turns.turn_control` carries them out and decides who may use them; `stream.stops`
-# decides who may stop an answer.
+# Commands that act on the running answer or the last one. `bot.turns.turn_control` carries them
+# out and decides who may use them; `stream.stops` decides who may stop an answer.
 
 
 async def stop_turn(context: BotContext, asker: CommandUser) -> str:

@@ -1,4 +1,8 @@
-"""Settings as they may be shown: secrets masked, and only what JSON can express."""
+"""Settings as they may be shown: secrets masked, and only what JSON can express.
+
+A secret may be repeated in another value: a token in a URL's path, a password in a prompt,
+URL-encoded or in base64. `KnownSecrets` masks it there, too.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 from oshaberi.bot.config.all_settings import Setting
 from oshaberi.secret_redaction import MASK, SHORTEST_SECRET, SecretValues, redact
 
-# Finds the secrets inside the values of settings: in a URL or in a header.
+# Secrets inside other values: in a URL or in a header.
 
 
 _SECRET_NAME = re.compile(r"(?i)pass|secret|token|key")
@@ -52,12 +56,6 @@ def _password_of(credentials: str) -> Iterator[str]:
     except (binascii.Error, ValueError):
         return
     yield login.partition(":")[2]
-
-
-# Settings as they may be shown: secrets masked, and only what JSON can express.
-#
-# A secret may be repeated in another value: a token in a URL's path, a password in a prompt, URL-
-# encoded or in base64. `KnownSecrets` masks it there, too.
 
 
 _SECRET_KEYS = frozenset({"api_keys", "env", "headers"})

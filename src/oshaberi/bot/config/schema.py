@@ -1,4 +1,7 @@
-"""The declarations as a pydantic-settings model, and what it finds wrong in our words."""
+"""The declarations as a pydantic-settings model, and what it finds wrong, in our words.
+
+The model merges the sources and checks the values.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,8 @@ from oshaberi.bot.config.redaction import masked, plain
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.secret_redaction import MASK
 
-# Describes what pydantic found wrong, in our words: the key, the value and what is allowed.
-#
-# `loading` adds where the value comes from.
+# What pydantic found wrong, in our words: the key, the value and what is allowed. `loading` adds
+# where the value comes from.
 
 
 LONGEST = 80
@@ -92,9 +94,6 @@ def _shown(place: tuple[int | str, ...], value: Any) -> str:
     shown = masked(setting, value) if len(place) == 1 else plain(value)
     text = repr(shown)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-
-
-# The declarations as a pydantic-settings model, which merges the sources and checks the values.
 
 
 _TEXT = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1)]

@@ -219,7 +219,7 @@ def _is_bounded(setting: Setting) -> bool:
     return "low" in about and "mention" not in about and not is_quota(setting.name)
 
 
-# Decides which settings apply in a channel: the nearest value counts.
+# The settings that apply in a channel: the nearest value counts.
 #
 # An admin can set a value for a thread, a channel, a category or the server; otherwise the
 # operator's applies.

@@ -17,7 +17,7 @@ from oshaberi.bot.coordination.process_coordination import FleetView, ProcessRan
 from oshaberi.discord_io import BanGuard
 from oshaberi.stream.redis_stops import FAULTS
 
-# Wraps calls to Redis: no cancellation is lost, and there is one kind of error.
+# Calls to Redis lose no cancellation, and raise one kind of error.
 
 
 @contextmanager
@@ -43,10 +43,10 @@ def reached() -> Iterator[None]:
         raise OSError(f"Redis: {error}") from error
 
 
-# The leases on shards in Redis (see shard_lease_table.py).
+# The leases on shards (`process_coordination` has the interface).
 #
 # A lease is a lock of redis-py that expires unless its process renews it. Every process is listed
-# while it renews its own entry, so that each can tell its fair share.
+# while it renews its own entry, so that each can compute its fair share.
 
 
 LEASE_SECONDS = 8.0
@@ -184,7 +184,7 @@ def _key(shard_id: int) -> str:
     return f"{PREFIX}lease:{shard_id}"
 
 
-# Shares Discord's limits between processes through Redis: requests per second, and refusals.
+# Discord's limits: requests per second, and refusals.
 #
 # Both limits apply to the whole bot. If Redis is down, no request waits for it: each process then
 # keeps the limits by itself, and discord.py waits when Discord refuses a request.

@@ -1,4 +1,10 @@
-"""Keeps this process's fair share of the shards, by leases (decision 20)."""
+"""Keeps this process's fair share of the shards, by leases (decision 20).
+
+Once a second it renews the leases and computes the share. A new process gets shards from the others
+one after another. When a process ends, the others take its shards. A process that could not renew
+its leases in time sends nothing (`LeaseFence`), and ends if others have taken its shards.
+`process_coordination` decides which process answers a message.
+"""
 
 from __future__ import annotations
 
@@ -75,14 +81,6 @@ class IdentifyQueue:
         if await self._table.is_paused(f"identify:{bucket}"):
             return False
         return await self._table.begin_pause(f"move:{bucket}", PAUSE_SECONDS)
-
-
-# Keeps this process's fair share of the shards, by leases (decision 20).
-#
-# Once a second it renews the leases and computes the share. A new process gets shards from the
-# others one after another. When a process ends, the others take its shards. A process that could
-# not renew its leases in time sends nothing (`LeaseFence`), and ends if others have taken its
-# shards. `process_coordination` decides which process answers a message.
 
 
 log = logging.getLogger(__name__)

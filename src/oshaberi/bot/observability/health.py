@@ -25,7 +25,7 @@ from oshaberi.stream.context import StreamContext
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.result import StreamResult
 
-# Knows which models fail or hang now, and what runs. Observes every stream.
+# Which models fail or hang now, and what runs.
 #
 # A model fails if its last answer was an error. It hangs if an answer has stood still for 30
 # seconds.
@@ -172,7 +172,7 @@ def _fault(result: StreamResult) -> ErrorType | None:
     return None
 
 
-# Serves `/health`, `/ready` and `/metrics`. Off unless `health_port` is set.
+# The endpoint. It is off unless `health_port` is set.
 #
 # `/health` names every part that has a problem. Its status depends on the gateway alone: without
 # the database, Redis or a model the bot still does what it can, and a restart would not help.

@@ -38,7 +38,7 @@ from oshaberi.stream.context import StreamContext
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.result import Status, StreamResult
 
-# Prometheus metrics of the requests to Discord: how long they take and wait, and refusals.
+# Requests to Discord: how long they take and wait, and refusals.
 
 
 WAIT_BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -170,11 +170,9 @@ class ProcessGauges:
             self._lag.set(max(self._lags))
 
 
-# Prometheus metrics of the bot. Observes every stream.
-#
-# A counter whose label set first appears with the value 1 has not increased as far as Prometheus
-# can tell, so an alert would miss the first event. Label sets that are known are therefore there
-# from the start, with 0.
+# All metrics. A counter whose label set first appears with the value 1 has not increased as far as
+# Prometheus can tell, so an alert would miss the first event. Label sets that are known are
+# therefore there from the start, with 0.
 
 
 disable_created_metrics()  # type: ignore[no-untyped-call]

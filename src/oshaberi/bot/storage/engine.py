@@ -26,9 +26,9 @@ from oshaberi.bot.storage.errors import StorageError, storage_error
 from oshaberi.bot.storage.sqlite_erasure import CLEAN
 from oshaberi.virtual_time import outside_work
 
-# Ends aiosqlite's threads. Each must end before the event loop of its connection does.
+# aiosqlite's threads. Each must end before the event loop of its connection does.
 #
-# Cancelled work leaves its thread behind, and the thread may be waiting for the lock of another
+# Cancelled work abandons its thread, and the thread may be waiting for the lock of another
 # process. A thread that reports its result to a closed loop ends with a traceback.
 
 
@@ -112,7 +112,7 @@ def _thread_of(connection: aiosqlite.Connection) -> Thread:
     return connection._thread  # noqa: SLF001
 
 
-# Creates the engine of a database, and SQLite's file: its folder, mode 600, WAL.
+# The engines, and SQLite's file.
 
 
 PREPARE_SECONDS = 30

@@ -18,7 +18,7 @@ from oshaberi.bot.storage.database_urls import address_of
 from oshaberi.bot.storage.engine import OWNER_ONLY, open_engine, unwritable
 from oshaberi.bot.storage.errors import StorageAwayError
 
-# A lock file: one bot for each SQLite file and instance name.
+# SQLite: a lock file for each instance name.
 #
 # Two bots would take each other's running answers for those of a crashed process, and tell people
 # so. The lock ends with the process, however it ends; the empty lock file stays.
@@ -72,11 +72,10 @@ def _take(lock: int, file: Path) -> None:
             ) from None
 
 
-# The instance lease in PostgreSQL: a lock that ends with its connection.
+# PostgreSQL: a lock that ends with its connection.
 #
 # An open transaction holds the lock, so that it also works through PgBouncer, which gives a
-# connection to one transaction at a time. An idle transaction like this one does not delay
-# vacuum.
+# connection to one transaction at a time. An idle transaction like this one does not delay vacuum.
 
 
 log = logging.getLogger(__name__)

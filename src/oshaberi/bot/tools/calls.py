@@ -22,10 +22,10 @@ from oshaberi.secret_redaction import SecretValues
 from oshaberi.text.measure import grapheme_edge
 from oshaberi.turn_spans import turn_span
 
-# Checks a call's arguments against its tool's schema, with errors that a model can use.
+# Arguments are checked against the tool's schema, with errors that a model can use.
 #
-# Both come from outside: a model writes the arguments, an MCP server the schema. So the work has
-# a budget: a schema of one kilobyte can ask for 2^30 comparisons, and to describe an error the
+# Both come from outside: a model writes the arguments, an MCP server the schema. So the work has a
+# budget: a schema of one kilobyte can ask for 2^30 comparisons, and to describe an error the
 # checker writes the whole argument down. Arguments that would take more are refused.
 
 
@@ -210,7 +210,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…"
 
 
-# Turns a tool's result into text for the model, within the length limit.
+# A result becomes text for the model, within the length limit.
 
 
 NOTHING = "(nothing was returned)"
@@ -256,9 +256,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
-# Runs the calls of one round: checks of arguments, time limits, errors that the model can read.
-#
-# Which tools a turn may call is decided in `definition` (`Tool.available`) and `toolbox`.
+# The calls of one round. Which tools a turn may call is decided in `toolbox`.
 
 
 LONGEST_ERROR = 2000

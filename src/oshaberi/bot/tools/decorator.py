@@ -25,7 +25,7 @@ from oshaberi.bot.tools.definition import (
     is_valid,
 )
 
-# Reads a function's docstring: its description, and simple descriptions of parameters.
+# The docstring of a function: its description, and those of its parameters.
 
 
 _SECTION = re.compile(r"(Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):\s*")
@@ -93,7 +93,7 @@ class _DocstringReader:
         self.found[entry[1]] = self._current
 
 
-# Converts type hints to JSON schema, and checked JSON back to what a function expects.
+# Type hints become JSON schema, and checked JSON becomes what a function expects.
 
 
 Schema = dict[str, Any]
@@ -253,7 +253,7 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-# `@tool`: a typed Python function becomes a tool.
+# The decorator.
 
 
 Function = Callable[..., Any]

@@ -12,7 +12,7 @@ from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 from oshaberi.terminal_output import counted
 
-# Makes one HTTP request: returns the answer, or why there is none. Shows no secrets.
+# One HTTP request: its answer, or why there is none. It shows no secrets.
 
 
 PATIENCE_S = 10.0
@@ -159,9 +159,7 @@ class ChannelOverwrites:
         return deny, allow
 
 
-# Checks what the bot may do in each channel: overwrites, and channels with too many webhooks.
-#
-# Channels that the bot cannot see are left out: most of them are hidden on purpose.
+# The checks. Channels that the bot cannot see are left out: most of them are hidden on purpose.
 
 
 Get = Callable[[str], Awaitable[HttpAnswer]]

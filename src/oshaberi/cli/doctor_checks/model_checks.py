@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oshaberi.providers.presets import Preset
 
 
-# Makes one tiny call to a model from the settings, to see whether it answers.
+# One tiny call to a model shows whether it answers.
 
 
 PATIENCE_S = 60.0
@@ -78,10 +78,8 @@ async def _problem(adapter: Adapter, entry: ModelEntry) -> ProviderError | None:
     return None
 
 
-# Checks the models in the settings: their SDK, their keys, and whether they answer.
-#
-# If a family can list its models, the list is requested with every key; then each model gets one
-# tiny call.
+# The checks. If a family can list its models, the list is requested with every key; then each
+# model gets one tiny call.
 
 
 _SDKS = {

@@ -39,7 +39,7 @@ from oshaberi.providers.model_options import OPTIONS
 from oshaberi.providers.presets import PRESETS
 from oshaberi.providers.registry import families, unknown
 
-# Checks what users type into `/model`: the provider, the model, its address, its key.
+# What users type is checked: the provider, the model, its address, its key.
 
 
 MODEL_LIMIT = 200
@@ -105,7 +105,7 @@ async def check_payer(context: BotContext, model: ModelRecord) -> None:
         raise CommandRefusedError(plain(said(key_needed(model, links))))
 
 
-# The model chain of a server or channel: reads it, stores it and describes it.
+# The model chain of a server or channel is read, stored and described.
 
 
 Chain = tuple[ModelRecord, ...]
@@ -184,7 +184,7 @@ def told_option(value: object) -> str:
     return plain(shortened(value if isinstance(value, str) else json.dumps(value), OPTION_SHOWN))
 
 
-# `/model`: shows, sets and resets the models of a server or of one channel.
+# The commands.
 
 
 ChooseModel = Callable[

@@ -21,7 +21,7 @@ from oshaberi.languages import said, translatable, translated, translated_count
 from oshaberi.text.measure import utf16_len
 from oshaberi.text.normalize.webhook_names import MAX_UNITS
 
-# Finds the personas of a server by name, lists them, and offers them as choices.
+# Personas are found by name, listed, and offered as choices.
 
 
 MOST_PLACES = 10
@@ -86,9 +86,8 @@ def _line(persona: PersonaRecord, answers_in: Sequence[int]) -> str:
     return f"- **{plain(persona.name)}**{told}"
 
 
-# Checks names and picture URLs as Discord will check them when a webhook uses them.
-#
-# So the user learns at once what is wrong, and not when the persona first speaks.
+# Names and picture URLs are checked as Discord will check them when a webhook uses them. So the
+# user learns at once what is wrong, and not when the persona first speaks.
 
 
 MOST_WORDS = 20
@@ -218,7 +217,7 @@ def checked_words(text: str, what: str) -> tuple[str, ...]:
     return unique
 
 
-# Creates, changes and deletes the personas of a server.
+# Changes.
 
 
 BUILT_IN = translatable("The built-in persona cannot be deleted; create another one instead.")

@@ -100,7 +100,7 @@ def _words(label: str, custom_id: str, words: tuple[str, ...]) -> discord.ui.Tex
     )
 
 
-# `/persona`: creates, edits and deletes the personas of a server.
+# The commands.
 
 
 persona = app_commands.Group(

@@ -19,7 +19,7 @@ from oshaberi.bot.storage.schema.table_rows import Base, QuestionRow
 from oshaberi.bot.storage.transactions import Transactions, in_passing
 from oshaberi.delivery.journal import JournalAwayError
 
-# The journal of running responses: `journal` writes it, `crash_recovery` reads it.
+# The journal: `delivery.journal` writes it, `crash_recovery` reads it.
 #
 # Every message waits until its entry is stored. The writer groups the entries of all turns.
 
@@ -196,8 +196,8 @@ def _post(row: Post) -> JournalledPost:
 
 # Questions that were admitted and have no answer yet.
 #
-# A row is written before the turn begins, and deleted when the answer is settled, whatever the
-# answer is. The next process takes over the rows of an ended one.
+# A row is written before the turn begins, and deleted when the question is settled, whatever the
+# answer. The next process takes over the rows of one that has ended.
 
 
 QUESTIONS_KEPT_DAYS = 7

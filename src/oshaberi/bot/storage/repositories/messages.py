@@ -21,7 +21,7 @@ from oshaberi.bot.storage.schema.table_rows import (
 )
 from oshaberi.bot.storage.transactions import Transactions, beyond_newest, in_passing
 
-# Stores facts about the bot's messages: their sprite, and the source of a table's picture.
+# What a message of the bot shows: its sprite, or the source of a table's picture.
 
 
 MESSAGES_PER_CHANNEL = 1000

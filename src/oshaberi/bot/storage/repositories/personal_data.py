@@ -143,7 +143,7 @@ class DepartedServerRepository:
             await session.execute(row.on_conflict_do_nothing())
 
 
-# Deletes what is older than the operator wants to keep.
+# Expiry: what is older than the operator wants to keep.
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class ExpiryRepository:
 _OF_TURNS = (TurnRow, SpriteMessageRow, TableSourceRow)
 
 
-# Exports and deletes everything that is stored about a user, or for a server.
+# Export and deletion of everything that is stored about a user, or for a server.
 
 
 log = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from oshaberi.bot.storage.schema.table_rows import (
 )
 from oshaberi.bot.storage.transactions import Transactions, count, in_passing
 
-# The settings of each server and of its channels, as far as the server's admins changed them.
+# The settings of a server and of its channels, as far as its admins changed them.
 
 
 WHOLE_SERVER = 0

@@ -24,7 +24,7 @@ from oshaberi.bot.storage.usage import (
     first_kept_day,
 )
 
-# Counts what users, channels and servers use each day. Limits apply over all processes.
+# Daily counts. Limits apply over all processes.
 #
 # A request is counted in one transaction before it is made: for every account the transaction
 # locks a row, compares it with the limit and increases it; if one limit is reached, nothing is
@@ -224,7 +224,7 @@ def _record(row: UsageCount) -> UsageTotals:
     return UsageTotals(row.requests, row.input_tokens, row.output_tokens, row.cost_micros)
 
 
-# Tokens used, per server and model.
+# Totals: tokens per server and model.
 
 
 MOST_MODELS = 100

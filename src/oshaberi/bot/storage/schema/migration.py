@@ -1,4 +1,8 @@
-"""Migrates a database to this program's schema, after a backup, in one transaction."""
+"""Migrates a database to this program's schema, after a backup, in one transaction.
+
+Several processes may start at once. A migration cannot be undone, so a SQLite file is backed up
+first.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +28,6 @@ from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.outages import as_storage_errors
 from oshaberi.bot.storage.sqlite_backups import back_up
 from oshaberi.virtual_time import outside_work
-
-# Migrates a database to this program's schema: all steps in one transaction.
-#
-# Several processes may start at once. A migration cannot be undone, so a SQLite file is backed up
-# first.
-
 
 log = logging.getLogger(__name__)
 
@@ -167,7 +165,7 @@ def alembic_config() -> Config:
     return config
 
 
-# Tells what an upgrade of a database would do. Changes nothing.
+# A dry run: what an upgrade would do. It changes nothing.
 
 
 @dataclass(frozen=True, slots=True)

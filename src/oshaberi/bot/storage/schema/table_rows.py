@@ -57,9 +57,6 @@ class StorableText(TypeDecorator[str]):
         return None if value is None else _UNSTORABLE.sub("\ufffd", value)
 
 
-# The tables as they are now. A test compares them with the result of the migrations.
-
-
 NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",

@@ -1,4 +1,4 @@
-"""The tools `remember`, `forget` and `list_memories`, and whose memory they work on."""
+"""The tools `remember`, `forget` and `list_memories`: facts, and the last exchanges."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from oshaberi.bot.storage.records import Exchange, Fact
 
 
-# Decides whose memory a tool works on, and who may change it.
+# Whose memory a tool works on, and who may change it.
 
 
 About = Literal["user", "server"]
@@ -34,9 +34,6 @@ def changeable(context: ToolContext, about: About) -> tuple[int, int | None]:
     if not context.allows("manage_server"):
         raise ToolFailedError("only members who manage the server change what it remembers")
     return incoming.server_id, None
-
-
-# The tool `remember`: stores a fact in long-term memory.
 
 
 LONGEST_FACT = 500
@@ -72,9 +69,6 @@ def _check(text: str, known: list[str]) -> None:
         raise ToolFailedError("that is remembered already")
 
 
-# The tool `forget`: deletes facts from long-term memory.
-
-
 @tool(offered=has_store)
 async def forget(
     context: ToolContext, numbers: list[int], about: About = "user", everything: bool = False
@@ -99,9 +93,6 @@ async def forget(
 
 def _listed(numbers: list[int]) -> str:
     return ", ".join(f"#{one}" for one in numbers) or "none given"
-
-
-# The tool `list_memories`: facts about the user and the server, and the last exchanges.
 
 
 EXCHANGES = 5

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oshaberi.stream.result import StreamResult
 
 
-# Reads message ids as models write them: as text, because JSON numbers have only 53 bits.
+# Models write message ids as text, because JSON numbers have only 53 bits.
 
 
 _ID = re.compile(r"(?:https://\S+/)?(\d{1,20})")
@@ -52,9 +52,6 @@ async def message_of(context: ToolContext, message_id: int) -> ChannelMessage:
     if said is None:
         raise ToolFailedError(f"there is no message {message_id} in this channel")
     return said
-
-
-# The tool `recent_messages`: what was written in the channel, newest last.
 
 
 MOST = 50
@@ -97,7 +94,7 @@ def _line(said: ChannelMessage, name: str) -> str:
     return f"[{said.id}] {when} {name}{answers}: {said.text}{files}{embeds}"
 
 
-# The tool `reply_to_message`: replies to a message, through the same steps as an answer.
+# A reply of the model goes through the same steps as an answer.
 
 
 _CHANNEL = _USER = "tool"
@@ -191,9 +188,6 @@ class _Reply(ResponseState):
         whole.webhook_lost = whole.webhook_lost or self.webhook_lost
 
 
-# The tool `react`: adds an emoji to a message.
-
-
 @tool
 async def react(context: ToolContext, emoji: str, message_id: str | None = None) -> str:
     """Put an emoji under a message of this channel, as a reaction.
@@ -228,9 +222,6 @@ def _chosen(written: str, custom: Sequence[str]) -> str:
     if standard is None:
         raise ToolFailedError(f"{written[:40]!r} is no emoji that can be used here")
     return standard
-
-
-# The tool `stay_silent`: ends the turn without saying anything (more).
 
 
 @tool

@@ -1,4 +1,4 @@
-"""The tools `user_info` and `server_info`: who and where."""
+"""The tools `user_info` and `server_info`: who and where. People have the transcript's names."""
 
 from __future__ import annotations
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from oshaberi.text.config import TextConfig
 
 
-# The names of people in the results of tools: the same as in the transcript.
-
-
 def names_for(
     context: ToolContext, channel_info: ChannelInfo, others: Iterable[Person] = ()
 ) -> TranscriptNames:
@@ -33,9 +30,6 @@ def _persona_names(text: TextConfig) -> list[str]:
     ours = [one for one in text.known if one.kind == "persona"]
     names = [name for one in ours for name in (one.name, *one.aliases)]
     return [*names, *([text.persona.name, *text.persona.aliases] if text.persona else ())]
-
-
-# The tool `user_info`: who somebody in the conversation is.
 
 
 _MENTION = re.compile(r"<@!?(\d+)>")
@@ -88,9 +82,6 @@ def _described(person: Person, name: str) -> dict[str, object]:
         "is_bot": person.is_bot,
         "manages_server": person.can_manage_server,
     }
-
-
-# The tool `server_info`: the server and channel of the conversation.
 
 
 @tool

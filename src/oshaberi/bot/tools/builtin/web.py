@@ -22,12 +22,12 @@ from oshaberi.public_fetching import (
     resolve_host,
 )
 
-# Extracts the readable text of an HTML page in one pass, however the page is made.
+# The readable text of an HTML page, in one pass, whatever the page looks like.
 #
 # It splits a page into tags and text, as the tokenizer of the HTML standard does, and builds no
 # tree: parsers that build one take quadratic time on hostile pages (docs/decisions/0025). No
-# pattern here looks back: each is possessive, or runs to the end of the page, and then the page
-# is over.
+# pattern here looks back: each is possessive, or runs to the end of the page, and then the page is
+# over.
 
 
 LONGEST_TITLE = 300
@@ -132,7 +132,7 @@ def _unescaped(text: str) -> str:
     return unescape(_HUGE_REFERENCE.sub("\ufffd", text))
 
 
-# The tool `read_web_page`: a public web page as text. Needs `web_page_tool_enabled`.
+# Fetching and decoding a page.
 
 
 MOST_BYTES = 2 * 1024 * 1024

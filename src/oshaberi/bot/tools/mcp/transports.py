@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcp.client.subscriptions import Subscription
 
 
-# Logs what a server process writes to its standard error, and keeps the last line.
+# The standard error of a server process is logged, and its last line is kept.
 
 
 log = logging.getLogger(__name__)
@@ -66,9 +66,6 @@ async def listening(chatter: ServerStderr) -> AsyncIterator[TextIO]:
             yield out
     finally:
         transport.close()
-
-
-# Connects to an MCP server: a child process or HTTP. The only module that imports `mcp`.
 
 
 CONNECT_S = 30.0
