@@ -39,7 +39,7 @@ def sends_again() -> None:
     async def nobody(*_given: Any) -> tuple[()]:
         return ()
 
-    vars(unsent_post_recovery).update(_looked_for=nobody, found_or_sent=send)
+    vars(unsent_post_recovery).update(_search=nobody, found_or_sent=send)
     vars(recovery).update(found_or_sent=send)
 
 

@@ -65,11 +65,11 @@ class Transcript:
         return self._paint(name, "bold")
 
     def lines(self, record: Record) -> list[str]:
-        first, *others = self._told(record)
+        first, *others = self._result_lines(record)
         clock = f"{record['at_ms'] / 1000:8.2f} s  " if "at_ms" in record else _INDENT
         return [self._paint(clock, "dim") + first, *(_INDENT + line for line in others)]
 
-    def _told(self, record: Record) -> list[str]:
+    def _result_lines(self, record: Record) -> list[str]:
         match record["kind"]:
             case "message":
                 return self._message(record)
@@ -82,7 +82,7 @@ class Transcript:
             case "reply_notice":
                 return [self._paint(f"↪ {record['username']} replies", "dim")]
             case "edit":
-                return self._named(f"#{record['id']} now", record["content"])
+                return self._identity_lines(f"#{record['id']} now", record["content"])
             case "delete":
                 return [self._paint(f"#{record['id']} is deleted", "dim")]
             case _:
@@ -90,9 +90,9 @@ class Transcript:
 
     def _message(self, record: Record) -> list[str]:
         name = record["username"] or "bot"
-        return self._named(f"↪ {name}" if record["reply"] else name, record["content"])
+        return self._identity_lines(f"↪ {name}" if record["reply"] else name, record["content"])
 
-    def _named(self, name: str, content: str) -> list[str]:
+    def _identity_lines(self, name: str, content: str) -> list[str]:
         first, *others = self._palette.lines_of(content)
         margin = " " * (len(name) + 2)
         return [f"{self._paint(name, 'name')}: {first}", *(margin + line for line in others)]

@@ -39,7 +39,7 @@ def translatable(sentence: str) -> str:
 
 def translated(sentence: str, /, **values: object) -> str:
     """Return a sentence in the current language, with its `{placeholders}` filled in."""
-    return _filled(CATALOGUES.sentence(_language.get(), sentence), values)
+    return _fill(CATALOGUES.sentence(_language.get(), sentence), values)
 
 
 def said(text: str) -> str:
@@ -56,10 +56,10 @@ def said(text: str) -> str:
 def translated_count(one: str, many: str, count: int, /, **values: object) -> str:
     """Return the form of a sentence that fits a number, which is its `{count}`."""
     said = CATALOGUES.counted(_language.get(), one, many, count)
-    return _filled(said, {"count": count, **values})
+    return _fill(said, {"count": count, **values})
 
 
-def _filled(said: str, values: Mapping[str, object]) -> str:
+def _fill(said: str, values: Mapping[str, object]) -> str:
     """Fill in the values. Catalogues contain no translation with other placeholders."""
     return said.format(**values) if values else said
 

@@ -48,16 +48,16 @@ def scene_of(
     """Return the scene document of a recorded stream. Default values are left out."""
     text = frame.config.text
     document: dict[str, Any] = {"name": frame.name}
-    document["config"] = _changed(text) | _changed(frame.config)
+    document["config"] = _changed_settings(text) | _changed_settings(frame.config)
     document |= {key: _plain(getattr(text, key)) for key in _CONTEXT}
     document["recent_bot_messages"] = _emoji_only(text)
     document["reply_to"] = frame.reply_to
     document["reemits"] = frame.reemits
     kept = {key: masker.value(value) for key, value in document.items() if value}
-    return kept | {"chunks": list(_items(_masked(heard, masker), masker))}
+    return kept | {"chunks": list(_items(_mask_items(heard, masker), masker))}
 
 
-def _changed(settings: TextConfig | StreamConfig) -> dict[str, Any]:
+def _changed_settings(settings: TextConfig | StreamConfig) -> dict[str, Any]:
     """Return the settings that differ from their defaults, by name."""
     declared = (f for f in fields(settings) if f.metadata or f.name == "starts_in_thought")
     values = ((f.name, getattr(settings, f.name), f.default) for f in declared)
@@ -78,7 +78,9 @@ def _emoji_only(text: TextConfig) -> list[str]:
     return used if any(used) else []
 
 
-def _masked(heard: Sequence[HeardStream], masker: SecretMasker) -> list[tuple[int, dict[str, Any]]]:
+def _mask_items(
+    heard: Sequence[HeardStream], masker: SecretMasker
+) -> list[tuple[int, dict[str, Any]]]:
     """Return each item with its time in milliseconds; all text is masked together."""
     items: list[tuple[int, dict[str, Any]]] = []
     now_ms = 0.0
@@ -160,12 +162,12 @@ def write_scene(path: Path, document: Mapping[str, Any]) -> None:
 def encoded(document: Mapping[str, Any]) -> bytes:
     """Encode with one line per key and per chunk. Lone surrogates are written as ASCII escapes."""
     try:
-        return _dumped(document, ascii_only=False).encode()
+        return _dump(document, ascii_only=False).encode()
     except UnicodeEncodeError:
-        return _dumped(document, ascii_only=True).encode()
+        return _dump(document, ascii_only=True).encode()
 
 
-def _dumped(document: Mapping[str, Any], *, ascii_only: bool) -> str:
+def _dump(document: Mapping[str, Any], *, ascii_only: bool) -> str:
     def dump(value: Any) -> str:
         return json.dumps(value, ensure_ascii=ascii_only, default=str)
 

@@ -50,11 +50,11 @@ def _line(units: list[ShapedUnit]) -> LaidOutLine:
     parts = (piece for unit in units[:end] for piece in unit.pieces)
     for look, group in groupby(parts, key=lambda piece: (piece.face, piece.marks)):
         alike = list(group)
-        pieces += [_joined(alike)] if look[0] else alike
+        pieces += [_join(alike)] if look[0] else alike
     return LaidOutLine(tuple(pieces), sum(piece.width for piece in pieces))
 
 
-def _joined(pieces: list[ShapedPiece]) -> ShapedPiece:
+def _join(pieces: list[ShapedPiece]) -> ShapedPiece:
     """Join pieces of one style into one piece."""
     text = "".join(piece.text for piece in pieces)
     return replace(pieces[0], text=text, width=sum(piece.width for piece in pieces))
@@ -183,7 +183,7 @@ def _paginate(columns: list[_ColumnLayout], *, has_header: bool) -> list[TablePa
         TableRow(tuple(wrapped(cell, width) for cell, width in zip(cells, widths, strict=True)))
         for cells in zip(*(column.cells for column in columns), strict=True)
     ]
-    outer = tuple(width + 2 * PAD_X for width in _tightened(widths, rows))
+    outer = tuple(width + 2 * PAD_X for width in _tighten(widths, rows))
     header: tuple[TableRow, ...] = ()
     if has_header:
         rows[0] = replace(rows[0], is_header=True)
@@ -198,7 +198,7 @@ def _paginate(columns: list[_ColumnLayout], *, has_header: bool) -> list[TablePa
     ]
 
 
-def _tightened(widths: list[int], rows: list[TableRow]) -> list[int]:
+def _tighten(widths: list[int], rows: list[TableRow]) -> list[int]:
     """Reduce each width to its longest line, since wrapping leaves space at the ends."""
     used = [1.0] * len(widths)
     for row in rows:

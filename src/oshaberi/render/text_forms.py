@@ -133,10 +133,10 @@ def alt_text(table: Table) -> str:
     count = max(1, len(table.rows))
     if len(told) == count and utf16_len(whole) <= MAX_ALT_TEXT:
         return whole
-    return _shortened(told, count)
+    return _shorten(told, count)
 
 
-def _shortened(rows: list[str], count: int) -> str:
+def _shorten(rows: list[str], count: int) -> str:
     room = MAX_ALT_TEXT - _ROOM_FOR_REST
     told: list[str] = []
     for row in rows:
@@ -215,10 +215,10 @@ def _as_grid(grid: Grid, cells: Cells) -> _CodeText | None:
     lines = [_grid_lines(row, widths, grid) for row in rows]
     rule = "-+-".join("-" * width for width in widths)
     header = [*lines.pop(0), rule] if grid.header else []
-    return _CodeText(header, list(_ruled(lines, rule)))
+    return _CodeText(header, list(_add_rules(lines, rule)))
 
 
-def _ruled(rows: list[list[str]], rule: str) -> Iterator[list[str]]:
+def _add_rules(rows: list[list[str]], rule: str) -> Iterator[list[str]]:
     """Put a rule between two rows if one of them has several lines, to show where each ends."""
     for row, following in pairwise(rows):
         yield [*row, rule] if len(row) > 1 or len(following) > 1 else row

@@ -132,11 +132,11 @@ class ChannelsOfOtherShards:
             known = self._guilds.get(guild_id)
             if known is not None and now - known[0] < FRESH_SECONDS:
                 return known[1]
-            guild = await self._fetched(guild_id)
+            guild = await self._fetch_guild(guild_id)
             self._guilds.put(guild_id, (now, guild))
             return guild
 
-    async def _fetched(self, guild_id: int) -> discord.Guild:
+    async def _fetch_guild(self, guild_id: int) -> discord.Guild:
         guild = await self._client.fetch_guild(guild_id, with_counts=False)
         me = self._client.user
         if me is not None:

@@ -56,7 +56,7 @@ class DiscordTurnChannel:
         self.channel_id = channel.id
         self.server_id = 0 if self._guild is None else self._guild.id
         self._fetched: dict[int, discord.Message] = {}
-        self._heard: set[int] = set()
+        self._people_ids: set[int] = set()
         """Ids of the people of the conversation that are known so far."""
 
     @property
@@ -78,13 +78,13 @@ class DiscordTurnChannel:
         return self._reader.locale_of_direct(self._channel, self._message) or ""
 
     def sink(self, answering: IncomingMessage | None) -> DiscordSink:
-        message = None if answering is None else self._known(answering.said.id)
+        message = None if answering is None else self._cached_message(answering.said.id)
         for one in (self._message, message):
-            self._heard.update(() if one is None else people_of(one))
+            self._people_ids.update(() if one is None else people_of(one))
         # With the permissions of the asker: the reply may go to another user.
         asker = self._asker
         mentions = MentionPolicy(
-            self._channel, asker if isinstance(asker, discord.Member) else None, self._heard
+            self._channel, asker if isinstance(asker, discord.Member) else None, self._people_ids
         )
         return self._client_state.sink(self._channel, message, mentions)
 
@@ -99,7 +99,7 @@ class DiscordTurnChannel:
         guild = self._guild
         asked = [] if self._message is None else [self._message]
         people = self._reader.people(self._channel, [*asked, *reversed(messages)])
-        self._heard.update(one.id for one in people)
+        self._people_ids.update(one.id for one in people)
         return ChannelInfo(
             server_name="" if guild is None else plain_words(guild.name),
             channel_name=plain_words(getattr(self._channel, "name", None) or ""),
@@ -131,7 +131,7 @@ class DiscordTurnChannel:
 
     async def asked(self, message_id: int) -> IncomingMessage | None:
         """Return a message like `incoming`, but raise if Discord does not answer."""
-        message = self._known(message_id)
+        message = self._cached_message(message_id)
         if message is None:
             try:
                 message = await self._channel.fetch_message(message_id)
@@ -143,7 +143,7 @@ class DiscordTurnChannel:
         return await self._reader.incoming(message)
 
     async def message(self, message_id: int) -> discord.Message | None:
-        found = self._known(message_id)
+        found = self._cached_message(message_id)
         if found is None:
             try:
                 found = await self._channel.fetch_message(message_id)
@@ -196,7 +196,7 @@ class DiscordTurnChannel:
         place = None if guild is None else guild.get_channel_or_thread(channel_id)
         return place if isinstance(place, discord.abc.Messageable) else None
 
-    def _known(self, message_id: int) -> discord.Message | None:
+    def _cached_message(self, message_id: int) -> discord.Message | None:
         """Return a message of this channel if it is already in memory."""
         if self._message is not None and self._message.id == message_id:
             return self._message
@@ -249,18 +249,18 @@ async def past_messages(
         client_state.histories.on_read("memory")
         return known[::-1]
     try:
-        read = await _read(client_state, channel, before, limit)
+        read = await _read_history(client_state, channel, before, limit)
         client_state.histories.on_read("discord")
     except NOT_FOUND as error:
         log.warning("channel %s: its history cannot be read: %s", channel.id, error)
         if _is_refused(error):
             return []
-        read = _received(client, channel.id, before, limit)
+        read = _received_messages(client, channel.id, before, limit)
         client_state.histories.on_read("received")
     return read[::-1]
 
 
-async def _read(
+async def _read_history(
     client_state: ClientState,
     channel: discord.abc.MessageableChannel,
     before: int | None,
@@ -274,7 +274,7 @@ async def _read(
     return read
 
 
-def _received(
+def _received_messages(
     client: discord.Client, channel_id: int, before: int | None, limit: int
 ) -> list[discord.Message]:
     """Return the messages that the bot received since it started, newest first."""

@@ -197,7 +197,7 @@ class MissedMessages:
         """
         async with self._free:
             try:
-                messages = await _written_since(place, since)
+                messages = await _messages_since(place, since)
             except NOT_FOUND as error:
                 log.warning("channel %s: missed messages cannot be read: %s", place.id, error)
                 if _passes(error):
@@ -206,7 +206,7 @@ class MissedMessages:
                 return 0
             if is_repeated:
                 messages = [message for message in messages if message.id <= until]
-            missed = await self._missed(place, messages)
+            missed = await self._missed_among(place, messages)
             for message in missed:
                 await self._listen(message)
         return len(missed)
@@ -221,7 +221,7 @@ class MissedMessages:
         channel = client.get_channel(channel_id) or await client.fetch_channel(channel_id)
         return channel if isinstance(channel, discord.DMChannel) else None
 
-    async def _missed(
+    async def _missed_among(
         self, channel: Place, messages: Sequence[discord.Message]
     ) -> list[discord.Message]:
         """Return those that ask the bot and are not answered."""
@@ -246,7 +246,7 @@ def _passes(error: Exception) -> bool:
     return not isinstance(error, discord.HTTPException) or error.status >= 500
 
 
-async def _written_since(channel: Place, edge: int) -> list[discord.Message]:
+async def _messages_since(channel: Place, edge: int) -> list[discord.Message]:
     """Return the messages after `edge`, oldest first. If there are too many, drop the oldest."""
     found: list[discord.Message] = []
     async for message in channel.history(limit=MOST_MESSAGES):

@@ -202,8 +202,8 @@ class ConfirmationView(discord.ui.View):
     def __init__(self, label: str, work: Callable[[CommandUser], Coroutine[Any, Any, str]]) -> None:
         super().__init__(timeout=CONFIRMATION_S)
         self._work = work
-        self._button(label, discord.ButtonStyle.danger, self._confirmed)
-        self._button("Cancel", discord.ButtonStyle.secondary, self._cancelled)
+        self._button(label, discord.ButtonStyle.danger, self._confirm)
+        self._button("Cancel", discord.ButtonStyle.secondary, self._cancel)
 
     async def interaction_check(self, interaction: Interaction, /) -> bool:
         speak_to_user(interaction)
@@ -219,12 +219,12 @@ class ConfirmationView(discord.ui.View):
         button.callback = run  # type: ignore[assignment,method-assign]  # as discord.py does it
         self.add_item(button)
 
-    async def _confirmed(self, interaction: Interaction) -> None:
+    async def _confirm(self, interaction: Interaction) -> None:
         self.stop()
         await interaction.response.defer()
         await self._instead(interaction, await self._work(asker_of(interaction)))
 
-    async def _cancelled(self, interaction: Interaction) -> None:
+    async def _cancel(self, interaction: Interaction) -> None:
         self.stop()
         await interaction.response.defer()
         await self._instead(interaction, translated("Nothing was deleted."))

@@ -144,7 +144,7 @@ def asked_in(
     interaction: Interaction, place: PlaceOption | None
 ) -> tuple[BotContext, CommandUser, Where]:
     """Return the context of a command that has the option `in` (one channel)."""
-    return context_of(interaction), asker_of(interaction), _chosen(interaction, place)
+    return context_of(interaction), asker_of(interaction), _chosen_path(interaction, place)
 
 
 def check_places(places: Collection[int], where: Where) -> None:
@@ -173,7 +173,7 @@ def seen_channel(interaction: Interaction, channel_id: int) -> SeenChannel | Non
     return found
 
 
-def _chosen(interaction: Interaction, place: PlaceOption | None) -> Where:
+def _chosen_path(interaction: Interaction, place: PlaceOption | None) -> Where:
     """Return the path of the channel that the user chose as `in`; None without a choice."""
     if place is None:
         return None

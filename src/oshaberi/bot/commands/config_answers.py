@@ -95,7 +95,7 @@ _LEVELS: dict[Level, str] = {
 
 
 def explained_setting(setting: Setting, here: ChannelSettings, operators: LoadedSettings) -> str:
-    allowed, default = allowed_here(operators, setting), _shown(setting.default)
+    allowed, default = allowed_here(operators, setting), _plain_value(setting.default)
     value = told_value(setting, value_of(setting, here.now))
     place = told_place(here.path) if here.path.server_id else ""
     origin_words = here.origin_of(setting, operators)
@@ -115,7 +115,7 @@ def explained_setting(setting: Setting, here: ChannelSettings, operators: Loaded
 
 
 def setting_line(setting: Setting, here: ChannelSettings) -> str:
-    text = _shown(value_of(setting, here.now))
+    text = _plain_value(value_of(setting, here.now))
     text = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
     level = here.level_of(setting.name)
     if level is None:
@@ -185,12 +185,12 @@ def told_value(setting: Setting, value: Any) -> str:
     """Format a value for Discord: channels and people as mentions, the rest as users type it."""
     sign = setting.about.get("mention")
     if not sign or not value:
-        return f"`{_shown(value)}`"
+        return f"`{_plain_value(value)}`"
     many = value if isinstance(value, list | tuple) else [value]
     return ", ".join(f"<{sign}{one}>" for one in many)
 
 
-def _shown(value: Any) -> str:
+def _plain_value(value: Any) -> str:
     """Format a value as users type it, without backticks that could end a code span."""
     if isinstance(value, bool):
         return str(value).lower()

@@ -179,12 +179,14 @@ def _setting(key: str, where: Where = None) -> Setting:
         raise CommandRefusedError(translated("{name}: is set by whoever runs the bot", name=name))
     raise CommandRefusedError(
         translated(
-            "{name}: no such setting; {suggestion}", name=name[:MOST_SHOWN], suggestion=_meant(name)
+            "{name}: no such setting; {suggestion}",
+            name=name[:MOST_SHOWN],
+            suggestion=_similar_names(name),
         )
     )
 
 
-def _meant(name: str) -> str:
+def _similar_names(name: str) -> str:
     """Suggest settings whose name is similar to the word or contains it."""
     alike = get_close_matches(name, SERVER_KEYS, n=MOST_MEANT)
     part = [known for known in SERVER_KEYS if name and name in known]

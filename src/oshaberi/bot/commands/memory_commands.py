@@ -36,7 +36,7 @@ Whose = Literal["mine", "server"]
 async def list_memory(context: BotContext, asker: CommandUser, whose: Whose) -> str:
     facts = await context.db.facts.of(asker.server_id, _user(asker, whose))
     if facts:
-        return _listed(facts)
+        return _list(facts)
     if whose == "mine":
         return translated("Nothing is remembered about you. Ask the bot to remember something.")
     return translated("Nothing is remembered for this server.")
@@ -130,7 +130,7 @@ def _may_forget(asker: CommandUser, whose: Whose) -> None:
         asker.must_manage()
 
 
-def _listed(facts: Sequence[Fact]) -> str:
+def _list(facts: Sequence[Fact]) -> str:
     lines = (f"{fact.id}. {shortened(plain(fact.text), LINE_LIMIT)}" for fact in facts)
     return "\n".join(lines)
 

@@ -64,7 +64,7 @@ def complaint(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> Sentenc
     return Sentence(
         "{key}: {value} is not {allowed}",
         key=path,
-        value=_shown(place, wrong["input"]),
+        value=_display(place, wrong["input"]),
         allowed=_allowed(place, wrong),
     )
 
@@ -87,7 +87,7 @@ def _allowed(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> Sentence
     return _WORDS.get(wrong["type"], Sentence("allowed: {problem}", problem=wrong["msg"]))
 
 
-def _shown(place: tuple[int | str, ...], value: Any) -> str:
+def _display(place: tuple[int | str, ...], value: Any) -> str:
     setting = DECLARED[str(place[0])]
     if {"api_keys", "env", "headers"} & set(place):
         return MASK

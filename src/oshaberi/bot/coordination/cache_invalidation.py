@@ -88,12 +88,12 @@ class RedisInvalidation:
         while True:
             try:
                 async with redis.pubsub() as subscription:
-                    await self._attend(subscription)
+                    await self._receive(subscription)
             except (RedisError, OSError) as error:
                 log.info("changes of other processes are not heard: %s", error)
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def _attend(self, subscription: PubSub) -> None:
+    async def _receive(self, subscription: PubSub) -> None:
         """Receive changes until the connection is lost. Checks a connection that stays silent."""
         await subscription.subscribe(TOPIC)
         if await subscription.get_message(timeout=ANSWER_SECONDS) is None:

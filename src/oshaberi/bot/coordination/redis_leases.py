@@ -111,19 +111,19 @@ class RedisShardLeases:
 
     async def renew(self, held: Collection[int]) -> frozenset[int]:
         with reached():
-            return frozenset([shard for shard in held if not await self._renewed(shard)])
+            return frozenset([shard for shard in held if not await self._renew_one(shard)])
 
-    async def _renewed(self, shard_id: int) -> bool:
+    async def _renew_one(self, shard_id: int) -> bool:
         lock = self._locks.get(shard_id)
         if lock is None:
             return False
         try:
             await lock.reacquire()
         except LockNotOwnedError:
-            return await self._taken_again(shard_id, lock)
+            return await self._take_again(shard_id, lock)
         return True
 
-    async def _taken_again(self, shard_id: int, lock: Lock) -> bool:
+    async def _take_again(self, shard_id: int, lock: Lock) -> bool:
         """Take an expired or forgotten lease again, unless another process has taken it."""
         if await lock.do_acquire(lock.local.token):
             holder = await self._redis.hget(HOLDERS, str(shard_id))

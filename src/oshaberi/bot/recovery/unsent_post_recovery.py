@@ -35,7 +35,7 @@ async def told_once(notice: Post, sink: DiscordSink, newest_id: int) -> Sent | N
     return await found_or_sent(notice, sink, ResponseState(key=notice.nonce), in_any_case=True)
 
 
-async def _looked_for(post: Post, sink: DiscordSink) -> Sequence[Sent]:
+async def _search(post: Post, sink: DiscordSink) -> Sequence[Sent]:
     for pause_s in RETRY_SECONDS:
         try:
             return await _look_for(post, sink)
@@ -64,7 +64,7 @@ async def found_or_sent(
     """Find the message, or send it now. Return None if the check failed or it was not sent."""
     found: Sequence[Sent] = ()
     try:
-        found = await _looked_for(post, sink)
+        found = await _search(post, sink)
     except (ArrivalUnknownError, DiscordRefusalError) as error:
         log.warning("cannot look for a message of an earlier process: %s", error)
         if not in_any_case:

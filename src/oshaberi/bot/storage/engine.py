@@ -241,18 +241,18 @@ def _close_connection(connection: Any) -> None:
     if not in_greenlet():
         connection.terminate()
         return
-    with _heard_at_the_next_step():
+    with _defer_cancellation():
         connection.close()
 
 
 def _terminate_connection(connection: Any) -> None:
     """End a connection that was abandoned. If this is cancelled too, it has ended all the same."""
-    with _heard_at_the_next_step():
+    with _defer_cancellation():
         connection.terminate()
 
 
 @contextmanager
-def _heard_at_the_next_step() -> Iterator[None]:
+def _defer_cancellation() -> Iterator[None]:
     """Raise a cancellation at the next step of the task: here the pool would log its traceback."""
     try:
         yield

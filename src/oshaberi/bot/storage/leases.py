@@ -31,7 +31,7 @@ def sole_owner(database_url: str, instance: str) -> Iterator[None]:
     if file is None:
         yield
         return
-    lock = _opened(file, instance)
+    lock = _open_lock_file(file, instance)
     try:
         _take(lock, file)
         yield
@@ -50,7 +50,7 @@ def no_owner(file: Path) -> Iterator[None]:
         yield
 
 
-def _opened(file: Path, instance: str) -> int:
+def _open_lock_file(file: Path, instance: str) -> int:
     beside = file.with_name(f"{file.name}.{quote(instance, safe='')}.lock")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -128,7 +128,7 @@ class SqliteErasure:
 
     async def _erase(self) -> None:
         """Rewrite the file, then try to empty the `-wal` file until no reader is in the way."""
-        wanted = await self._rested()
+        wanted = await self._wait_for_rest()
         pause_s, is_rewritten = FIRST_PAUSE_SECONDS, False
         while True:
             async with self._alone:
@@ -153,7 +153,7 @@ class SqliteErasure:
             self._done = wanted
             self._advanced.notify_all()
 
-    async def _rested(self) -> int:
+    async def _wait_for_rest(self) -> int:
         """Wait until the file may be rewritten again. Return the number of what is wanted then."""
         while self._loop.time() < self._rest_until_s:
             await asyncio.sleep(FIRST_PAUSE_SECONDS)
@@ -163,7 +163,7 @@ class SqliteErasure:
         began_s = time.monotonic()
         reason = None
         try:
-            with closing(_opened(self._file)) as connection:
+            with closing(_open(self._file)) as connection:
                 version = _version(connection)
                 if not is_rewritten:
                     connection.set_progress_handler(self._on_activity, STEPS_PER_SIGN)
@@ -179,7 +179,7 @@ class SqliteErasure:
         return Attempt(reason, is_rewritten, time.monotonic() - began_s)
 
 
-def _opened(file: Path) -> sqlite3.Connection:
+def _open(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(
         f"{file.absolute().as_uri()}?mode=rw", uri=True, timeout=LOCK_SECONDS, isolation_level=None
     )
@@ -187,7 +187,7 @@ def _opened(file: Path) -> sqlite3.Connection:
 
 def is_clean(file: Path) -> bool:
     """Whether nothing that was deleted from the file has to be erased."""
-    with closing(_opened(file)) as connection:
+    with closing(_open(file)) as connection:
         return _version(connection) == CLEAN
 
 
@@ -206,7 +206,7 @@ def _mark_clean(connection: sqlite3.Connection, version: int) -> None:
 
 def _shorten(file: Path) -> bool:
     try:
-        with closing(_opened(file)) as connection:
+        with closing(_open(file)) as connection:
             return _is_emptied(connection)
     except sqlite3.Error:
         return False

@@ -92,7 +92,7 @@ class ArgumentChecks:
                 self._validator = _validator(self._schema, self._budget)
             self._budget.begin(given)
             found = islice(self._validator.iter_errors(given), _MOST_FOUND)
-            return [_described(one) for one in sorted(found, key=_path)[:_MOST_ERRORS]]
+            return [_description(one) for one in sorted(found, key=_path)[:_MOST_ERRORS]]
         except _TooMuchWorkError:
             return [_TOO_LARGE]
         except RecursionError:
@@ -124,7 +124,7 @@ class _Budget:
             if _NODE_SIZE * len(nodes) > LARGEST_ARGS:
                 raise _TooMuchWorkError
         for node in reversed(nodes):  # so what a container holds is measured before it
-            self._sizes[id(node)] = self._measured(node)
+            self._sizes[id(node)] = self._measure(node)
         if self._sizes[id(args)] > LARGEST_ARGS:
             raise _TooMuchWorkError
 
@@ -134,7 +134,7 @@ class _Budget:
         if self._left < 0:
             raise _TooMuchWorkError
 
-    def _measured(self, node: Any) -> int:
+    def _measure(self, node: Any) -> int:
         if isinstance(node, Mapping):
             return _NODE_SIZE + sum(len(name) + self._size(one) for name, one in node.items())
         if isinstance(node, list):
@@ -200,7 +200,7 @@ def _path(error: Any) -> str:
     return str(error.json_path)
 
 
-def _described(error: Any) -> str:
+def _description(error: Any) -> str:
     path = _path(error).removeprefix("$").removeprefix(".")
     message = _short(str(error.message))
     return f"{path}: {message}" if path else message

@@ -44,7 +44,7 @@ class ToolBox:
 
     def declarations(self, context: ToolContext) -> tuple[ToolDeclaration, ...]:
         """Return the declarations of the tools that this turn may use."""
-        return tuple(_declaration(one) for one in self._offered(context).values())
+        return tuple(_declaration(one) for one in self._offered_tools(context).values())
 
     async def run(
         self,
@@ -57,13 +57,13 @@ class ToolBox:
         """Run the calls together; `results[i]` is for `calls[i]`. Raises only CancelledError."""
         return await self._runner.run(
             calls,
-            OfferedTools(self._offered(context), self._tools.keys()),
+            OfferedTools(self._offered_tools(context), self._tools.keys()),
             context,
             timeout_ms=timeout_ms,
             result_limit_chars=result_limit_chars,
         )
 
-    def _offered(self, context: ToolContext) -> Mapping[str, NamedTool]:
+    def _offered_tools(self, context: ToolContext) -> Mapping[str, NamedTool]:
         self._refresh()
         permissions = context.permissions
         return {
@@ -84,7 +84,7 @@ class ToolBox:
 
 
 def _declaration(one: NamedTool) -> ToolDeclaration:
-    description = _shortened(one.tool.description, LONGEST_DESCRIPTION)
+    description = _shorten(one.tool.description, LONGEST_DESCRIPTION)
     return ToolDeclaration(one.name, description, one.tool.parameters)
 
 
@@ -97,7 +97,7 @@ def _is_offered(tool: Tool, context: ToolContext) -> bool:
         return False
 
 
-def _shortened(text: str, most: int) -> str:
+def _shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

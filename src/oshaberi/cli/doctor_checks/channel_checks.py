@@ -200,7 +200,7 @@ async def examine(
     """Yield findings about the channels of these servers."""
     found: list[_ServerChannels] = []
     for guild in guilds[:MOST_SERVERS]:
-        looked = await _looked(get, guild, my_id, application_id)
+        looked = await _inspect(get, guild, my_id, application_id)
         if isinstance(looked, Finding):
             yield looked
             return
@@ -216,7 +216,7 @@ async def examine(
         )
 
 
-async def _looked(
+async def _inspect(
     get: Get, guild: Json, my_id: str, application_id: str
 ) -> _ServerChannels | Finding:
     server_id = str(guild.get("id", ""))

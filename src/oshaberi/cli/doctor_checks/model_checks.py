@@ -120,7 +120,7 @@ async def examine(
         elif offline:
             yield note(name, "has what it needs; it was not asked (--offline)")
         else:
-            async for finding in _asked(name, entry, preset, keys):
+            async for finding in _ask_models(name, entry, preset, keys):
                 yield finding
 
 
@@ -134,7 +134,7 @@ def _missing_sdk(preset: Preset) -> str | None:
         return sdk
 
 
-async def _asked(
+async def _ask_models(
     name: str, entry: ModelEntry, preset: Preset, keys: Sequence[str]
 ) -> AsyncIterator[Finding]:
     """Check each key by listing the models, then ask the model for a word."""
@@ -148,7 +148,7 @@ async def _asked(
             taken.append(key)
             yield note(label, "has a key; only a call can check it: the provider lists no models")
             continue
-        finding = _judged(label, entry, await list_models(preset.family, base_url, key))
+        finding = _judge(label, entry, await list_models(preset.family, base_url, key))
         if finding.state != "bad":
             taken.append(key)
         yield finding
@@ -156,7 +156,7 @@ async def _asked(
         yield await call(name, entry, taken[0] or None)
 
 
-def _judged(name: str, entry: ModelEntry, offered: OfferedModels) -> Finding:
+def _judge(name: str, entry: ModelEntry, offered: OfferedModels) -> Finding:
     if offered.status == 200:
         if offered.names and offered.is_whole and entry.model not in offered.names:
             text = f"the provider answers, but does not list {entry.model!r}"

@@ -168,12 +168,12 @@ def listed_chain(chain: Sequence[ModelRecord], for_owner: bool, is_own: bool) ->
             if model.base_url and for_owner
             else ""
         )
-        options = _told_options(model) if for_owner or is_own else ""
+        options = _list_options(model) if for_owner or is_own else ""
         lines.append(f"{number}. {name_of(model)}{where}{options}")
     return "\n".join(lines)
 
 
-def _told_options(model: ModelRecord) -> str:
+def _list_options(model: ModelRecord) -> str:
     """List the model's options that Oshaberi defines. Others may be private to the operator."""
     told = (f"{name} {told_option(model.params[name])}" for name in OPTIONS if name in model.params)
     listed = ", ".join(told)

@@ -71,7 +71,7 @@ class JournalRepository:
             "state": post.state,
             "message_id": None,
         }
-        with _kept_for_later():
+        with _as_journal_errors():
             await self._write(
                 key, WriteStep(self._intend, values, _journal_row_of(key, post.nonce))
             )
@@ -93,7 +93,7 @@ class JournalRepository:
 
     async def flush(self) -> None:
         """Wait until everything in the queue is durable."""
-        with _kept_for_later():
+        with _as_journal_errors():
             await self._store.writer.flush()
 
     def finishing(self, key: str) -> WriteEntry:
@@ -146,7 +146,7 @@ class JournalRepository:
 
 
 @contextmanager
-def _kept_for_later() -> Iterator[None]:
+def _as_journal_errors() -> Iterator[None]:
     try:
         yield
     except StorageAwayError as error:

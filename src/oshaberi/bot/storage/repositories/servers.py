@@ -141,7 +141,7 @@ class InstanceRepository:
     async def gone(self, silent_for: timedelta) -> tuple[str, ...]:
         """Return processes that have open answers or questions and were silent for so long."""
         edge = self._store.now() - silent_for
-        begun = _left()
+        begun = _open_work()
         last = func.max(begun.c.at).label("last")
         left = select(begun.c.instance, last).group_by(begun.c.instance).subquery()
         # A process without a heartbeat may have started only now.
@@ -154,7 +154,7 @@ class InstanceRepository:
     @reads
     async def others(self, name: str) -> Mapping[str, frozenset[str]]:
         """Return other processes with open answers or questions, and their leases."""
-        begun = _left()
+        begun = _open_work()
         rows = select(InstanceRow.name, InstanceRow.leases).where(
             InstanceRow.name != name, InstanceRow.name.in_(select(begun.c.instance))
         )
@@ -163,7 +163,7 @@ class InstanceRepository:
         return {other: frozenset(leases.split()) for other, leases in found}
 
 
-def _left() -> Subquery:
+def _open_work() -> Subquery:
     """Return a query of all open answers and questions, with instance and time."""
     answers = select(JournalStreamRow.instance, JournalStreamRow.began.label("at"))
     questions = select(QuestionRow.instance, QuestionRow.at.label("at"))

@@ -53,7 +53,7 @@ class DailyUsageRepository:
         async with self._store.write() as session:
             for limit in sorted(limits, key=lambda one: one.account):
                 used = UsageTotals(1, input_tokens)
-                if not await count(session, self._added(day, limit.account, used, limit)):
+                if not await count(session, self._count_within(day, limit.account, used, limit)):
                     reached = await _used_up(session, day, limit)
                     await session.rollback()
                     return reached
@@ -144,7 +144,7 @@ class DailyUsageRepository:
         async with self._store.write() as session:
             return await count(session, row.on_conflict_do_nothing()) > 0
 
-    def _added(
+    def _count_within(
         self, day: date, account: UsageAccount, used: UsageTotals, limit: UsageLimit
     ) -> Executable:
         """Return the statement that counts. It changes no row if the limit is reached."""

@@ -87,11 +87,11 @@ async def forget(
     gone = [one for one in numbers if await facts.delete(server_id, user_id, one)]
     missing = [one for one in numbers if one not in gone]
     if not gone:
-        raise ToolFailedError(f"no such facts: {_listed(numbers)}; list_memories shows all")
-    return f"Forgotten: {_listed(gone)}." + (f" No such: {_listed(missing)}." if missing else "")
+        raise ToolFailedError(f"no such facts: {_numbers(numbers)}; list_memories shows all")
+    return f"Forgotten: {_numbers(gone)}." + (f" No such: {_numbers(missing)}." if missing else "")
 
 
-def _listed(numbers: list[int]) -> str:
+def _numbers(numbers: list[int]) -> str:
     return ", ".join(f"#{one}" for one in numbers) or "none given"
 
 

@@ -68,10 +68,10 @@ async def recent_messages(context: ToolContext, count: int = 20, before: str | N
     older_than = None if before is None else message_id_of(context, before)
     must_read_history(context)
     channel_info = await context.turn_channel.channel_info(older_than, min(max(count, 1), MOST))
-    return _told(context, channel_info) or "There are no messages."
+    return _transcript(context, channel_info) or "There are no messages."
 
 
-def _told(context: ToolContext, channel_info: ChannelInfo) -> str:
+def _transcript(context: ToolContext, channel_info: ChannelInfo) -> str:
     """Return the transcript, with names under which nobody can pose as somebody else."""
     from oshaberi.bot.conversation.transcript import indented
 
@@ -112,7 +112,7 @@ async def reply_to_message(context: ToolContext, text: str, message_id: str | No
     async with context.posting:
         response = _Reply(context.response)
         try:
-            result = await _posted(context, answering, text, response)
+            result = await _post(context, answering, text, response)
         finally:
             response.join()
     count = len(response.messages)
@@ -130,7 +130,7 @@ async def _answering(context: ToolContext, message_id: str | None) -> IncomingMe
     return replace(context.incoming, said=said, mentions_us=False, replied=None)
 
 
-async def _posted(
+async def _post(
     context: ToolContext, answering: IncomingMessage, text: str, response: ResponseState
 ) -> StreamResult:
     """Send the reply. After a stop, a running request is awaited and nothing else is sent."""

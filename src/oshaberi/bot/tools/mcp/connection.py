@@ -186,13 +186,13 @@ class McpConnection:
         self._starting = asyncio.current_task()
         try:
             async with asyncio.timeout(self._start_s):
-                client = await self._opened(stack, chatter)
+                client = await self._open(stack, chatter)
                 self.tools = await listed_tools(client, self._server, self.call)
         finally:
             self._starting = None
         return client
 
-    async def _opened(self, stack: AsyncExitStack, chatter: ServerStderr) -> Client:
+    async def _open(self, stack: AsyncExitStack, chatter: ServerStderr) -> Client:
         client = await stack.enter_async_context(
             connected(self._server, chatter, self._on_message, self._on_end)
         )
@@ -219,7 +219,7 @@ class McpConnection:
     def _start_failed(self, why: str) -> None:
         level = logging.DEBUG if self._failures else logging.WARNING
         log.log(level, "MCP server %s cannot be used: %s", self._server.name, why)
-        self._failed(why)
+        self._note_failure(why)
         self._settle()
         self._settled = asyncio.get_running_loop().create_future()
 
@@ -231,10 +231,10 @@ class McpConnection:
         self._settled = asyncio.get_running_loop().create_future()
         if not self._closing:
             log.log(level, "MCP server %s is gone: %s", self._server.name, why)
-            self._failed(why)
+            self._note_failure(why)
         self._stir.set()
 
-    def _failed(self, why: str) -> None:
+    def _note_failure(self, why: str) -> None:
         self._why = why
         self._again_at = _now() + BACKOFF_S[min(self._failures, len(BACKOFF_S) - 1)]
         self._failures += 1

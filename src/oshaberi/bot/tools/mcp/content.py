@@ -36,7 +36,7 @@ async def listed_tools(client: Client, server: McpServer, call: Call) -> tuple[T
         cursor = page.next_cursor
         if not cursor:
             break
-    kept = _offered(found)
+    kept = _within_limits(found)
     if len(kept) < len(found):
         out = len(found) - len(kept)
         log.warning("MCP server %s: too many or too long tools, left out: %d", server.name, out)
@@ -60,7 +60,7 @@ def _tool_of(theirs: mcp_types.Tool, server: McpServer, call: Call) -> Tool:
     )
 
 
-def _offered(found: Sequence[Tool]) -> tuple[Tool, ...]:
+def _within_limits(found: Sequence[Tool]) -> tuple[Tool, ...]:
     """Return the tools within the limits on count and length."""
     return tuple(one for one in found if _is_short(one.parameters))[:MOST_TOOLS]
 

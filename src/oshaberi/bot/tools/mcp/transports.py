@@ -187,11 +187,11 @@ async def _over_stdio(
         command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
     )
     errors = await stack.enter_async_context(listening(chatter))
-    return _watched(stdio_client(parameters, errors), on_end)
+    return _watch(stdio_client(parameters, errors), on_end)
 
 
 @asynccontextmanager
-async def _watched(transport: Any, on_end: Callable[[], None]) -> AsyncIterator[Any]:
+async def _watch(transport: Any, on_end: Callable[[], None]) -> AsyncIterator[Any]:
     """Pass everything on, and call `on_end` when the other side has closed."""
     import anyio
 
