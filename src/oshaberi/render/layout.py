@@ -23,7 +23,7 @@ class LaidOutLine:
     width: float
 
 
-def wrapped(cell: list[list[ShapedUnit]], limit: float) -> tuple[LaidOutLine, ...]:
+def wrap(cell: list[list[ShapedUnit]], limit: float) -> tuple[LaidOutLine, ...]:
     """Return the lines of a cell, none of them wider than `limit` pixels."""
     return tuple(line for paragraph in cell for line in _wrap_paragraph(paragraph, limit))
 
@@ -180,7 +180,7 @@ def _text_widths(columns: list[_ColumnLayout]) -> list[int]:
 def _paginate(columns: list[_ColumnLayout], *, has_header: bool) -> list[TablePage]:
     widths = _text_widths(columns)
     rows = [
-        TableRow(tuple(wrapped(cell, width) for cell, width in zip(cells, widths, strict=True)))
+        TableRow(tuple(wrap(cell, width) for cell, width in zip(cells, widths, strict=True)))
         for cells in zip(*(column.cells for column in columns), strict=True)
     ]
     outer = tuple(width + 2 * PAD_X for width in _tighten(widths, rows))

@@ -45,7 +45,7 @@ def display_width(text: str) -> int:
     return sum(_cluster_width(cluster) for cluster in clusters(text))
 
 
-def aligned(text: str, width: int, alignment: Alignment) -> str:
+def align(text: str, width: int, alignment: Alignment) -> str:
     """Pad the text with spaces to `width`."""
     missing = width - display_width(text)
     if missing <= 0:
@@ -54,7 +54,7 @@ def aligned(text: str, width: int, alignment: Alignment) -> str:
     return " " * left + text + " " * (missing - left)
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap(text: str, width: int) -> list[str]:
     """Wrap the text to `width` columns, between words; a word is cut only if it is longer."""
     if display_width(text) <= width:
         return [text]
@@ -242,14 +242,14 @@ def _least(word: str) -> int:
 
 
 def _wrap_cell(cell: list[str], width: int) -> list[str]:
-    return [part for line in cell for part in wrapped(line, width)]
+    return [part for line in cell for part in wrap(line, width)]
 
 
 def _grid_lines(row: list[list[str]], widths: list[int], grid: Grid) -> list[str]:
     lines = []
     for parts in zip_longest(*row, fillvalue=""):
         columns = zip(parts, widths, grid.alignments, strict=True)
-        lines.append(_SEPARATOR.join(aligned(*column) for column in columns).rstrip())
+        lines.append(_SEPARATOR.join(align(*column) for column in columns).rstrip())
     return lines
 
 

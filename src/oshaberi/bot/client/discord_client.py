@@ -43,7 +43,7 @@ from oshaberi.terminal_output import counted
 log = logging.getLogger(__name__)
 
 CONNECTING = ("discord.shard", "discord.gateway")
-"""discord.py's loggers. Each try to connect again is an error with a traceback there."""
+"""discord.py's loggers that report every attempt to reconnect as an error with a traceback."""
 
 KEPT_IDS = 4000
 REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=300.0, sock_connect=30.0, sock_read=30.0)
@@ -126,8 +126,8 @@ class OshaberiClient(MovableShardsClient):
             await self.connect()
 
     async def setup_hook(self) -> None:
-        # A request without an answer holds up all others of its bucket: aiohttp would let it for
-        # five minutes, long after the outage that it fell into.
+        # A request without an answer holds up all others of its bucket. aiohttp would wait for it
+        # for five minutes, long after the outage is over.
         self.http._HTTPClient__session._timeout = REQUEST_TIMEOUT  # type: ignore[attr-defined]  # noqa: SLF001
         self.client_state = ClientState(self, self._alone, self.histories)
         if not self.has_movable_shards and self.has_shard(0):
@@ -162,7 +162,9 @@ class OshaberiClient(MovableShardsClient):
             await self.outage.close()
         if hasattr(self, "client_state"):
             await self.client_state.close()
-        if isinstance(self.loop, asyncio.AbstractEventLoop):  # before a login discord.py cannot
+        if isinstance(
+            self.loop, asyncio.AbstractEventLoop
+        ):  # before the login discord.py cannot close
             await super().close()
 
     def turn_channel(
@@ -253,8 +255,8 @@ class OshaberiClient(MovableShardsClient):
         """Search for messages that were missed before this process got (or regained) a shard."""
         if not self.has_movable_shards and (len(self.shards) == 1 or not self._was_ready):
             return  # `on_ready` looks at all shards
-        await self._search.run_when_ready(shard_id, lambda: self.caught_up(shard_id))
-        self.caught_up(shard_id)
+        await self._search.run_when_ready(shard_id, lambda: self.note_caught_up(shard_id))
+        self.note_caught_up(shard_id)
         if shard_id == 0 and self.has_movable_shards and not self._is_synced:
             self._is_synced = True
             await self._sync()
@@ -264,20 +266,20 @@ class OshaberiClient(MovableShardsClient):
         await self._search.run()
 
     async def on_shard_connect(self, shard_id: int) -> None:
-        self.gateway_state.connected(shard_id)
+        self.gateway_state.note_connected(shard_id)
         self._outage_log.ends(by=shard_id)
         self.catch_up(shard_id)
 
     async def on_shard_resumed(self, shard_id: int) -> None:
-        self.gateway_state.connected(shard_id)
+        self.gateway_state.note_connected(shard_id)
         self._outage_log.ends(by=shard_id)
 
     async def on_shard_disconnect(self, shard_id: int) -> None:
-        self.gateway_state.lost(shard_id)
+        self.gateway_state.note_lost(shard_id)
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
         log.info("joined server %s (%s)", guild.id, guild.name)
-        await self.context.db.departed_servers.returned_to([guild.id])
+        await self.context.db.departed_servers.note_return([guild.id])
 
     async def on_guild_channel_update(
         self, _before: discord.abc.GuildChannel, after: discord.abc.GuildChannel

@@ -41,10 +41,10 @@ class GatewayState:
         self._now_s = now_s
         self._connected: set[int] = set()
 
-    def connected(self, shard_id: int) -> None:
+    def note_connected(self, shard_id: int) -> None:
         self._connected.add(shard_id)
 
-    def lost(self, shard_id: int) -> None:
+    def note_lost(self, shard_id: int) -> None:
         self._connected.discard(shard_id)
 
     def shard_ids(self) -> tuple[int, ...]:
@@ -393,7 +393,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         if self._terms is not None:
             self._caught_up[shard_id].clear()
 
-    def caught_up(self, shard_id: int) -> None:
+    def note_caught_up(self, shard_id: int) -> None:
         if self._terms is not None and self._terms.holds(shard_id):
             self._caught_up[shard_id].set()
 

@@ -36,7 +36,7 @@ MOST_CHANNELS = 2000
 
 
 class UnansweredLog:
-    """Is told why messages are not answered. `on_unanswered` is called with each reason.
+    """Counts and logs messages that are not answered: `on_unanswered` gets each reason.
 
     The warning for a channel is repeated after ten minutes at the earliest.
     """
@@ -98,7 +98,7 @@ class MissedMessages:
     """Finds missed messages.
 
     `last_seen` returns the newest handled message of a channel, 0 if there is none. `is_for_us`
-    tells whether the bot would answer a message. `direct_ids` returns the DM channels to look at.
+    returns whether the bot would answer a message. `direct_ids` returns the DM channels to look at.
     The search ignores messages older than `max_age`. It also ignores the stored questions of a
     channel: the process that stored them, or one that takes them over, answers them. `shard_id`
     limits the search to the servers of one shard.
@@ -125,7 +125,7 @@ class MissedMessages:
         self._shard_id = shard_id
         self._free = asyncio.Semaphore(AT_ONCE)
         self.unread: list[Callable[[], Awaitable[int]]] = []
-        """What is to be done once more, because Discord did not answer."""
+        """What has to be read again, because Discord did not answer."""
 
     async def run(self) -> int:
         """Pass on all missed messages and return their number.
@@ -224,7 +224,7 @@ class MissedMessages:
     async def _missed_among(
         self, channel: Place, messages: Sequence[discord.Message]
     ) -> list[discord.Message]:
-        """Return those that ask the bot and are not answered."""
+        """Return the messages that address the bot and have no answer."""
         ours = [message for message in messages if self._reader.is_ours(message)]
         settled = {message.reference.message_id for message in ours if message.reference}
         if messages:
@@ -306,7 +306,7 @@ class UnansweredSearch:
     async def run_when_ready(
         self, shard_id: int | None = None, on_outage: Callable[[], None] | None = None
     ) -> None:
-        """Search on one shard, or on all. Repeats until database and Discord answered."""
+        """Search on one shard, or on all. Repeats until database and Discord have answered."""
         with self._until_closed():
             while not await self._is_done(shard_id):
                 if on_outage is not None:

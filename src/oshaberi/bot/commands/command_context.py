@@ -140,7 +140,7 @@ def _may(interaction: Interaction, permission: str) -> bool:
     return bool(getattr(allowed, permission))
 
 
-def asked_in(
+def context_in(
     interaction: Interaction, place: PlaceOption | None
 ) -> tuple[BotContext, CommandUser, Where]:
     """Return the context of a command that has the option `in` (one channel)."""
@@ -164,7 +164,7 @@ def typed_place(interaction: Interaction) -> Where:
     return None if place is None else ChannelPath(interaction.guild_id or 0, place.id)
 
 
-def seen_channel(interaction: Interaction, channel_id: int) -> SeenChannel | None:
+def visible_channel(interaction: Interaction, channel_id: int) -> SeenChannel | None:
     """Return a channel of this server; None if there is none or the user cannot see it."""
     guild, member = interaction.guild, interaction.user
     found = None if guild is None else guild.get_channel_or_thread(channel_id)
@@ -204,7 +204,7 @@ def turn_channel_of(interaction: Interaction) -> DiscordTurnChannel:
     return client_of(interaction).turn_channel(channel)
 
 
-def asked_here(
+def context_here(
     interaction: Interaction,
 ) -> tuple[BotContext, CommandUser, DiscordTurnChannel]:
     """Return the context of a command about the conversation in its own channel."""
@@ -219,6 +219,6 @@ def _owns(application: discord.AppInfo | None, user_id: int) -> bool:
     return user_id == application.owner.id or any(user_id == one.id for one in members)
 
 
-def told_place(where: Where) -> str:
-    """Return " in #channel" for the end of a sentence; nothing for the whole server."""
+def in_place(where: Where) -> str:
+    """Return " in #channel" for the end of a sentence; empty for the whole server."""
     return "" if where is None else translated(" in <#{channel_id}>", channel_id=where.channel_id)

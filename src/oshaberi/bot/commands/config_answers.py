@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from oshaberi.bot.commands.command_context import told_place
+from oshaberi.bot.commands.command_context import in_place
 from oshaberi.bot.config import EffectiveSettings, LoadedSettings, Setting, effective
 from oshaberi.bot.config.server_settings import allowed_here, is_quota, origin
 from oshaberi.bot.conversation.messages import ChannelPath
@@ -94,10 +94,10 @@ _LEVELS: dict[Level, str] = {
 }
 
 
-def explained_setting(setting: Setting, here: ChannelSettings, operators: LoadedSettings) -> str:
+def explain_setting(setting: Setting, here: ChannelSettings, operators: LoadedSettings) -> str:
     allowed, default = allowed_here(operators, setting), _plain_value(setting.default)
-    value = told_value(setting, value_of(setting, here.now))
-    place = told_place(here.path) if here.path.server_id else ""
+    value = format_value(setting, value_of(setting, here.now))
+    place = in_place(here.path) if here.path.server_id else ""
     origin_words = here.origin_of(setting, operators)
     return translated(
         "`{name}` is {value}{place} (from {origin}): {what}.\nAllowed: {allowed}. "
@@ -181,7 +181,7 @@ def value_of(setting: Setting, now: EffectiveSettings) -> Any:
     return getattr(homes[setting.section], setting.name)
 
 
-def told_value(setting: Setting, value: Any) -> str:
+def format_value(setting: Setting, value: Any) -> str:
     """Format a value for Discord: channels and people as mentions, the rest as users type it."""
     sign = setting.about.get("mention")
     if not sign or not value:

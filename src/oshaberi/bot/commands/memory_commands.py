@@ -24,7 +24,7 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
-from oshaberi.bot.commands.privacy_commands import left_in_files
+from oshaberi.bot.commands.privacy_commands import erasure_note
 from oshaberi.bot.storage.records import Fact
 from oshaberi.discord_io.requests.parameters import shortened
 from oshaberi.languages import translatable, translated, translated_count
@@ -46,7 +46,7 @@ async def forget_fact(context: BotContext, asker: CommandUser, fact_id: int, who
     _may_forget(asker, whose)
     if not await context.db.facts.delete(asker.server_id, _user(asker, whose), fact_id):
         raise CommandRefusedError(translated("There is no such fact; `/memory list` shows all."))
-    return translated("The fact is deleted.") + await left_in_files(context)
+    return translated("The fact is deleted.") + await erasure_note(context)
 
 
 async def forget_all_question(context: BotContext, asker: CommandUser, whose: Whose) -> str:
@@ -73,7 +73,7 @@ async def forget_all(context: BotContext, asker: CommandUser, whose: Whose) -> s
         told = translated_count(
             "Deleted: {count} fact of this server.", "Deleted: {count} facts of this server.", count
         )
-        return told + await left_in_files(context)
+        return told + await erasure_note(context)
     exchanges = await context.db.memory.forget_user(asker.person.id)
     summaries = await context.db.summaries.forget_user(asker.person.id)
     more = (
@@ -91,7 +91,7 @@ async def forget_all(context: BotContext, asker: CommandUser, whose: Whose) -> s
         exchanges=translated_count("{count} exchange", "{count} exchanges", exchanges),
         more=more,
     )
-    return told + await left_in_files(context)
+    return told + await erasure_note(context)
 
 
 async def forget_channel(context: BotContext, asker: CommandUser) -> str:
@@ -111,7 +111,7 @@ async def forget_channel(context: BotContext, asker: CommandUser) -> str:
         count,
         more=more,
     )
-    return told + await left_in_files(context)
+    return told + await erasure_note(context)
 
 
 async def fact_choices(

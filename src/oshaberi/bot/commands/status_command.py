@@ -20,7 +20,7 @@ from oshaberi.bot.commands.command_context import (
     context_of,
 )
 from oshaberi.bot.commands.models.model_commands import name_of
-from oshaberi.bot.commands.usage_command import told_requests_and_tokens
+from oshaberi.bot.commands.usage_command import format_requests_and_tokens
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.storage.records import ConversationSummary, ModelRecord, UsageRecord
 from oshaberi.bot.turns.generation.model_chain import chain_of
@@ -123,7 +123,7 @@ def _summary_note(summary: ConversationSummary) -> str:
 
 def _usage(entry: UsageRecord) -> str:
     name = plain(f"{entry.provider}/{entry.model}")
-    return translated("{name}: {used}", name=name, used=told_requests_and_tokens(entry))
+    return translated("{name}: {used}", name=name, used=format_requests_and_tokens(entry))
 
 
 @app_commands.command(description="Show latency, queue, models and their usage")

@@ -81,12 +81,12 @@ async def _servers(context: BotContext, asker: CommandUser, place: QuotaPlace) -
     lines.append(
         translated(
             "Of today's, on the keys of whoever runs the bot: {operators}.",
-            operators=told_totals(operators),
+            operators=format_totals(operators),
         )
     )
     largest = await context.db.usage_counts.largest_users(server_id, day, MOST_USERS)
     lines += [translated("Most today:")] if largest else []
-    lines += [f"- <@{user}>: {told_totals(totals)}" for user, totals in largest]
+    lines += [f"- <@{user}>: {format_totals(totals)}" for user, totals in largest]
     return [*lines, *await _remaining(context, asker, place, ("server",))]
 
 
@@ -95,11 +95,11 @@ async def _usage_lines(context: BotContext, account: UsageAccount, who: str) -> 
     now = await counts.of(account, day, day)
     lately = await counts.of(account, day - timedelta(LATELY_DAYS - 1), day)
     return [
-        translated("**{who}, today:** {now}.", who=who, now=told_totals(now)),
+        translated("**{who}, today:** {now}.", who=who, now=format_totals(now)),
         translated(
             "**In the last {lately_days} days:** {lately}.",
             lately_days=LATELY_DAYS,
-            lately=told_totals(lately),
+            lately=format_totals(lately),
         ),
     ]
 
@@ -151,12 +151,12 @@ async def _remaining_of(context: BotContext, limit: UsageLimit, day: date) -> li
     ]
 
 
-def told_totals(totals: UsageTotals) -> str:
+def format_totals(totals: UsageTotals) -> str:
     """Describe the totals. The cost is shown only if the models have a price."""
-    return f"{told_requests_and_tokens(totals)}{_cost(totals.cost_micros)}"
+    return f"{format_requests_and_tokens(totals)}{_cost(totals.cost_micros)}"
 
 
-def told_requests_and_tokens(used: UsageTotals | UsageRecord) -> str:
+def format_requests_and_tokens(used: UsageTotals | UsageRecord) -> str:
     requests = translated_count("{count:,} request", "{count:,} requests", used.requests)
     tokens = translated_count(
         "{count:,} token read, {output_tokens:,} written",

@@ -137,12 +137,12 @@ def _merge(
     try:
         from pydantic import ValidationError
 
-        from oshaberi.bot.config.schema import SettingMistakesError, complaint, merged
+        from oshaberi.bot.config.schema import SettingMistakesError, complaint, merge
     except ImportError as missing:
         what = f'settings need {missing.name}: pip install "oshaberi[bot]"'
         raise ConfigError(what) from None
     try:
-        values = merged(*places)
+        values = merge(*places)
     except ValidationError as error:
         found = error.errors(include_url=False)
         wrong = [_with_place(complaint(one["loc"], one), origins) for one in found]

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from oshaberi.bot.config.all_settings import DECLARED, Setting, near
-from oshaberi.bot.config.redaction import masked, plain
+from oshaberi.bot.config.redaction import mask_value, plain
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.secret_redaction import MASK
 
@@ -91,7 +91,7 @@ def _display(place: tuple[int | str, ...], value: Any) -> str:
     setting = DECLARED[str(place[0])]
     if {"api_keys", "env", "headers"} & set(place):
         return MASK
-    shown = masked(setting, value) if len(place) == 1 else plain(value)
+    shown = mask_value(setting, value) if len(place) == 1 else plain(value)
     text = repr(shown)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
@@ -127,7 +127,7 @@ class GivenSource(PydanticBaseSettingsSource):
         return {key: self._values[key] for key in self._values if key not in self.current_state}
 
 
-def merged(*places: Mapping[str, Any]) -> dict[str, Any]:
+def merge(*places: Mapping[str, Any]) -> dict[str, Any]:
     """Merge and check the sources; earlier ones win. Mistakes raise a ValidationError."""
     token = _GIVEN.set(places)
     try:
@@ -137,7 +137,7 @@ def merged(*places: Mapping[str, Any]) -> dict[str, Any]:
     return {key: getattr(given, key) for key in given.model_fields_set}
 
 
-def checked(setting: Setting, value: Any) -> Any:
+def check_value(setting: Setting, value: Any) -> Any:
     """Check one value. A ConfigError says what is allowed."""
     try:
         return TypeAdapter(_type(setting)).validate_python(value)

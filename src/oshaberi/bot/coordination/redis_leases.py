@@ -32,7 +32,7 @@ def cancellable() -> Iterator[None]:
 
 
 @contextmanager
-def reached() -> Iterator[None]:
+def as_os_errors() -> Iterator[None]:
     """Raise OSError if Redis cannot be reached."""
     try:
         with cancellable():
@@ -90,7 +90,7 @@ class RedisShardLeases:
         self._pauses: dict[str, Lock] = {}
 
     async def agree(self, shard_count: int) -> int:
-        with reached():
+        with as_os_errors():
             await self._redis.set(COUNT, shard_count, nx=True, px=round(self.lease_s * 1000))
             return int(await self._redis.get(COUNT) or shard_count)
 
@@ -98,19 +98,19 @@ class RedisShardLeases:
         lease_ms = round(self.lease_s * 1000)
         keys = (EXPIRY, JOINED, COUNT, SINCE)
         given = (self._name, str(lease_ms), str(shard_count))
-        with reached():
+        with as_os_errors():
             told = await self._redis.eval(BEAT, len(keys), *keys, *given)
         rank, processes, count, age_ms = map(int, told)
         return FleetView(ProcessRank(rank, processes), count, age_ms >= lease_ms)
 
     async def leave(self) -> int:
-        with reached():
+        with as_os_errors():
             await self._redis.zrem(EXPIRY, self._name)
             await self._redis.zrem(JOINED, self._name)
             return int(await self._redis.zcard(JOINED))
 
     async def renew(self, held: Collection[int]) -> frozenset[int]:
-        with reached():
+        with as_os_errors():
             return frozenset([shard for shard in held if not await self._renew_one(shard)])
 
     async def _renew_one(self, shard_id: int) -> bool:
@@ -136,13 +136,13 @@ class RedisShardLeases:
 
     async def free(self, shard_count: int) -> tuple[int, ...]:
         keys = [_key(shard) for shard in range(shard_count)]
-        with reached():
+        with as_os_errors():
             leases = await self._redis.mget(keys)
         return tuple(shard for shard, lease in enumerate(leases) if lease is None)
 
     async def take(self, shard_id: int) -> bool:
         lock = self._redis.lock(_key(shard_id), timeout=self.lease_s, thread_local=False)
-        with reached():
+        with as_os_errors():
             if not await lock.acquire(blocking=False):
                 return False
             self._locks[shard_id] = lock
@@ -153,26 +153,26 @@ class RedisShardLeases:
         lock = self._locks.pop(shard_id, None)
         if lock is None:
             return
-        with reached(), suppress(LockError):  # it may have expired
+        with as_os_errors(), suppress(LockError):  # it may have expired
             await lock.release()
 
     async def begin_pause(self, name: str, seconds: float) -> bool:
         lock = self._redis.lock(f"{PREFIX}{name}", timeout=seconds, thread_local=False)
-        with reached():
+        with as_os_errors():
             is_begun = bool(await lock.acquire(blocking=False))
         if is_begun:
             self._pauses[name] = lock
         return is_begun
 
     async def is_paused(self, name: str) -> bool:
-        with reached():
+        with as_os_errors():
             return bool(await self._redis.exists(f"{PREFIX}{name}"))
 
     async def prolong_pause(self, name: str, seconds: float) -> bool:
         lock = self._pauses.get(name)
         if lock is None:
             return False
-        with reached():
+        with as_os_errors():
             try:
                 await lock.extend(seconds, replace_ttl=True)
             except LockNotOwnedError:
@@ -243,7 +243,7 @@ class RedisAllowance:
 
 
 class SharedRefusals:
-    """Tells the ban guard of one process how many requests of the other processes were refused."""
+    """Reports to the ban guard how many requests of the other processes were refused."""
 
     def __init__(self, redis: Redis, guard: BanGuard) -> None:
         self._redis = redis

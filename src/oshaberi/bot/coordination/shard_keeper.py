@@ -159,7 +159,7 @@ class ShardKeeper:
         return count
 
     def get_ready(self) -> None:
-        """Allow taking shards: recovery has finished what an earlier process left behind."""
+        """Allow taking shards: recovery has finished the work of an earlier process."""
         self._ready.set()
 
     @property
@@ -240,7 +240,7 @@ class ShardKeeper:
         return 0.0 if self._away_since is None else self._fence.now_s() - self._away_since
 
     async def _beat(self) -> FleetView | None:
-        """Tell the table that this process runs, and return its view; None if it is leaving."""
+        """Report to the table that this process runs. Return its view; None if it is leaving."""
         if self._is_leaving:
             self._is_alone = not await self._table.leave()
             return None

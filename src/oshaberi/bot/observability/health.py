@@ -40,7 +40,7 @@ HANGING_SECONDS = 30.0
 """After so long without a piece an answer stands still. It is given up much later
 (`inactivity_timeout_ms`): some models think for a minute without a sign."""
 LOOK_SECONDS = 5.0
-"""How often a stream that hangs is looked at again."""
+"""How often a stream that hangs is checked again."""
 HANG_WORDS = (
     f"{{what}}: nothing came for {HANGING_SECONDS:g} s",
     "{what} still sends nothing",
@@ -100,7 +100,7 @@ class ModelHealth:
             self._failed.pop(model, None)
 
     def _look(self, key: str) -> None:
-        """Log a stream that hangs, and look again when it could. The line has its turn's ids."""
+        """Log a stream that hangs, and check again later. The line has its turn's ids."""
         provider, context, _ = self._running[key]
         silent_s = context.silent_s()
         if silent_s >= HANGING_SECONDS:

@@ -109,7 +109,7 @@ class DiscordRequestMetrics:
 LAG_SECONDS = 0.25
 """The pause between two measurements of the loop's lag."""
 LAGS_KEPT = 240
-"""The longest lag of the last minute is told: a scrape sees what happened since the one before."""
+"""The longest lag of the last minute is reported: a scrape sees what came since the last one."""
 
 GAUGES = {
     "oshaberi_turns_running": "Turns under way",
@@ -257,7 +257,7 @@ class BotMetrics:
         self.history_reads.labels(source).inc()
 
     def database_meter(self) -> DatabaseMeter:
-        """Return what counts the calls and faults of a database."""
+        """Return a meter that counts the calls and faults of a database."""
         meter = DatabaseMeter()
         meter.on_call = lambda kind, seconds: self.database_call.labels(kind).observe(seconds)
         meter.on_fault = lambda kind: self.database_faults.labels(kind).inc()

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from oshaberi.bot.client.message_reader import NOT_FOUND
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.conversation.messages import ChannelPath
-from oshaberi.bot.recovery.unsent_post_recovery import found_or_sent, told_once
+from oshaberi.bot.recovery.unsent_post_recovery import find_or_send, notify_once
 from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import JournalledPost, JournalledStream, TurnRecord
@@ -230,13 +230,13 @@ class CrashRecovery:
         response: ResponseState,
         settled: _Settled,
     ) -> int | None:
-        sent = await found_or_sent(post_of_body(written.body), sink, response)
+        sent = await find_or_send(post_of_body(written.body), sink, response)
         if sent is None:
             settled.in_doubt = True
-            await self._db.journal.refused(stream.key, written.nonce)
+            await self._db.journal.mark_refused(stream.key, written.nonce)
             return None
         response.messages.append(sent)
-        await self._db.journal.sent(stream.key, written.nonce, sent.id)
+        await self._db.journal.mark_sent(stream.key, written.nonce, sent.id)
         return sent.id
 
     async def _tell(self, stream: JournalledStream, sink: DiscordSink, settled: _Settled) -> None:
@@ -244,7 +244,7 @@ class CrashRecovery:
         text = "\n".join(translated(line) for line in lines)
         notice = Post(f"{stream.key}-end", embed=Embed(translated(TITLE), text))
         newest = max((one.newest_id for one in stream.posts), default=stream.answering_id or 0)
-        sent = await told_once(notice, sink, newest)
+        sent = await notify_once(notice, sink, newest)
         if sent is None or sent.id is None:
             log.warning(
                 "channel %s: the notice about an interrupted answer could not be sent",

@@ -28,11 +28,11 @@ log = logging.getLogger(__name__)
 LONGEST_MESSAGE = 2000
 
 
-async def told_once(notice: Post, sink: DiscordSink, newest_id: int) -> Sent | None:
+async def notify_once(notice: Post, sink: DiscordSink, newest_id: int) -> Sent | None:
     """Send a notice, unless the channel already has it after the message with this id."""
     sink.recall(notice.nonce, newest_id)
     # If the check fails, a second notice is better than none.
-    return await found_or_sent(notice, sink, ResponseState(key=notice.nonce), in_any_case=True)
+    return await find_or_send(notice, sink, ResponseState(key=notice.nonce), in_any_case=True)
 
 
 async def _search(post: Post, sink: DiscordSink) -> Sequence[Sent]:
@@ -58,7 +58,7 @@ def _as_bot(post: Post, face: WebhookFace) -> Post:
     return replace(post, face=None, content=content)
 
 
-async def found_or_sent(
+async def find_or_send(
     post: Post, sink: DiscordSink, response: ResponseState, *, in_any_case: bool = False
 ) -> Sent | None:
     """Find the message, or send it now. Return None if the check failed or it was not sent."""

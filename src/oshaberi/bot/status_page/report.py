@@ -317,6 +317,6 @@ def _warning(client: discord.Client, one: LoggedWarning) -> Json:
 
 def _settings(sources: StatusSources) -> list[Json]:
     """List the settings in force, those that somebody has set first."""
-    shown = sources.context.settings().shown_all(sources.environ)
+    shown = sources.context.settings().display_all(sources.environ)
     rows = [{"name": name, **one} for name, one in shown.items()]
     return sorted(rows, key=lambda one: one["from"] == DEFAULT)

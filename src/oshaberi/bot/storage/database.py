@@ -270,19 +270,19 @@ class Database:
                 return str(breaker.error())
         return None
 
-    async def erased(self, limit_s: float) -> bool:
+    async def wait_until_erased(self, limit_s: float) -> bool:
         """Wait until deleted text is in no file of the database. Return False after `limit_s`.
 
         Then a program that reads the file is in the way, and it is erased as soon as that ends.
         PostgreSQL does this itself (VACUUM).
         """
-        return self._store.erasure is None or await self._store.erasure.finished(limit_s)
+        return self._store.erasure is None or await self._store.erasure.wait_until_erased(limit_s)
 
     async def erase(self, limit_s: float) -> bool:
         """Erase everything that was ever deleted, and what was deleted in passing."""
         if self._store.erasure is not None:
             self._store.erasure.want()
-        return await self.erased(limit_s)
+        return await self.wait_until_erased(limit_s)
 
     async def delete_old_backups(self, days: int) -> None:
         """Delete the copies of a SQLite file beside it that are older than so many days."""

@@ -58,7 +58,7 @@ class _Connection(aiosqlite.Connection):
         return self._stopping
 
     def give_up(self) -> None:
-        """Let everybody go who waits for the end of the thread, even if it hangs."""
+        """Release everybody who waits for the end of the thread, even if it hangs."""
         if self._stopping is not None and not self._stopping.done():
             self._stopping.set_result(None)
 

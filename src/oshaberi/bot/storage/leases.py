@@ -116,7 +116,7 @@ class PostgresLease:
             return None
 
     @asynccontextmanager
-    async def held(self) -> AsyncIterator[PostgresLease]:
+    async def hold(self) -> AsyncIterator[PostgresLease]:
         """Hold the lease until the end of the block. Does not wait for a slow database."""
         holding = asyncio.create_task(self._hold(), name="postgres lease")
         try:
@@ -156,7 +156,7 @@ async def postgres_lease(database_url: str, instance: str) -> AsyncIterator[Post
     if address.kind != "postgresql":
         yield None
         return
-    async with open_engine(address) as engine, PostgresLease(engine, instance).held() as lease:
+    async with open_engine(address) as engine, PostgresLease(engine, instance).hold() as lease:
         yield lease
 
 

@@ -89,14 +89,14 @@ class SqliteErasure:
             self._task = self._loop.create_task(self._run(), name="erasing deleted text")
 
     async def start(self) -> None:
-        """Erase what an earlier process left behind, and empty its `-wal` file."""
+        """Erase what an earlier process did not erase, and empty its `-wal` file."""
         if await asyncio.to_thread(is_clean, self._file):
             await self.shorten()
             return
         self.want()
-        await self.finished(LOCK_SECONDS)
+        await self.wait_until_erased(LOCK_SECONDS)
 
-    async def finished(self, limit_s: float) -> bool:
+    async def wait_until_erased(self, limit_s: float) -> bool:
         """Wait until everything that was deleted so far is erased. Return False after `limit_s`."""
         await asyncio.sleep(0)  # a thread may have asked for it just now
         wanted = self._wanted
@@ -114,7 +114,7 @@ class SqliteErasure:
         """Erase what is left. If that takes too long, the next start does it."""
         if self._task is not None:
             self._rest_until_s = 0.0
-            await self.finished(limit_s)
+            await self.wait_until_erased(limit_s)
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})

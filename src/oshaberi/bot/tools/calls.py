@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 MOST_WORK = 10_000
 """The budget of one call. A unit is about five microseconds."""
 LARGEST_ARGS = 500_000
-"""In characters, about."""
+"""In characters, roughly."""
 _MOST_FOUND = 20
 _MOST_ERRORS = 5
 _LONGEST_ERROR = 200
@@ -60,7 +60,7 @@ class ArgumentChecks:
         self._usable = True
         self._budget = _Budget()
 
-    def checked(self, args: Mapping[str, Any]) -> dict[str, Any]:
+    def check(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments without unneeded nulls. Raises ToolFailedError if they are wrong."""
         try:
             given = self._without_nulls(args)
@@ -116,14 +116,14 @@ class _Budget:
         self._left = MOST_WORK
         self._sizes = {}
         nodes: list[Any] = [args]
-        for node in nodes:  # which grows: each container behind the one that holds it
+        for node in nodes:  # it grows: the content of each container comes after it
             if isinstance(node, Mapping):
                 nodes += node.values()
             elif isinstance(node, list):
                 nodes += node
             if _NODE_SIZE * len(nodes) > LARGEST_ARGS:
                 raise _TooMuchWorkError
-        for node in reversed(nodes):  # so what a container holds is measured before it
+        for node in reversed(nodes):  # so the content of a container is measured before it
             self._sizes[id(node)] = self._measure(node)
         if self._sizes[id(args)] > LARGEST_ARGS:
             raise _TooMuchWorkError
@@ -284,7 +284,7 @@ class OfferedTools:
     by_name: Mapping[str, NamedTool]
     names: Collection[str]
 
-    def called(self, call: ToolCall) -> NamedTool:
+    def find(self, call: ToolCall) -> NamedTool:
         if call.error is not None:
             raise ToolFailedError(call.error)
         found = self.by_name.get(call.name)
@@ -345,8 +345,8 @@ class ToolCallRunner:
         most: int,
     ) -> ToolResult:
         try:
-            called = offered.called(call)
-            args = called.arguments.checked(call.args)
+            called = offered.find(call)
+            args = called.arguments.check(call.args)
         except ToolFailedError as failure:
             return self._error(str(failure), most)
         timeout_ms = called.tool.timeout_ms or timeout_ms
@@ -372,7 +372,7 @@ class ToolCallRunner:
         except ToolFailedError as failure:
             return self._error(str(failure), most)
         except (Exception, SystemExit) as error:
-            # Whatever a tool stumbles over is told to the model; it must not end the turn.
+            # Whatever a tool raises is reported to the model; it must not end the turn.
             told = self._secrets.redacted(f"{type(error).__name__}: {error}", LONGEST_ERROR)
             log.warning("tool %s failed: %s", called.name, told)
             log.debug("tool %s failed", called.name, exc_info=error)

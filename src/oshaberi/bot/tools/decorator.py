@@ -43,7 +43,7 @@ class ParsedDocstring:
     parameters: dict[str, str] = field(default_factory=dict)
 
 
-def described(docstring: str | None) -> ParsedDocstring:
+def parse_docstring(docstring: str | None) -> ParsedDocstring:
     """Parse a docstring. Reads `Args:` with indented `name: text`, and `:param name: text`."""
     reader = _DocstringReader()
     for line in inspect.cleandoc(docstring or "").splitlines():
@@ -81,7 +81,7 @@ class _DocstringReader:
         indent = len(line) - len(line.lstrip())
         entry = _ENTRY.fullmatch(line.strip())
         if line.strip() and not indent:
-            self._section = "?"  # prose behind the section: whose it is, nobody can say
+            self._section = "?"  # prose after the section: nobody can tell what it describes
         elif entry is not None and (self._indent == 0 or indent == self._indent):
             self._indent = indent
             self._begin(entry)
@@ -295,7 +295,7 @@ def tool(
 
     def made(function: Function) -> Tool:
         where = f"{function.__module__}.{function.__qualname__}"
-        docs = described(function.__doc__)
+        docs = parse_docstring(function.__doc__)
         signature = _signature(function, where, docs.parameters)
         made = Tool(
             name=name or function.__name__,

@@ -92,7 +92,7 @@ def _is_offered(tool: Tool, context: ToolContext) -> bool:
     try:
         return tool.offered is None or tool.offered(context)
     except Exception:
-        # `offered` may be anybody's code, and a turn must not end by it.
+        # `offered` may be anybody's code, and it must not end the turn.
         log.exception("tool %s cannot say whether it is offered; it is not", tool.name)
         return False
 

@@ -79,13 +79,13 @@ class JournalRepository:
     def queue_sent(self, key: str, nonce: str, message_id: int | None) -> None:
         self._queue(key, _marking(key, nonce, "sent", message_id))
 
-    async def sent(self, key: str, nonce: str, message_id: int | None) -> None:
+    async def mark_sent(self, key: str, nonce: str, message_id: int | None) -> None:
         await self._write(key, _marking(key, nonce, "sent", message_id))
 
     def queue_refused(self, key: str, nonce: str) -> None:
         self._queue(key, _marking(key, nonce, "refused", None))
 
-    async def refused(self, key: str, nonce: str) -> None:
+    async def mark_refused(self, key: str, nonce: str) -> None:
         await self._write(key, _marking(key, nonce, "refused", None))
 
     async def finish(self, key: str) -> None:
@@ -257,7 +257,7 @@ class QuestionRepository:
         return WriteEntry(tuple(steps), lane=turns_lane(channel_id), repeatable=True)
 
     @reads
-    async def left(self, instance: str) -> tuple[StoredQuestion, ...]:
+    async def left_by(self, instance: str) -> tuple[StoredQuestion, ...]:
         """Return the questions of earlier processes of that name, in message order."""
         mine = QuestionRow.instance == instance, QuestionRow.process != self._process
         rows = select(QuestionRow).where(*mine).order_by(QuestionRow.message_id)

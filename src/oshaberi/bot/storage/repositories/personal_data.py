@@ -112,7 +112,7 @@ class DepartedServerRepository:
                 noted = self._store.insert(ChannelServerRow).on_conflict_do_nothing()
                 await session.execute(noted, places)
 
-    async def returned_to(self, server_ids: Collection[int]) -> None:
+    async def note_return(self, server_ids: Collection[int]) -> None:
         """Note that the bot is in these servers, so that their data stays."""
         here = DepartedServerRow.server_id.in_(server_ids)
         async with self._store.write() as session:

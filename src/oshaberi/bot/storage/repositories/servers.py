@@ -138,7 +138,7 @@ class InstanceRepository:
             await session.execute(in_passing(delete(InstanceRow).where(long_gone)))
 
     @reads
-    async def gone(self, silent_for: timedelta) -> tuple[str, ...]:
+    async def silent_for(self, silent_for: timedelta) -> tuple[str, ...]:
         """Return processes that have open answers or questions and were silent for so long."""
         edge = self._store.now() - silent_for
         begun = _open_work()

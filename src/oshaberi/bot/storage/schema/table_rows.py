@@ -147,7 +147,7 @@ class TableSourceRow(Base):
 
 
 class ModelRow(Base):
-    """A model of a chain. `scope` and `owner_id`: see key_scope.py.
+    """A model of a chain. `scope` and `owner_id`: see `KeyScope`.
 
     `channel_id` is the channel, thread or category that has the chain; 0 means the whole scope.
     """
@@ -167,7 +167,7 @@ class ModelRow(Base):
 
 
 class ApiKeyRow(Base):
-    """An API key. `token` is the encrypted secret; `scope` and `owner_id`: see key_scope.py."""
+    """An API key. `token` is the encrypted secret; `scope` and `owner_id`: see `KeyScope`."""
 
     __tablename__ = "api_keys"
     __table_args__ = (

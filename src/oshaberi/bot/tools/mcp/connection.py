@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 from oshaberi.bot.tools.definition import Tool, ToolFailedError
-from oshaberi.bot.tools.mcp.content import listed_tools, result_text
+from oshaberi.bot.tools.mcp.content import list_tools, result_text
 from oshaberi.bot.tools.mcp.settings import McpServer
 from oshaberi.bot.tools.mcp.transports import ServerStderr, connected, listening_for_changes
 from oshaberi.secret_redaction import SecretValues
@@ -187,7 +187,7 @@ class McpConnection:
         try:
             async with asyncio.timeout(self._start_s):
                 client = await self._open(stack, chatter)
-                self.tools = await listed_tools(client, self._server, self.call)
+                self.tools = await list_tools(client, self._server, self.call)
         finally:
             self._starting = None
         return client
@@ -206,7 +206,7 @@ class McpConnection:
             if self._tools_changed and self._client is client:
                 self._tools_changed = False
                 async with asyncio.timeout(self._start_s):
-                    self.tools = await listed_tools(client, self._server, self.call)
+                    self.tools = await list_tools(client, self._server, self.call)
 
     # -- what becomes of it ----------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ LONGEST_SCHEMA = 20_000
 Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 
 
-async def listed_tools(client: Client, server: McpServer, call: Call) -> tuple[Tool, ...]:
+async def list_tools(client: Client, server: McpServer, call: Call) -> tuple[Tool, ...]:
     """Return a server's tools within the limits. The log says how many were left out."""
     found: list[Tool] = []
     cursor: str | None = None
