@@ -28,15 +28,15 @@ $(BIN)/python:
 	  || { echo "oshaberi needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 
-$(READY_TO_RUN): pyproject.toml | $(BIN)/python
+$(READY_TO_RUN): pyproject.toml stage/pyproject.toml | $(BIN)/python
 	@echo "Installing (about a minute, once) ..."
 	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[$(RUN_EXTRAS)]"
+	$(BIN)/python -m pip install --quiet --editable ./stage --editable ".[$(RUN_EXTRAS)]"
 	@touch $@
 
-$(READY): pyproject.toml | $(BIN)/python
+$(READY): pyproject.toml stage/pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ./stage --editable ".[$(EXTRAS)]" --group dev
 	@touch $@ $(READY_TO_RUN)
 
 run: $(READY_TO_RUN) ## the bot: on Discord with a token, on the local stage without

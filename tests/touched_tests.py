@@ -38,7 +38,7 @@ READ_BY = (
     ("src/oshaberi/text/", "", ("tests/laws", "tests/test_scenes.py")),
     ("src/oshaberi/bot/local_run/", "", ("tests/local_run_page",)),
     ("src/", ".po", ("tests/languages",)),
-    ("src/oshaberi/stage/page/", "", ("tests/stage_page",)),
+    ("stage/src/discord_stage/page/", "", ("tests/stage_page",)),
     ("deploy/", "", ("tests/deploy",)),
     ("examples/", "", ("tests/test_examples.py",)),
     ("bench/", "", ("tests/bench",)),

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discord_stage.rules.messages import read_draft
+from discord_stage.world_changes import message_posting
 from oshaberi.bot.client.discord_values import file_value, readable_text
 from oshaberi.bot.conversation.transcript import plain_words, shortened
 from oshaberi.discord_io.reply_notice import quoted
-from oshaberi.stage.rules.messages import read_draft
-from oshaberi.stage.world_changes import message_posting
 from tests.attacks.loop_watch import computing_at_most
 from tests.bot.client_harness import OWNER, ClientHarness, run_with_client, world
 

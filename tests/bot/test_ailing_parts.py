@@ -14,6 +14,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from discord_stage import Stage
+from discord_stage.scaled_loop import run_scaled
+from discord_stage.testing import staged
 from oshaberi.bot.client.shards import LATE_SECONDS, GatewayState
 from oshaberi.bot.config import load
 from oshaberi.bot.observability.health import KEPT_SECONDS, ModelHealth
@@ -21,9 +24,6 @@ from oshaberi.bot.storage import engine
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.wiring.bot_wiring import Bot, open_bot
 from oshaberi.chunks import ErrorType, ProviderError
-from oshaberi.stage import Stage
-from oshaberi.stage.scaled_loop import run_scaled
-from oshaberi.stage.testing import staged
 from oshaberi.stream.context import StreamContext
 from oshaberi.stream.model_output import ThoughtLog
 from oshaberi.stream.result import StreamResult

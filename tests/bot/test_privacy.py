@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
+from discord_stage.world.records import MessageType, StageMessage
 from oshaberi.bot.storage.records import Exchange, Fact, TurnRecord
 from oshaberi.bot.storage.schema.ownership import DataSubject
-from oshaberi.stage.world.records import MessageType, StageMessage
 from tests.bot.client_harness import MEMBER, OWNER, ClientHarness, run_with_client
 
 SURE = {"sure": "yes, delete it"}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from discord_stage.world.records import StageMessage
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.recovery.crash_recovery import INTERRUPTED
 from oshaberi.bot.recovery.question_recovery import (
@@ -20,7 +21,6 @@ from oshaberi.bot.recovery.question_recovery import (
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion, TurnRecord
 from oshaberi.bot.turns.admission.questions import CLAIMED
-from oshaberi.stage.world.records import StageMessage
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
 
 INSTANCE = "main"

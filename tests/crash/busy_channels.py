@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from discord_stage import Settings, Stage
+from discord_stage.errors import StageTimeoutError
 from oshaberi.bot.recovery.crash_recovery import TITLE as INTERRUPTED
 from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.turns.notices import RESTARTED
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.errors import StageTimeoutError
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_rounds import INSTANCE, errors_in, unfinished
 from tests.crash.crash_world import OTHER, USER, environment, settle_in, world

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
-from oshaberi.stage import Settings, Stage
+from discord_stage import Settings, Stage
 from tests.crash.crash_world import world
 from tests.crash.numbered_lines_model import instant_model
 from tests.deploy.container import (

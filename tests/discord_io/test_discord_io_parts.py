@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from discord_stage import Settings
 from oshaberi.delivery.sink import (
     AmbiguousError,
     Embed,
@@ -26,7 +27,6 @@ from oshaberi.discord_io import (
 from oshaberi.discord_io.reply_notice import quoted
 from oshaberi.discord_io.requests.answers import refusal_of
 from oshaberi.discord_io.requests.parameters import avatar_url, edit_form, webhook_form
-from oshaberi.stage import Settings
 from tests.discord_io.sink_harness import SinkHarness, guild, run_with_sinks
 
 NO_LIMITS = Settings(rate_limits=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from discord_stage import Fault, Settings, StageMessage
+from discord_stage.requests.injected_faults import SEND
 from oshaberi.delivery.sink import File, Post
 from oshaberi.discord_io.buttons import GONE, SHOW_TEXT_LABEL, TableSourceLookup, shows_table, told
 from oshaberi.discord_io.requests.parameters import text_in, with_text
-from oshaberi.stage import Fault, Settings, StageMessage
-from oshaberi.stage.requests.injected_faults import SEND
 from oshaberi.text.config import Persona
 from tests.discord_io.sink_harness import SinkHarness, run_with_sinks, tiny_png
 

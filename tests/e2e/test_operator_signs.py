@@ -9,8 +9,8 @@ import sqlite3
 from contextlib import suppress
 from typing import Any
 
-from oshaberi.stage import Fault
-from oshaberi.stage.model_servers.scripts import NoAnswer, Refuse, Say, Stall
+from discord_stage import Fault
+from discord_stage.model_servers.scripts import NoAnswer, Refuse, Say, Stall
 from oshaberi.stream.time_limits import InactivityTimer
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 from tests.e2e.operator_log import TOKEN, ids_of, status_of, warnings

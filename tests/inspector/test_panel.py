@@ -163,7 +163,7 @@ def test_stepping_with_the_keyboard(in_browser: PanelBrowser) -> None:
 
 ANOTHER = """async (wanted) => {
   const { Api } = await import("/page/js/api.js");
-  const { mountInspector } = await import("/page/inspector/inspector.js");
+  const { mountInspector } = await import("/page/extensions/inspector/inspector.js");
   const bus = new EventTarget();
   mountInspector(document.querySelector("main"), { api: new Api(), bus });
   bus.dispatchEvent(new CustomEvent("select-message", { detail: { id: wanted } }));

@@ -16,9 +16,9 @@ from docs.pictures.degree_pictures import ANSWER, TOKEN_CHARS
 from PIL import Image
 from playwright.sync_api import FloatRect, Page, expect
 
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Say
 from oshaberi.delivery.pacing import POLICIES
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Say
 from tests.chromium import Visit, open_browser, visits
 from tests.local_run.local_run_process import LocalRunProcess, local_run
 from tests.local_run_page.chat_page import ChatPage, ChatTurn

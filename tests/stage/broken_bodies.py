@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from oshaberi.stage.request_schema.check import constraint_table
+from discord_stage.request_schema.check import constraint_table
 
 Json = dict[str, Any]
 DEPTH_MOST = 6

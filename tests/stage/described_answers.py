@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 
-from oshaberi.stage.request_schema.check import route_key
+from discord_stage.request_schema.check import route_key
 from tests.stage.discord_description import description
 
 DISPATCHES = {

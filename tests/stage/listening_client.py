@@ -7,8 +7,8 @@ from typing import Any
 
 import discord
 
-from oshaberi.stage import Settings, Stage, World
-from oshaberi.stage.testing import on_stage
+from discord_stage import Settings, Stage, World
+from discord_stage.testing import on_stage
 
 FAST = Settings(time_scale=100.0, interaction_s=60.0)
 """A busy machine may take its time for an answer; test_interactions.py has one that is too late."""

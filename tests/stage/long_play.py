@@ -8,8 +8,8 @@ from typing import Any
 
 import aiohttp
 
-from oshaberi.stage import Stage
-from oshaberi.stage.world.records import Interaction
+from discord_stage import Stage
+from discord_stage.world.records import Interaction
 from tests.stage.described_answers import answer_differences
 from tests.stage.discord_description import FILE
 

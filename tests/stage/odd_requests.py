@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-from oshaberi.stage import Stage
-from oshaberi.stage.access_guard import HEADER
-from oshaberi.stage.rest import ENDPOINTS
+from discord_stage import Stage
+from discord_stage.access_guard import HEADER
+from discord_stage.rest import ENDPOINTS
 
 TEXTS = (
     "",

@@ -8,11 +8,11 @@ import json
 import aiohttp
 import pytest
 
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.interactions import interaction_flow
-from oshaberi.stage.rest import ENDPOINTS
-from oshaberi.stage.rest.routing import RouteHandler
-from oshaberi.stage.world.records import InteractionType
+from discord_stage import Settings, Stage
+from discord_stage.interactions import interaction_flow
+from discord_stage.rest import ENDPOINTS
+from discord_stage.rest.routing import RouteHandler
+from discord_stage.world.records import InteractionType
 
 WORLD: dict[str, object] = {
     "bot": {"permissions": ["administrator"]},

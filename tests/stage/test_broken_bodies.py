@@ -13,10 +13,10 @@ import pytest
 from tools.discord_constraints import constraint_table as table_of
 from tools.discord_constraints import written
 
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.request_schema.check import TABLE_FILE, constraint_table, differences, route_key
-from oshaberi.stage.rest import ENDPOINTS
-from oshaberi.stage.rest.routing import RouteHandler
+from discord_stage import Settings, Stage
+from discord_stage.request_schema.check import TABLE_FILE, constraint_table, differences, route_key
+from discord_stage.rest import ENDPOINTS
+from discord_stage.rest.routing import RouteHandler
 from tests.stage.broken_bodies import BrokenBodies
 from tests.stage.discord_description import description, needs_description
 from tests.stage.test_bad_bodies import WORLD, address, prepared

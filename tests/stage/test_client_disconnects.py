@@ -9,7 +9,7 @@ import struct
 
 import pytest
 
-from oshaberi.stage import Stage
+from discord_stage import Stage
 
 UPGRADE = (
     "GET {path} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

@@ -8,9 +8,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.interactions import interaction_flow
-from oshaberi.stage.world.records import InteractionType
+from discord_stage import Settings, Stage
+from discord_stage.interactions import interaction_flow
+from discord_stage.world.records import InteractionType
 
 V2 = 1 << 15
 

@@ -9,8 +9,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from oshaberi.stage import Stage
-from oshaberi.stage.access_guard import HEADER
+from discord_stage import Stage
+from discord_stage.access_guard import HEADER
 from tests.stage.listening_client import FAST, ListeningClient, run_on_stage, world
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.rest import ENDPOINTS
-from oshaberi.stage.world.event_bus import GatewayEvent
+from discord_stage import Settings, Stage
+from discord_stage.rest import ENDPOINTS
+from discord_stage.world.event_bus import GatewayEvent
 from tests.stage.described_answers import dispatch_differences
 from tests.stage.discord_description import needs_description
 from tests.stage.long_play import WORLD, LongPlay

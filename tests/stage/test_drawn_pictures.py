@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 import aiohttp
 import pytest
 
+from discord_stage import Stage
+from discord_stage.cdn import drawn_avatars
 from oshaberi.bot.local_run.demo_world import FACES
 from oshaberi.bot.local_run.demo_world import world as local_world
-from oshaberi.stage import Stage
-from oshaberi.stage.cdn import drawn_avatars
 
 EMOJI = ("mochi_wave", "mochi_nap", "tea", "tea_sad", "ramen", "snail", "cat_party", "x", "日本")
 

@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable
 import discord
 import pytest
 
-from oshaberi.stage import Fault, RefusalError, Settings, Stage
-from oshaberi.stage.refusals import CODES
-from oshaberi.stage.rules.webhook_names import check_avatar_data
-from oshaberi.stage.world.records import Json
+from discord_stage import Fault, RefusalError, Settings, Stage
+from discord_stage.refusals import CODES
+from discord_stage.rules.webhook_names import check_avatar_data
+from discord_stage.world.records import Json
 from tests.stage.listening_client import FAST, ListeningClient, run_on_stage, world
 
 Act = Callable[[Stage, ListeningClient], Awaitable[object]]

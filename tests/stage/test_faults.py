@@ -8,7 +8,7 @@ import aiohttp
 import discord
 import pytest
 
-from oshaberi.stage import SEND, TYPING, WEBHOOK, Fault, Settings, Stage, StageError
+from discord_stage import SEND, TYPING, WEBHOOK, Fault, Settings, Stage, StageError
 from tests.stage.listening_client import ListeningClient, run_on_stage, world
 
 CALM = Settings(rate_limits=False)

@@ -11,10 +11,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from oshaberi.stage import SEND, Fault, Stage
-from oshaberi.stage.control.api import ControlExtension
-from oshaberi.stage.control.live_feed import BAD_HELLO, BAD_TOKEN, KEPT
-from oshaberi.stage.errors import StageError
+from discord_stage import SEND, Fault, Stage
+from discord_stage.control.api import ControlExtension
+from discord_stage.control.live_feed import BAD_HELLO, BAD_TOKEN, KEPT
+from discord_stage.errors import StageError
 from tests.stage.listening_client import ListeningClient, run_on_stage
 from tests.stage.test_control import Remote
 

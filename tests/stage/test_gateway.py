@@ -10,8 +10,8 @@ import aiohttp
 import discord
 import pytest
 
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.testing import logged_in, staged
+from discord_stage import Settings, Stage
+from discord_stage.testing import logged_in, staged
 from tests.stage.listening_client import FAST, ListeningClient, run_on_stage, world
 
 

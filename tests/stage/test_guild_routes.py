@@ -11,8 +11,8 @@ import discord
 import pytest
 from discord.utils import utcnow
 
-from oshaberi.stage import RefusalError, Stage, StageError
-from oshaberi.stage.request_schema.check import constraint_table
+from discord_stage import RefusalError, Stage, StageError
+from discord_stage.request_schema.check import constraint_table
 from tests.stage.listening_client import ListeningClient, run_on_stage
 from tests.stage.long_play import PIXEL
 

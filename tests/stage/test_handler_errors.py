@@ -10,8 +10,8 @@ import pytest
 from discord import app_commands
 from discord.ext import commands
 
-from oshaberi.stage import Stage, StageProblemsError
-from oshaberi.stage.testing import on_stage
+from discord_stage import Stage, StageProblemsError
+from discord_stage.testing import on_stage
 
 
 class RaisingBot(commands.Bot):

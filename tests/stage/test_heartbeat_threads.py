@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from discord.gateway import KeepAliveHandler
 
-from oshaberi.stage import Settings
-from oshaberi.stage.testing import default_client, logged_in, staged
+from discord_stage import Settings
+from discord_stage.testing import default_client, logged_in, staged
 
 
 def test_no_heartbeat_is_under_way_when_the_client_is_closed(

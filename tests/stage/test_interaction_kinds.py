@@ -9,8 +9,8 @@ import discord
 import pytest
 from discord import app_commands
 
-from oshaberi.stage import Stage, StageError, StageProblemsError
-from oshaberi.stage.interactions.targets import PostedFile
+from discord_stage import Stage, StageError, StageProblemsError
+from discord_stage.interactions.targets import PostedFile
 from tests.stage.listening_client import ListeningClient, run_on_stage
 
 WORLD: dict[str, object] = {

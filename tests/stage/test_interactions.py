@@ -9,8 +9,8 @@ import discord
 import pytest
 from discord import app_commands
 
-from oshaberi.stage import RefusalError, Settings, Stage, StageError
-from oshaberi.stage.world.records import Interaction, InteractionReply, MessageFlag
+from discord_stage import RefusalError, Settings, Stage, StageError
+from discord_stage.world.records import Interaction, InteractionReply, MessageFlag
 from tests.stage.listening_client import ListeningClient, run_on_stage, world
 
 Asked = discord.Interaction[Any]

@@ -10,7 +10,7 @@ import time
 
 import aiohttp
 
-from oshaberi.stage import Settings, Stage
+from discord_stage import Settings, Stage
 
 ACK_S = 0.05
 

@@ -8,7 +8,7 @@ import struct
 import discord
 import pytest
 
-from oshaberi.stage import Settings, Stage
+from discord_stage import Settings, Stage
 from tests.stage.listening_client import FAST, ListeningClient, run_on_stage, world
 
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 320, 200) + b"\x08\x02\0\0\0"

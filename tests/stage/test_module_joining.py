@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.stage import StageError
-from oshaberi.stage.page.module_joining import joined
-from oshaberi.stage.page.page_serving import FOLDER, JOINED
+from discord_stage import StageError
+from discord_stage.page.module_joining import joined
+from discord_stage.page.page_serving import FOLDER, MAIN
 
 
 @pytest.fixture
@@ -84,8 +84,14 @@ def test_what_cannot_be_joined_is_refused(modules: Path, line: str) -> None:
         joined(modules / "main.js")
 
 
-def test_the_scripts_of_the_page_hold_all_of_its_modules() -> None:
-    scripts = [joined(FOLDER / name) for name in JOINED]
+def test_an_absolute_address_is_a_file_of_the_page(modules: Path) -> None:
+    (modules / "view" / "chat.js").write_text(
+        'import { el } from "/page/dom.js";\nexport class Chat {}\n'
+    )
+    assert JOINED_MODULES in joined(modules / "main.js", {"/page/": modules})
+
+
+def test_the_script_of_the_page_holds_all_of_its_modules() -> None:
+    script = joined(MAIN)
     for file in FOLDER.rglob("*.js"):
-        heading = f"// {file.parent.name}/{file.name}\nconst $module"
-        assert any(heading in script for script in scripts), file
+        assert f"// {file.parent.name}/{file.name}\nconst $module" in script, file

@@ -11,11 +11,11 @@ import tracemalloc
 import aiohttp
 import pytest
 
+from discord_stage import Settings, Stage
+from discord_stage.access_guard import HEADER
+from discord_stage.rules.messages import REQUEST_MOST
 from oshaberi.inspector.inspector_api import extensions
 from oshaberi.inspector.stream_log import StreamLog
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.access_guard import HEADER
-from oshaberi.stage.rules.messages import REQUEST_MOST
 from tests.stage.odd_requests import RAW_BODIES, TARGETS, VALUES, OddRequest, OddRequests, answered
 
 REQUESTS = 1500

@@ -12,9 +12,9 @@ import discord
 from discord import app_commands, ui
 from discord.ext import commands, tasks
 
-from oshaberi.stage import Stage
-from oshaberi.stage.interactions.targets import PostedFile
-from oshaberi.stage.testing import on_stage
+from discord_stage import Stage
+from discord_stage.interactions.targets import PostedFile
+from discord_stage.testing import on_stage
 from tests.stage.listening_client import FAST
 from tests.stage.long_play import PIXEL
 

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from oshaberi.stage import Stage, StageMessage
-from oshaberi.stage.bot_runner import environment
+from discord_stage import Stage, StageMessage
+from discord_stage.bot_runner import environment
 
 EXAMPLE = Path(__file__).parent / "example_bot.py"
 SENDER = """
@@ -30,7 +30,7 @@ async def bot_process(stage: Stage, script: Path) -> AsyncIterator[asyncio.subpr
         sys.executable,
         *quiet,
         "-m",
-        "oshaberi.stage.bot_runner",
+        "discord_stage.bot_runner",
         str(script),
         env=environment(stage.url, stage.token),
     )

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from oshaberi.stage import RefusalError, Settings, Stage
-from oshaberi.stage.requests import rate_limits as limits
+from discord_stage import RefusalError, Settings, Stage
+from discord_stage.requests import rate_limits as limits
 from tests.stage.listening_client import ListeningClient, run_on_stage
 
 

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from oshaberi.stage import scaled_loop as module
-from oshaberi.stage.scaled_loop import run_scaled
+from discord_stage import scaled_loop as module
+from discord_stage.scaled_loop import run_scaled
 
 
 class Wall:

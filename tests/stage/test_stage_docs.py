@@ -11,11 +11,11 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from oshaberi.stage import Stage, World
-from oshaberi.stage.access_guard import HEADER
-from oshaberi.stage.control.api import ControlApi
-from oshaberi.stage.request_schema.check import constraint_table
-from oshaberi.stage.rest import ENDPOINTS
+from discord_stage import Stage, World
+from discord_stage.access_guard import HEADER
+from discord_stage.control.api import ControlApi
+from discord_stage.request_schema.check import constraint_table
+from discord_stage.rest import ENDPOINTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "stage.md"
 BEGIN, END = "<!-- routes: begin -->", "<!-- routes: end -->"

@@ -12,7 +12,7 @@ from pathlib import Path
 import discord
 import pytest
 
-from oshaberi.stage import (
+from discord_stage import (
     Fault,
     Settings,
     Stage,
@@ -21,8 +21,8 @@ from oshaberi.stage import (
     StageTimeoutError,
     World,
 )
-from oshaberi.stage.scaled_loop import run_scaled
-from oshaberi.stage.testing import default_client, logged_in, on_stage, patch_discord, staged
+from discord_stage.scaled_loop import run_scaled
+from discord_stage.testing import default_client, logged_in, on_stage, patch_discord, staged
 from tests.stage.listening_client import FAST, ListeningClient, run_on_stage
 
 
@@ -110,7 +110,7 @@ def test_a_handler_gets_its_answer_before_the_client_is_closed() -> None:
 def test_an_answer_that_never_comes_does_not_keep_the_client_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("oshaberi.stage.client_runner.ANSWERED_S", 0.05)
+    monkeypatch.setattr("discord_stage.client_runner.ANSWERED_S", 0.05)
 
     async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault(kind="delay", delay_s=3600))
@@ -180,7 +180,7 @@ def test_two_stages_have_nothing_in_common() -> None:
 
 CONFTEST = """
 import discord, pytest
-pytest_plugins = ["oshaberi.stage.testing"]
+pytest_plugins = ["discord_stage.testing"]
 
 class Greeter(discord.Client):
     async def on_message(self, message):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import discord
 import pytest
 
-from oshaberi.stage import Stage
+from discord_stage import Stage
 from tests.stage.listening_client import ListeningClient, run_on_stage, world
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.stage import StageError, World, WorldError
-from oshaberi.stage.world.permissions import Permission
-from oshaberi.stage.world.records import ChannelType
+from discord_stage import StageError, World, WorldError
+from discord_stage.world.permissions import Permission
+from discord_stage.world.records import ChannelType
 
 FULL: dict[str, object] = {
     "bot": {

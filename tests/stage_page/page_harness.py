@@ -8,9 +8,9 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from oshaberi.stage import Settings, Stage, World
-from oshaberi.stage.control.api import ControlExtension
-from oshaberi.stage.testing import logged_in, patch_discord
+from discord_stage import Settings, Stage, World
+from discord_stage.control.api import ControlExtension
+from discord_stage.testing import logged_in, patch_discord
 from tests.stage_page.page_bot import PageBot
 
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from oshaberi.stage.control.api import ControlExtension
-from oshaberi.stage.errors import RefusedFieldError
+from discord_stage.control.api import ControlExtension
+from discord_stage.errors import RefusedFieldError
 from tests.chromium import PHONE, Visit, barriers
 from tests.stage_page.page_harness import PageHarness, open_page_harness
 

@@ -8,8 +8,8 @@ import discord
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from oshaberi.stage import Fault
-from oshaberi.stage.control.api import ControlExtension
+from discord_stage import Fault
+from discord_stage.control.api import ControlExtension
 from tests.chromium import Visit
 from tests.stage_page.page_bot import Counter
 from tests.stage_page.page_harness import PageHarness, open_page_harness
@@ -265,7 +265,7 @@ def test_the_inspector_is_mounted_beside_the_chat(inspected: PageHarness, visit:
     def serve(route: Route) -> None:
         route.fulfill(body=INSPECTOR, content_type="text/javascript")
 
-    page.route("**/page/inspector/inspector.js", serve)
+    page.route("**/page/extensions/inspector/inspector.js", serve)
     page.goto(harness.stage.page_url)
     page.locator("#log .intro").wait_for()
     number = say_from_a_stream(harness, "why me?")

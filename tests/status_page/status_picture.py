@@ -11,9 +11,9 @@ from pathlib import Path
 
 from playwright.sync_api import ViewportSize
 
+from discord_stage.model_servers.scripts import NoAnswer, Refuse
 from oshaberi.bot.storage.records import UsedRequest
 from oshaberi.bot.storage.usage import UsageAccount, UsageTotals, usage_day
-from oshaberi.stage.model_servers.scripts import NoAnswer, Refuse
 from tests.bot.client_harness import MEMBER, OWNER
 from tests.chromium import open_browser
 from tests.e2e.bot_harness import BotHarness, bot_harness

@@ -16,7 +16,7 @@ const client = new Client({
     GatewayIntentBits.GuildMessages,
     GatewayIntentBits.MessageContent,
   ],
-  rest: { api: `${process.env.OSHABERI_STAGE_URL}/api` },
+  rest: { api: `${process.env.DISCORD_STAGE_URL}/api` },
 });
 
 client.once(Events.ClientReady, async () => {

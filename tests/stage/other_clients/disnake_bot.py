@@ -6,7 +6,7 @@ import os
 import disnake
 from disnake.ext import commands
 
-disnake.http.Route.BASE = os.environ["OSHABERI_STAGE_URL"] + "/api/v10"
+disnake.http.Route.BASE = os.environ["DISCORD_STAGE_URL"] + "/api/v10"
 bot = commands.InteractionBot(intents=disnake.Intents.all())
 
 

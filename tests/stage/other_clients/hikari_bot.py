@@ -7,7 +7,7 @@ import hikari
 
 bot = hikari.GatewayBot(
     os.environ["DISCORD_TOKEN"],
-    rest_url=os.environ["OSHABERI_STAGE_URL"] + "/api/v10",
+    rest_url=os.environ["DISCORD_STAGE_URL"] + "/api/v10",
     intents=hikari.Intents.ALL,
     banner=None,
     suppress_optimization_warning=True,

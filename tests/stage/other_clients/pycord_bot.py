@@ -5,7 +5,7 @@ import os
 
 import discord
 
-discord.http.Route.API_BASE_URL = os.environ["OSHABERI_STAGE_URL"] + "/api/v10"
+discord.http.Route.API_BASE_URL = os.environ["DISCORD_STAGE_URL"] + "/api/v10"
 bot = discord.Bot(intents=discord.Intents.all())
 
 

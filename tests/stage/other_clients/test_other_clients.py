@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.stage import Stage
-from oshaberi.stage.bot_runner import environment
+from discord_stage import Stage
+from discord_stage.bot_runner import environment
 
 HERE = Path(__file__).parent
 INSTALL_S = 240

@@ -22,7 +22,7 @@ from oshaberi.value_parsing import read
 FILE = "oshaberi.toml"
 PREFIX = "OSHABERI_"
 FILE_VARIABLE = "OSHABERI_CONFIG"
-NOT_SETTINGS = frozenset({FILE_VARIABLE, "OSHABERI_SECRET_KEY", "OSHABERI_STAGE_URL"})
+NOT_SETTINGS = frozenset({FILE_VARIABLE, "OSHABERI_SECRET_KEY"})
 """Variables of ours that are read elsewhere."""
 _SERVICE_LINK = re.compile(
     r"""[^=]+_SERVICE_HOST=

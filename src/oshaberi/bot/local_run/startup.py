@@ -11,8 +11,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from discord_stage import Stage, World
+from discord_stage.control.api import ControlExtension
+from discord_stage.discord_py_redirect import patch_discord
+from discord_stage.world.records import Attachment
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import links
+from oshaberi.bot.local_run.demo_model import DemoModel, page_prompts
 from oshaberi.bot.local_run.demo_world import (
     ATTENTION_MS,
     OTHER_PERSONAS,
@@ -36,11 +41,6 @@ from oshaberi.providers.images.fetching import (
 )
 from oshaberi.providers.registry import connect
 from oshaberi.providers.request.model_request import ImagePart, TextPart
-from oshaberi.stage import Stage, World
-from oshaberi.stage.control.api import ControlExtension
-from oshaberi.stage.demo_model import DemoModel, page_prompts
-from oshaberi.stage.discord_py_redirect import patch_discord
-from oshaberi.stage.world.records import Attachment
 from oshaberi.stream.observers import StreamObserver
 
 # Tells the page in which channels a turn runs, for its Stop button.

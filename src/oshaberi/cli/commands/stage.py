@@ -17,7 +17,7 @@ import click
 from oshaberi.checked_json import parse_json
 
 if TYPE_CHECKING:
-    from oshaberi.stage import Stage, World
+    from discord_stage import Stage, World
 
 SCRIPT = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOUNDED = datetime(2026, 1, 1, tzinfo=UTC)
@@ -89,7 +89,7 @@ def execute(
     if not is_module and not Path(bot).is_file():
         raise click.BadParameter(f"File {bot!r} does not exist.", param_hint="'BOT'")
     try:
-        from oshaberi.stage import Stage, StageError
+        from discord_stage import Stage, StageError
     except ImportError as missing:
         what = f'the stage needs {missing.name}: pip install "oshaberi[discord]"'
         raise click.ClickException(what) from None
@@ -108,7 +108,7 @@ def execute(
 
 def _world(file: Path | None, permissions: str | None, token: str | None) -> World:
     """Return the described world, or a small one. The same description always has the same ids."""
-    from oshaberi.stage import World
+    from discord_stage import World
 
     description = dict(World.default_description()) if file is None else _description(file)
     bot = description.get("bot", {})
@@ -133,12 +133,12 @@ def _description(file: Path) -> dict[str, object]:
 
 
 async def _execute(stage: Stage, arguments: list[str]) -> int:
-    from oshaberi.stage.bot_runner import environment
+    from discord_stage.bot_runner import environment
 
     async with stage:
         click.echo(f"The stage is at {stage.page_url}", err=True)
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "oshaberi.stage.bot_runner", *arguments),
+            *(sys.executable, "-m", "discord_stage.bot_runner", *arguments),
             env=environment(stage.url, stage.token),
         )
         asked, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -156,7 +156,7 @@ async def _execute(stage: Stage, arguments: list[str]) -> int:
 
 def _tell_problems(stage: Stage) -> None:
     """Print the stage's problems, such as missing routes: they would look like bugs of the bot."""
-    from oshaberi.stage import StageProblemsError
+    from discord_stage import StageProblemsError
 
     try:
         stage.check()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 API_PATH = "/api/v10"
 API = f"https://discord.com{API_PATH}"
 GATEWAY = "wss://gateway.discord.gg/?v=10&encoding=json"
-STAGE_VARIABLE = "OSHABERI_STAGE_URL"
+STAGE_VARIABLE = "DISCORD_STAGE_URL"
 PORTAL = "https://discord.com/developers/applications"
 MESSAGE_CONTENT = (1 << 18) | (1 << 19)
 """Application flags: granted, or granted to a bot in few servers."""

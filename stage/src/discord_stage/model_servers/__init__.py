@@ -1,0 +1,22 @@
+"""Models on loopback: scripted servers that speak each family's wire format, faults included.
+
+`scripts` has the steps of a script, `server` plays it. `wire_format` is the protocol that the
+formats implement: `openai_wire`, `openai_responses_wire`, `anthropic_wire`, `google_wire`,
+`novelai_wire`.
+"""
+
+from discord_stage.model_servers.anthropic_wire import AnthropicWire
+from discord_stage.model_servers.openai_responses_wire import OpenAIResponsesWire
+from discord_stage.model_servers.openai_wire import OpenAIWire
+from discord_stage.model_servers.server import ModelConnection, ModelServer
+from discord_stage.model_servers.wire_format import ReceivedRequest, WireFormat
+
+__all__ = [
+    "AnthropicWire",
+    "ModelConnection",
+    "ModelServer",
+    "OpenAIResponsesWire",
+    "OpenAIWire",
+    "ReceivedRequest",
+    "WireFormat",
+]
