@@ -86,7 +86,7 @@ def _mask_items(
     now_ms = 0.0
     for one in heard:
         now_ms += one.silence_ms
-        items += ((round(now_ms), item) for item in _said(one.chunk))
+        items += ((round(now_ms), item) for item in _items_of(one.chunk))
     for kind in ("text", "thought"):
         said = [item for _, item in items if item["type"] == kind]
         words = masker.pieces([item["content"] for item in said])
@@ -108,7 +108,7 @@ def _items(timed: Sequence[tuple[int, dict[str, Any]]], masker: SecretMasker) ->
             yield masker.value(item)
 
 
-def _said(chunk: Chunk | None) -> Iterator[dict[str, Any]]:
+def _items_of(chunk: Chunk | None) -> Iterator[dict[str, Any]]:
     if chunk is None:
         yield {"type": _END}
         return
@@ -152,14 +152,14 @@ def write_scene(path: Path, document: Mapping[str, Any]) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(encoded(document))
+            file.write(encode(document))
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
 
 
-def encoded(document: Mapping[str, Any]) -> bytes:
+def encode(document: Mapping[str, Any]) -> bytes:
     """Encode with one line per key and per chunk. Lone surrogates are written as ASCII escapes."""
     try:
         return _dump(document, ascii_only=False).encode()

@@ -112,7 +112,7 @@ def face_of(cluster: str, faces: tuple[FontFace, ...]) -> FontFace:
     return next((face for face in faces if first in face.characters), faces[0])
 
 
-def known(character: str) -> bool:
+def has_glyph(character: str) -> bool:
     """Return whether any font has the character."""
     code = ord(character)
     return code in _SILENT or any(code in face.characters for face in faces_for(CellMark.PLAIN))

@@ -129,7 +129,7 @@ class DiscordTurnChannel:
         """Return the same channel for another turn."""
         return DiscordTurnChannel(self._reader, self._client_state, self._channel)
 
-    async def asked(self, message_id: int) -> IncomingMessage | None:
+    async def question(self, message_id: int) -> IncomingMessage | None:
         """Return a message like `incoming`, but raise if Discord does not answer."""
         message = self._cached_message(message_id)
         if message is None:

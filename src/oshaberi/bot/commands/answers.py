@@ -142,7 +142,7 @@ async def tell_error(interaction: Interaction, error: Exception) -> None:
     if _is_too_late(cause):
         log.warning("%s was answered too late: %s", _name(interaction), cause)
         return
-    text = _told(cause)
+    text = _error_text(cause)
     with of_turn(_ids(interaction)):
         if text == translated(AWAY):
             log.warning("%s failed: %s", _name(interaction), cause)
@@ -182,9 +182,9 @@ class CommandForm(discord.ui.Modal):
             if field.max_length is None or len(field.value) > field.max_length:
                 raise CommandRefusedError(too_long(field.value, field.max_length or 0))
         values = {field.custom_id: field.value.strip() for field in self._inputs}
-        await answer(interaction, self._taken(asker_of(interaction), values))
+        await answer(interaction, self._submit(asker_of(interaction), values))
 
-    async def _taken(self, asker: CommandUser, values: dict[str, str]) -> str:
+    async def _submit(self, asker: CommandUser, values: dict[str, str]) -> str:
         return await self._take(asker, values)
 
     async def on_error(  # type: ignore[override]  # as discord.py's own Modal has it
@@ -300,7 +300,7 @@ def too_long(text: str, most: int) -> str:
     return translated("{start} is too long: at most {most} characters.", start=start, most=most)
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, CommandRefusedError | ConfigError):
         words = said(error.args[0]) if error.args else ""
         return " ".join(redact(words, MESSAGE_LIMIT).split())

@@ -118,7 +118,7 @@ class QuestionRecovery:
             return
         # Each needs its own turn channel: the asker decides whom an answer may mention.
         turn_channel = turn_channel.another()
-        incoming = await turn_channel.asked(question.message_id)
+        incoming = await turn_channel.question(question.message_id)
         if question.is_begun:
             await self._go_on(question, turn_channel, incoming, turns, waiting)
         else:

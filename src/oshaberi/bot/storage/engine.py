@@ -47,7 +47,7 @@ class _Connection(aiosqlite.Connection):
     _stopping: asyncio.Future[Any] | None = None
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
-        super().__init__(self._opened, CHUNK_ROWS)
+        super().__init__(self._open_and_keep, CHUNK_ROWS)
         self._open = connect
         self._opened_connection: sqlite3.Connection | None = None
 
@@ -62,7 +62,7 @@ class _Connection(aiosqlite.Connection):
         if self._stopping is not None and not self._stopping.done():
             self._stopping.set_result(None)
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open_and_keep(self) -> sqlite3.Connection:
         """Open it, in its thread, which closes it even if nobody takes it."""
         self._opened_connection = self._open()
         return self._opened_connection

@@ -164,14 +164,16 @@ def _validator(schema: Mapping[str, Any], budget: _Budget) -> Any:
     registry = importlib.import_module("referencing").Registry()
     known = validators.Draft202012Validator.VALIDATORS
     keywords: dict[str, Callable[..., Any]]
-    keywords = {name: partial(_counted, budget, name, check) for name, check in known.items()}
+    keywords = {
+        name: partial(_spend_and_check, budget, name, check) for name, check in known.items()
+    }
     keywords |= dict.fromkeys(_NEVER_RUN, _passes)
     keywords["uniqueItems"] = partial(_unique, budget)
     kind = validators.extend(validators.Draft202012Validator, keywords)
     return kind(schema, registry=registry)
 
 
-def _counted(
+def _spend_and_check(
     budget: _Budget, name: str, check: Callable[..., Any], validator: Any, *asked: Any
 ) -> Iterable[Any]:
     value, instance, _schema = asked

@@ -209,7 +209,7 @@ class _HintReader:
 
     def _typed_dict(self, hint: Any) -> HintKind:
         hints = typing.get_type_hints(hint, include_extras=True)
-        kinds = {name: self.kind(_unmarked(one)) for name, one in hints.items()}
+        kinds = {name: self.kind(_without_mark(one)) for name, one in hints.items()}
         required = [name for name, one in hints.items() if _is_required(hint, name, one)]
         return HintKind(_object(kinds, required), lambda value: _fields(kinds, value))
 
@@ -228,7 +228,7 @@ def _fields(kinds: Mapping[str, HintKind], value: Mapping[str, Any]) -> dict[str
     return {name: kinds[name].read(given) for name, given in value.items()}
 
 
-def _unmarked(hint: Any) -> Any:
+def _without_mark(hint: Any) -> Any:
     return typing.get_args(hint)[0] if typing.get_origin(hint) in _MARKS else hint
 
 

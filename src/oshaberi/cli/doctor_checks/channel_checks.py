@@ -227,11 +227,14 @@ async def _inspect(
             return note("channels", f"could not be checked: {answer.reason}")
     here = [one for one in _objects(channels.body) if one.get("type") in TALK_KINDS]
     roles = frozenset(map(str, member.fields.get("roles", ())))
-    allowed = [(one, _allowed(guild, one, roles, my_id)) for one in here]
+    allowed = [(one, _permissions_in(guild, one, roles, my_id)) for one in here]
     visible = [(one, granted) for one, granted in allowed if granted & VIEW]
-    taken = [(str(one.get("name", "?")), _taken(guild, granted)) for one, granted in visible]
+    taken = [
+        (str(one.get("name", "?")), _missing_permissions(guild, granted))
+        for one, granted in visible
+    ]
     webhooks = await get(f"/guilds/{server_id}/webhooks")
-    crowded = _crowded([one for one, _ in visible], webhooks, application_id)
+    crowded = _channels_full_of_webhooks([one for one, _ in visible], webhooks, application_id)
     return _ServerChannels(
         str(guild.get("name", "?")),
         writable=sum(bool(granted & NEEDED[SEND]) for _, granted in visible),
@@ -242,20 +245,20 @@ async def _inspect(
     )
 
 
-def _taken(guild: Json, allowed: int) -> tuple[str, ...]:
+def _missing_permissions(guild: Json, allowed: int) -> tuple[str, ...]:
     """Return what is missing in a channel only. What is missing everywhere has its own finding."""
     everywhere = names_of(CHANNEL_NEEDED, int(guild.get("permissions", 0)))
     return tuple(one for one in names_of(CHANNEL_NEEDED, allowed) if one not in everywhere)
 
 
-def _allowed(guild: Json, channel: Json, roles: frozenset[str], my_id: str) -> int:
+def _permissions_in(guild: Json, channel: Json, roles: frozenset[str], my_id: str) -> int:
     overwrites = ChannelOverwrites.of(_objects(channel.get("permission_overwrites")))
     granted = int(guild.get("permissions", 0))
     is_owner = bool(guild.get("owner"))
     return overwrites.applied(granted, str(guild.get("id", "")), roles, my_id, is_owner=is_owner)
 
 
-def _crowded(
+def _channels_full_of_webhooks(
     channels: Iterable[Json], webhooks: HttpAnswer, application_id: str
 ) -> tuple[str, ...]:
     """Return the channels that are full of others' webhooks; none if the bot may not list them."""

@@ -85,7 +85,7 @@ async def _server(server: McpServer) -> Finding:
     connection = McpConnection(server, start_s=PATIENCE_S)
     running = asyncio.create_task(connection.run())
     try:
-        await connection.started()
+        await connection.wait_for_start()
         return _judge(server, connection.tools, connection.problem)
     finally:
         connection.stop()

@@ -231,7 +231,7 @@ async def create_persona(
     first = not await context.db.personas.of(asker.server_id)
     await _may_be_called(context, asker.server_id, name, values)
     record = PersonaRecord(asker.server_id, name, is_default=first)
-    await context.db.personas.save(_filled(record, values))
+    await context.db.personas.save(_fill(record, values))
     context.personas_changed(asker.server_id)
     if first:
         return translated("**{name}** is created, and answers from now on.", name=plain(name))
@@ -268,7 +268,7 @@ async def edit_persona(
     asker.must_manage()
     persona = await persona_named(context, asker.server_id, name)
     await _may_be_called(context, asker.server_id, persona.name, values)
-    await context.db.personas.save(_filled(persona, values))
+    await context.db.personas.save(_fill(persona, values))
     context.personas_changed(asker.server_id)
     return translated("**{name}** is updated.", name=plain(persona.name))
 
@@ -383,7 +383,7 @@ async def _may_be_called(
             )
 
 
-def _filled(persona: PersonaRecord, values: dict[str, str]) -> PersonaRecord:
+def _fill(persona: PersonaRecord, values: dict[str, str]) -> PersonaRecord:
     filled = replace(
         persona,
         prompt=values["prompt"],

@@ -202,12 +202,14 @@ async def react(context: ToolContext, emoji: str, message_id: str | None = None)
     if target != context.incoming.said.id:
         await message_of(context, target)
     channel_info = await context.turn_channel.channel_info(None, 0)
-    if not await context.turn_channel.react(target, _chosen(emoji.strip(), channel_info.emojis)):
+    if not await context.turn_channel.react(
+        target, _emoji_to_send(emoji.strip(), channel_info.emojis)
+    ):
         raise ToolFailedError("Discord does not let us react to that message")
     return "Done."
 
 
-def _chosen(written: str, custom: Sequence[str]) -> str:
+def _emoji_to_send(written: str, custom: Sequence[str]) -> str:
     import emoji
 
     tag = CUSTOM_EMOJI.fullmatch(written)

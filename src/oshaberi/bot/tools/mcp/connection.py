@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from oshaberi.bot.tools.definition import Tool, ToolFailedError
 from oshaberi.bot.tools.mcp.content import list_tools, result_text
 from oshaberi.bot.tools.mcp.settings import McpServer
-from oshaberi.bot.tools.mcp.transports import ServerStderr, connected, listening_for_changes
+from oshaberi.bot.tools.mcp.transports import ServerStderr, connect, listening_for_changes
 from oshaberi.secret_redaction import SecretValues
 from oshaberi.terminal_output import counted
 
@@ -60,7 +60,7 @@ class McpConnection:
         self._again_at = 0.0
         self._why = ""
 
-    async def started(self) -> None:
+    async def wait_for_start(self) -> None:
         """Wait until the first attempt to connect has succeeded or failed."""
         await asyncio.shield(self._settled)
 
@@ -176,7 +176,7 @@ class McpConnection:
             # A foreign program and three libraries: whatever it is ends this connection alone.
             if _is_cancelled():
                 raise
-            why = self._told(error, chatter)
+            why = self._describe(error, chatter)
             if client is None:
                 self._start_failed(why)
             else:
@@ -194,7 +194,7 @@ class McpConnection:
 
     async def _open(self, stack: AsyncExitStack, chatter: ServerStderr) -> Client:
         client = await stack.enter_async_context(
-            connected(self._server, chatter, self._on_message, self._on_end)
+            connect(self._server, chatter, self._on_message, self._on_end)
         )
         await stack.enter_async_context(listening_for_changes(client, self._on_silence))
         return client
@@ -259,7 +259,7 @@ class McpConnection:
         if self._client is not None:
             self._lose(self._client, "it hung up", logging.INFO)
 
-    def _told(self, error: BaseException, chatter: ServerStderr) -> str:
+    def _describe(self, error: BaseException, chatter: ServerStderr) -> str:
         first = _first(error)
         late = isinstance(first, TimeoutError)
         why = f"no answer within {self._start_s:g} s" if late else _reason(first)

@@ -78,7 +78,7 @@ LONGEST_STREAM = 10**12
 
 
 @asynccontextmanager
-async def connected(
+async def connect(
     server: McpServer,
     chatter: ServerStderr,
     on_message: MessageHandlerFnT,
