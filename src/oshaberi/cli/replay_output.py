@@ -29,14 +29,14 @@ class Progress:
 
     def over(self, items: Sequence[T], noun: str) -> Iterator[T]:
         """Yield the items one after another, and show how many are done."""
-        told = self._now()
+        last_s = self._now()
         for number, item in enumerate(items):
             if self._live:
                 self._out.write(f"{_ERASE_LINE}{number + 1} of {len(items)} {noun}")
                 self._out.flush()
-            elif self._now() - told >= EVERY_S:
+            elif self._now() - last_s >= EVERY_S:
                 self._out.write(f"{number} of {len(items)} {noun}\n")
-                told = self._now()
+                last_s = self._now()
             yield item
         self.clear()
 

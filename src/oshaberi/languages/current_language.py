@@ -55,13 +55,13 @@ def said(text: str) -> str:
 
 def translated_count(one: str, many: str, count: int, /, **values: object) -> str:
     """Return the form of a sentence that fits a number, which is its `{count}`."""
-    said = CATALOGUES.counted(_language.get(), one, many, count)
-    return _fill(said, {"count": count, **values})
+    sentence = CATALOGUES.counted(_language.get(), one, many, count)
+    return _fill(sentence, {"count": count, **values})
 
 
-def _fill(said: str, values: Mapping[str, object]) -> str:
+def _fill(sentence: str, values: Mapping[str, object]) -> str:
     """Fill in the values. Catalogues contain no translation with other placeholders."""
-    return said.format(**values) if values else said
+    return sentence.format(**values) if values else sentence
 
 
 # The choice of a language: for a channel, and for the user of a command.

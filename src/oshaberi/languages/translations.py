@@ -110,15 +110,15 @@ def _compile(file: Path, _changed_at: int) -> bytes:
     return compiled.getvalue()
 
 
-def have_same_placeholders(english: Forms, said: Forms) -> bool:
+def have_same_placeholders(english: Forms, translation: Forms) -> bool:
     """Return whether a translation has the same placeholders as the English sentence.
 
     Forms for different numbers may leave some out (`one fact`).
     """
-    if isinstance(english, str) and isinstance(said, str):
-        return _placeholders(english) == _placeholders(said)
+    if isinstance(english, str) and isinstance(translation, str):
+        return _placeholders(english) == _placeholders(translation)
     known = set().union(*map(_placeholders, english))
-    return all(_placeholders(form) <= known for form in said)
+    return all(_placeholders(form) <= known for form in translation)
 
 
 def _placeholders(sentence: str) -> set[tuple[str | None, ...]]:

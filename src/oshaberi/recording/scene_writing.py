@@ -88,9 +88,9 @@ def _mask_items(
         now_ms += one.silence_ms
         items += ((round(now_ms), item) for item in _items_of(one.chunk))
     for kind in ("text", "thought"):
-        said = [item for _, item in items if item["type"] == kind]
-        words = masker.pieces([item["content"] for item in said])
-        for item, content in zip(said, words, strict=True):
+        spoken = [item for _, item in items if item["type"] == kind]
+        words = masker.pieces([item["content"] for item in spoken])
+        for item, content in zip(spoken, words, strict=True):
             item["content"] = content
     return [(at_ms, item) for at_ms, item in items if item.get("content") != ""]
 

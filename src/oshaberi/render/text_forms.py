@@ -122,30 +122,30 @@ def alt_text(table: Table) -> str:
     rows = (
         (_row(names, row) for row in grid.rows) if grid.rows else [", ".join(filter(None, names))]
     )
-    told: list[str] = []
+    read: list[str] = []
     length = 0
     for row in rows:
-        told.append(row)
+        read.append(row)
         length += utf16_len(row) + 1
         if length > MAX_ALT_TEXT + _ROOM_FOR_REST:
             break  # the other rows need not be read
-    whole = "\n".join(filter(None, told))
+    whole = "\n".join(filter(None, read))
     count = max(1, len(table.rows))
-    if len(told) == count and utf16_len(whole) <= MAX_ALT_TEXT:
+    if len(read) == count and utf16_len(whole) <= MAX_ALT_TEXT:
         return whole
-    return _shorten(told, count)
+    return _shorten(read, count)
 
 
 def _shorten(rows: list[str], count: int) -> str:
     room = MAX_ALT_TEXT - _ROOM_FOR_REST
-    told: list[str] = []
+    fitting: list[str] = []
     for row in rows:
         room -= utf16_len(row) + 1
         if room < 0:
             break
-        told.append(row)
-    if told:
-        return "\n".join([*filter(None, told), f"… (+{count - len(told)})"])
+        fitting.append(row)
+    if fitting:
+        return "\n".join([*filter(None, fitting), f"… (+{count - len(fitting)})"])
     return _cut_row(rows[0]) + (f" (+{count - 1})" if count > 1 else "")
 
 
@@ -260,8 +260,8 @@ def _as_records(grid: Grid, cells: Cells) -> _CodeText:
     names = [" ".join(lines) for lines in cells[0]]
     labels = [_label(name) for name in names]
     rows = [_record(labels, row) for row in cells[1:]]
-    told = {i for row in cells[1:] for i, (first, *_) in enumerate(row) if first}
-    if labels != names or any(name and i not in told for i, name in enumerate(names)):
+    filled = {i for row in cells[1:] for i, (first, *_) in enumerate(row) if first}
+    if labels != names or any(name and i not in filled for i, name in enumerate(names)):
         rows.insert(0, [*(name for name in names if name), ""])
     return _CodeText([], rows)
 

@@ -65,9 +65,9 @@ class CommandTranslator(app_commands.Translator):
         if locale not in self._locales or context.location not in TRANSLATED:
             return None
         with in_language(reader_language(locale.value)):
-            said = translated(string.message)
+            text = translated(string.message)
         # Discord refuses all commands if one description is too long.
-        return None if said == string.message or len(said) > COMMAND_DESCRIPTION_LIMIT else said
+        return None if text == string.message or len(text) > COMMAND_DESCRIPTION_LIMIT else text
 
 
 def speak_to_user(interaction: discord.Interaction[Any]) -> None:

@@ -70,10 +70,10 @@ async def forget_all(context: BotContext, asker: CommandUser, whose: Whose) -> s
     _may_forget(asker, whose)
     count = await context.db.facts.delete_all(asker.server_id, _user(asker, whose))
     if whose == "server":
-        told = translated_count(
+        answer = translated_count(
             "Deleted: {count} fact of this server.", "Deleted: {count} facts of this server.", count
         )
-        return told + await erasure_note(context)
+        return answer + await erasure_note(context)
     exchanges = await context.db.memory.forget_user(asker.person.id)
     summaries = await context.db.summaries.forget_user(asker.person.id)
     more = (
@@ -85,13 +85,13 @@ async def forget_all(context: BotContext, asker: CommandUser, whose: Whose) -> s
         if summaries
         else ""
     )
-    told = translated(
+    answer = translated(
         "Deleted: {facts} and {exchanges}.{more}",
         facts=translated_count("{count} fact", "{count} facts", count),
         exchanges=translated_count("{count} exchange", "{count} exchanges", exchanges),
         more=more,
     )
-    return told + await erasure_note(context)
+    return answer + await erasure_note(context)
 
 
 async def forget_channel(context: BotContext, asker: CommandUser) -> str:
@@ -105,13 +105,13 @@ async def forget_channel(context: BotContext, asker: CommandUser) -> str:
         if await context.db.summaries.forget_channel(asker.channel_id)
         else ""
     )
-    told = translated_count(
+    answer = translated_count(
         "Deleted: {count} exchange of this channel{more}.",
         "Deleted: {count} exchanges of this channel{more}.",
         count,
         more=more,
     )
-    return told + await erasure_note(context)
+    return answer + await erasure_note(context)
 
 
 async def fact_choices(

@@ -90,28 +90,28 @@ async def delete_data(context: BotContext, asker: CommandUser) -> str:
     gone = await _delete(context, asker)
     if not gone:
         return translated("Nothing was stored about you.")
-    told = translated_count(
+    answer = translated_count(
         "Deleted: {count} record about you, in all servers and direct messages. What you "
         "write from now on is stored again; `/privacy opt-out` prevents that.",
         "Deleted: {count} records about you, in all servers and direct messages. What you "
         "write from now on is stored again; `/privacy opt-out` prevents that.",
         gone,
     )
-    return told + await erasure_note(context)
+    return answer + await erasure_note(context)
 
 
 async def opt_out(context: BotContext, asker: CommandUser) -> str:
     """Stop reading a user's messages, and delete the stored data that models would still get."""
     await context.db.opt_outs.add(asker.person.id)
     gone = await _delete(context, asker)
-    told = translated_count(
+    answer = translated_count(
         "From now on I do not read your messages, wherever you write them: I do not "
         "answer you, and no model gets to see them. Deleted: {count} record about you.",
         "From now on I do not read your messages, wherever you write them: I do not "
         "answer you, and no model gets to see them. Deleted: {count} records about you.",
         gone,
     )
-    return told + await erasure_note(context)
+    return answer + await erasure_note(context)
 
 
 async def opt_in(context: BotContext, asker: CommandUser) -> str:
@@ -175,9 +175,9 @@ async def show(interaction: Interaction) -> None:
 async def export(interaction: Interaction) -> None:
     await interaction.response.defer(ephemeral=True, thinking=True)
     content = await export_file(context_of(interaction), asker_of(interaction))
-    said: dict[str, Any] = {"file": discord.File(io.BytesIO(content), "my-data.json")}
+    attachment: dict[str, Any] = {"file": discord.File(io.BytesIO(content), "my-data.json")}
     await interaction.followup.send(
-        translated("Everything that is stored about you:"), ephemeral=True, **said
+        translated("Everything that is stored about you:"), ephemeral=True, **attachment
     )
 
 

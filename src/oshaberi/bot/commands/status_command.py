@@ -106,8 +106,8 @@ def _refused_parameters(context: BotContext, model: ModelRecord) -> str:
     preset = PRESETS.get(model.provider)
     base_url = model.base_url or (preset.base_url if preset else None)
     place = ModelPlace(model.provider, base_url, model.model)
-    told = context.services.adapters.learned.told(place)
-    return plain(f"; {'; '.join(told)}") if told else ""
+    lessons = context.services.adapters.learned.told(place)
+    return plain(f"; {'; '.join(lessons)}") if lessons else ""
 
 
 def _summary_note(summary: ConversationSummary) -> str:

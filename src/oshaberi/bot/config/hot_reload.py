@@ -72,12 +72,12 @@ class Reloader:
         waiting = sorted(key for key in changed if _needs_restart(key))
         if waiting:
             log.warning("these need a restart: %s", ", ".join(waiting))
-        taken = sorted(changed.difference(waiting))
-        if not taken:
+        applied = sorted(changed.difference(waiting))
+        if not applied:
             return None
         self._read_sources = _with_old(new, self._read_sources)
         self.current = _with_old(new, self.current)
-        log.info("settings changed: %s", ", ".join(taken))
+        log.info("settings changed: %s", ", ".join(applied))
         self._on_change(self.current)
         return self.current
 

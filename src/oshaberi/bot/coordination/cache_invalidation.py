@@ -112,6 +112,6 @@ class RedisInvalidation:
             self._feed.note_disconnected()
 
     def _hear(self, message: dict[str, object]) -> None:
-        said = message.get("data")
-        if message.get("type") == "message" and isinstance(said, bytes | str):
-            self._feed.hear_encoded(said)
+        change = message.get("data")
+        if message.get("type") == "message" and isinstance(change, bytes | str):
+            self._feed.hear_encoded(change)

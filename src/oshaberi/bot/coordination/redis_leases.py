@@ -99,8 +99,8 @@ class RedisShardLeases:
         keys = (EXPIRY, JOINED, COUNT, SINCE)
         given = (self._name, str(lease_ms), str(shard_count))
         with as_os_errors():
-            told = await self._redis.eval(BEAT, len(keys), *keys, *given)
-        rank, processes, count, age_ms = map(int, told)
+            reply = await self._redis.eval(BEAT, len(keys), *keys, *given)
+        rank, processes, count, age_ms = map(int, reply)
         return FleetView(ProcessRank(rank, processes), count, age_ms >= lease_ms)
 
     async def leave(self) -> int:

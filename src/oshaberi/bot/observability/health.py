@@ -154,14 +154,14 @@ class ModelHealth:
     def problem(self) -> str | None:
         """Return which models fail, with the kinds of their errors, and which hang; or None."""
         failing = self.failing().items()
-        told = [f"{provider} {model}: {kind}" for (provider, model), kind in failing]
+        problems = [f"{provider} {model}: {kind}" for (provider, model), kind in failing]
         silent_s: dict[str, float] = {}
         for one in self.running():
             if one.hangs:
                 name = f"{one.provider} {one.model}"
                 silent_s[name] = max(one.silent_s, silent_s.get(name, 0.0))
-        told += [f"{name}: silent for {seconds:.0f} s" for name, seconds in silent_s.items()]
-        return "; ".join(told) or None
+        problems += [f"{name}: silent for {seconds:.0f} s" for name, seconds in silent_s.items()]
+        return "; ".join(problems) or None
 
 
 def _fault(result: StreamResult) -> ErrorType | None:

@@ -283,10 +283,10 @@ class StatusPage:
 _PRIVATE = {**SAFE_HEADERS, "Cache-Control": "no-store"}
 
 
-def _page(name: str, status: int = 200, put: tuple[bytes, bytes] = (b"", b"")) -> web.Response:
-    """Return a page that no browser stores. `put` is a text to replace, and its replacement."""
+def _page(name: str, status: int = 200, swap: tuple[bytes, bytes] = (b"", b"")) -> web.Response:
+    """Return a page that no browser stores. `swap` is a text to replace, and its replacement."""
     response = file_response(FOLDER / name, POLICY, status)
     response.headers["Cache-Control"] = "no-store"
-    if put[0] and isinstance(response.body, bytes):
-        response.body = response.body.replace(*put)
+    if swap[0] and isinstance(response.body, bytes):
+        response.body = response.body.replace(*swap)
     return response

@@ -375,10 +375,10 @@ class ToolCallRunner:
             return self._error(str(failure), most)
         except (Exception, SystemExit) as error:
             # Whatever a tool raises is reported to the model; it must not end the turn.
-            told = self._secrets.redacted(f"{type(error).__name__}: {error}", LONGEST_ERROR)
-            log.warning("tool %s failed: %s", called.name, told)
+            reason = self._secrets.redacted(f"{type(error).__name__}: {error}", LONGEST_ERROR)
+            log.warning("tool %s failed: %s", called.name, reason)
             log.debug("tool %s failed", called.name, exc_info=error)
-            return self._error(f"{called.name} failed: {told}", most)
+            return self._error(f"{called.name} failed: {reason}", most)
         return ToolResult(cut(self._secrets.masked(text, most + 1), most))
 
     def _error(self, text: str, most: int) -> ToolResult:

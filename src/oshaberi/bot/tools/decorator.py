@@ -293,11 +293,11 @@ def tool(
     function that is not async runs in a thread.
     """
 
-    def made(function: Function) -> Tool:
+    def make(function: Function) -> Tool:
         where = f"{function.__module__}.{function.__qualname__}"
         docs = parse_docstring(function.__doc__)
         signature = _signature(function, where, docs.parameters)
-        made = Tool(
+        new_tool = Tool(
             name=name or function.__name__,
             description=description or docs.about,
             parameters=signature.schema(),
@@ -307,25 +307,25 @@ def tool(
             source=function.__module__,
             offered=offered,
         )
-        _check(made, where)
-        return made
+        _check(new_tool, where)
+        return new_tool
 
-    return made if function is None else made(function)
+    return make if function is None else make(function)
 
 
-def _check(made: Tool, where: str) -> None:
-    if not is_valid(made.name):
+def _check(tool: Tool, where: str) -> None:
+    if not is_valid(tool.name):
         rule = "use at most 64 letters, digits, _ and -, beginning with a letter or _"
-        raise ToolDefinitionError(f"{where}: {made.name!r} cannot be a tool's name; {rule}")
-    if not made.description:
+        raise ToolDefinitionError(f"{where}: {tool.name!r} cannot be a tool's name; {rule}")
+    if not tool.description:
         raise ToolDefinitionError(f"{where}: the model is told what a tool does; write a docstring")
-    if made.permission not in PERMISSIONS:
+    if tool.permission not in PERMISSIONS:
         allowed = ", ".join(PERMISSIONS)
         raise ToolDefinitionError(
-            f"{where}: permission {made.permission!r} is not one of: {allowed}"
+            f"{where}: permission {tool.permission!r} is not one of: {allowed}"
         )
-    if made.timeout_ms is not None and made.timeout_ms <= 0:
-        raise ToolDefinitionError(f"{where}: timeout_ms {made.timeout_ms} is not above 0")
+    if tool.timeout_ms is not None and tool.timeout_ms <= 0:
+        raise ToolDefinitionError(f"{where}: timeout_ms {tool.timeout_ms} is not above 0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,11 +183,11 @@ def _is_in_front() -> bool:
 async def _wait_for_end(process: asyncio.subprocess.Process, asked: asyncio.Event) -> None:
     """Wait until the bot has ended. After a request to end, it gets a moment to do so."""
     waiting = asyncio.create_task(process.wait())
-    told = asyncio.create_task(asked.wait())
-    await asyncio.wait({waiting, told}, return_when=asyncio.FIRST_COMPLETED)
+    request = asyncio.create_task(asked.wait())
+    await asyncio.wait({waiting, request}, return_when=asyncio.FIRST_COMPLETED)
     await asyncio.wait({waiting}, timeout=PATIENCE_S)
     waiting.cancel()
-    told.cancel()
+    request.cancel()
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

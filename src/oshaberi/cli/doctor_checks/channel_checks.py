@@ -229,7 +229,7 @@ async def _inspect(
     roles = frozenset(map(str, member.fields.get("roles", ())))
     allowed = [(one, _permissions_in(guild, one, roles, my_id)) for one in here]
     visible = [(one, granted) for one, granted in allowed if granted & VIEW]
-    taken = [
+    missing_by_channel = [
         (str(one.get("name", "?")), _missing_permissions(guild, granted))
         for one, granted in visible
     ]
@@ -240,7 +240,7 @@ async def _inspect(
         writable=sum(bool(granted & NEEDED[SEND]) for _, granted in visible),
         visible=len(visible),
         hidden=len(here) - len(visible),
-        lacking=tuple((name, missing) for name, missing in taken if missing),
+        lacking=tuple((name, missing) for name, missing in missing_by_channel if missing),
         crowded=crowded,
     )
 

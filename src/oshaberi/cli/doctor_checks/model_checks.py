@@ -141,19 +141,19 @@ async def _ask_models(
     from oshaberi.providers.model_listing import can_list, list_models
 
     base_url = entry.base_url or preset.base_url
-    taken: list[str] = []
+    accepted: list[str] = []
     for number, key in enumerate(keys or ("",)):
         label = name if len(keys) < 2 else f"{name}, key {number + 1}"
         if base_url is None or not can_list(preset.family):
-            taken.append(key)
+            accepted.append(key)
             yield note(label, "has a key; only a call can check it: the provider lists no models")
             continue
         finding = _judge(label, entry, await list_models(preset.family, base_url, key))
         if finding.state != "bad":
-            taken.append(key)
+            accepted.append(key)
         yield finding
-    if taken:
-        yield await call(name, entry, taken[0] or None)
+    if accepted:
+        yield await call(name, entry, accepted[0] or None)
 
 
 def _judge(name: str, entry: ModelEntry, offered: OfferedModels) -> Finding:

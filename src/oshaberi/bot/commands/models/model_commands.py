@@ -175,10 +175,10 @@ def list_chain(chain: Sequence[ModelRecord], for_owner: bool, is_own: bool) -> s
 
 def _list_options(model: ModelRecord) -> str:
     """List the model's options that Oshaberi defines. Others may be private to the operator."""
-    told = (
+    options = (
         f"{name} {format_option(model.params[name])}" for name in OPTIONS if name in model.params
     )
-    listed = ", ".join(told)
+    listed = ", ".join(options)
     return f" ({listed})" if listed else ""
 
 

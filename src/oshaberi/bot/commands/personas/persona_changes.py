@@ -82,8 +82,8 @@ def _line(persona: PersonaRecord, answers_in: Sequence[int]) -> str:
         )
     if persona.sprites:
         facts.append(translated_count("{count} sprite", "{count} sprites", len(persona.sprites)))
-    told = f" ({'; '.join(facts)})" if facts else ""
-    return f"- **{plain(persona.name)}**{told}"
+    remarks = f" ({'; '.join(facts)})" if facts else ""
+    return f"- **{plain(persona.name)}**{remarks}"
 
 
 # Names and picture URLs are checked as Discord will check them when a webhook uses them. So the
@@ -312,10 +312,10 @@ async def delete_persona(context: BotContext, asker: CommandUser, name: str) -> 
     persona = await persona_named(context, asker.server_id, name)
     if not await context.db.personas.delete(asker.server_id, persona.name):
         raise CommandRefusedError(translated(BUILT_IN))
-    told = await _new_default(context, asker.server_id) if persona.is_default else ""
+    new_default = await _new_default(context, asker.server_id) if persona.is_default else ""
     context.personas_changed(asker.server_id)
     return translated(
-        "**{name}** is deleted.{new_default}", name=plain(persona.name), new_default=told
+        "**{name}** is deleted.{new_default}", name=plain(persona.name), new_default=new_default
     )
 
 

@@ -48,10 +48,10 @@ def must_read_history(context: ToolContext) -> None:
 async def message_of(context: ToolContext, message_id: int) -> ChannelMessage:
     """Return another message of this channel. Raise if the asking person may not read it."""
     must_read_history(context)
-    said = await context.turn_channel.said(message_id)
-    if said is None:
+    message = await context.turn_channel.said(message_id)
+    if message is None:
         raise ToolFailedError(f"there is no message {message_id} in this channel")
-    return said
+    return message
 
 
 MOST = 50
@@ -86,12 +86,12 @@ def _transcript(context: ToolContext, channel_info: ChannelInfo) -> str:
     return "\n".join(map(indented, lines))
 
 
-def _line(said: ChannelMessage, name: str) -> str:
-    answers = f" (answers {said.reply_to})" if said.reply_to else ""
-    files = "".join(f" [file: {one.name}]" for one in said.files)
-    embeds = "".join(f" [embed: {one}]" for one in said.embeds)
-    when = said.at.strftime("%Y-%m-%d %H:%M")
-    return f"[{said.id}] {when} {name}{answers}: {said.text}{files}{embeds}"
+def _line(message: ChannelMessage, name: str) -> str:
+    answers = f" (answers {message.reply_to})" if message.reply_to else ""
+    files = "".join(f" [file: {one.name}]" for one in message.files)
+    embeds = "".join(f" [embed: {one}]" for one in message.embeds)
+    when = message.at.strftime("%Y-%m-%d %H:%M")
+    return f"[{message.id}] {when} {name}{answers}: {message.text}{files}{embeds}"
 
 
 # A reply of the model goes through the same steps as an answer.
@@ -126,8 +126,8 @@ async def _answering(context: ToolContext, message_id: str | None) -> IncomingMe
     target = message_id_of(context, message_id)
     if target == context.incoming.said.id:
         return context.incoming
-    said = await message_of(context, target)
-    return replace(context.incoming, said=said, mentions_us=False, replied=None)
+    message = await message_of(context, target)
+    return replace(context.incoming, said=message, mentions_us=False, replied=None)
 
 
 async def _post(

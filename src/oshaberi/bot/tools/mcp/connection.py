@@ -263,8 +263,8 @@ class McpConnection:
         first = _first(error)
         late = isinstance(first, TimeoutError)
         why = f"no answer within {self._start_s:g} s" if late else _reason(first)
-        said = f" (it says: {chatter.last_line})" if chatter.last_line else ""
-        return self._secrets.redacted(f"{why}{said}", LONGEST_ERROR)
+        last_words = f" (it says: {chatter.last_line})" if chatter.last_line else ""
+        return self._secrets.redacted(f"{why}{last_words}", LONGEST_ERROR)
 
 
 def _first(error: BaseException) -> BaseException:
