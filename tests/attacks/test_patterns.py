@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.client.message_text import _TOKENS
+from oshaberi.bot.client.discord_values import _TOKENS
 from oshaberi.bot.turns.admission.burst_wait import is_complete
 from oshaberi.discord_io.requests.parameters import _TOKENS as _NOTICE_TOKENS
 from oshaberi.discord_io.requests.parameters import is_reply_notice

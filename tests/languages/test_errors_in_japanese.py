@@ -8,7 +8,7 @@ import pickle
 
 import pytest
 
-from oshaberi.bot.commands.answers import _told
+from oshaberi.bot.commands.answers import _error_text
 from oshaberi.bot.commands.command_context import CommandRefusedError
 from oshaberi.bot.commands.config_answers import ChannelSettings, setting_line
 from oshaberi.bot.commands.personas.persona_changes import checked_name
@@ -88,7 +88,7 @@ def test_a_refused_value(act: object, english: str, japanese: str) -> None:
         with in_language(language), pytest.raises((ConfigError, CommandRefusedError)) as refused:
             act()
         with in_language(language):
-            assert _told(refused.value) == words
+            assert _error_text(refused.value) == words
 
 
 def shown_error(error: ProviderError) -> str:

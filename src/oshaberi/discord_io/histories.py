@@ -127,6 +127,8 @@ class ReceivedHistories:
             "shard_resumed": self._lost.discard,
             "shard_disconnect": self._lost.add,
         }
+        self.events = frozenset(self._handlers)
+        """The names of the events that `hear` uses."""
 
     def hear(self, event: str, *args: object) -> None:
         """Note an event of discord.py, by its name in `dispatch`."""

@@ -67,9 +67,6 @@ def plug_ins_of(settings: LoadedSettings) -> DeliveryPlugIns:
     return plug_ins
 
 
-# The settings that apply now: the operator's, with those of servers and channels on top.
-
-
 log = logging.getLogger(__name__)
 
 MOST_SERVERS = 1000

@@ -16,7 +16,7 @@ from typing import Any
 
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
-from oshaberi.bot.client.people import is_gone
+from oshaberi.bot.client.discord_values import is_gone
 from oshaberi.bot.config import LoadedSettings, Reloader
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination
 from oshaberi.bot.coordination.shard_keeper import HANDOVER_SECONDS, ShardKeeper

@@ -147,7 +147,7 @@ async def _execute(stage: Stage, arguments: list[str]) -> int:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 loop.add_signal_handler(number, _pass_on, number, process, asked)
         try:
-            await _ended(process, asked)
+            await _wait_for_end(process, asked)
         finally:
             await _end(process)
         _tell_problems(stage)
@@ -180,14 +180,14 @@ def _is_in_front() -> bool:
         return False
 
 
-async def _ended(process: asyncio.subprocess.Process, asked: asyncio.Event) -> None:
+async def _wait_for_end(process: asyncio.subprocess.Process, asked: asyncio.Event) -> None:
     """Wait until the bot has ended. After a request to end, it gets a moment to do so."""
     waiting = asyncio.create_task(process.wait())
-    told = asyncio.create_task(asked.wait())
-    await asyncio.wait({waiting, told}, return_when=asyncio.FIRST_COMPLETED)
+    request = asyncio.create_task(asked.wait())
+    await asyncio.wait({waiting, request}, return_when=asyncio.FIRST_COMPLETED)
     await asyncio.wait({waiting}, timeout=PATIENCE_S)
     waiting.cancel()
-    told.cancel()
+    request.cancel()
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

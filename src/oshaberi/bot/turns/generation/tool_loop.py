@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from oshaberi.bot.tools.context import ToolContext
-from oshaberi.bot.tools.definition import ToolFailedError
+from oshaberi.bot.tools.definition import ToolContext, ToolFailedError
 from oshaberi.bot.turns.generation.fallback import ModelFallback
 from oshaberi.bot.turns.generation.model_call import GenerationSetup
 from oshaberi.bot.turns.interruption import until_stopped

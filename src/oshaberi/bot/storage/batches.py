@@ -1,77 +1,31 @@
-"""The entries to write, as values; they are kept in order while the database is away."""
+"""Executes batches of entries, each in one transaction.
+
+For a SQLite file in a thread of its own, otherwise in the event loop; with PostgreSQL in a single
+statement where that is possible.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import Connection, Dialect, Engine, Executable, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from oshaberi.bot.storage.database_urls import DatabaseAddress
 from oshaberi.bot.storage.errors import StorageAwayError
-from oshaberi.bot.storage.outages import DatabaseCircuitBreaker, told
+from oshaberi.bot.storage.group_commit import CommitUnknownError, OnActivity, WriteEntry, WriteStep
+from oshaberi.bot.storage.outages import as_storage_errors
 
-# The entries to write, as values, and the order of their statements.
-
-
-Heard = Callable[[], None]
 MOST_IN_ONE_STATEMENT = 8
 """Each combination of steps is prepared once on a connection: there should be few."""
-
-
-@dataclass(frozen=True, slots=True)
-class WriteStep:
-    """One statement with its values. Equal statements are the same object."""
-
-    statement: Executable
-    values: Mapping[str, Any]
-    row: tuple[object, ...] | None = None
-    """The one row that it inserts, changes or deletes; None if it is not known or not one."""
-
-
-@dataclass(slots=True, eq=False)
-class WriteEntry:
-    """Steps that are written together or not at all.
-
-    Entries of one `lane` keep their order; lanes are independent of each other. `tallies` only
-    count up, so their order does not matter: they run last and sorted, so that two processes never
-    wait for each other's rows. `repeatable`: writing it twice has the same effect as writing it
-    once.
-    """
-
-    steps: tuple[WriteStep, ...] = ()
-    tallies: tuple[WriteStep, ...] = ()
-    lane: str = ""
-    repeatable: bool = False
-    done: asyncio.Future[None] | None = None
-    """The future of the caller that waits for the entry; None if nobody waits."""
-
-    @property
-    def is_empty(self) -> bool:
-        """Return whether there is nothing to write: the caller waits for what is in front of it."""
-        return not (self.steps or self.tallies)
-
-    @property
-    def size(self) -> int:
-        """Return roughly how many characters the entry holds."""
-        return sum(_size(step.values) for step in (*self.steps, *self.tallies))
-
-    def fail(self, error: Exception) -> None:
-        """Raise the error in the caller that waits for the entry, if there is one."""
-        if self.done is not None and not self.done.done():
-            self.done.set_exception(error)
-
-
-def turns_lane(channel_id: int) -> str:
-    """Return the lane for the records of a channel's turns."""
-    return f"turns {channel_id}"
+_XID = text("SELECT txid_current()")
+_STATUS = text("SELECT txid_status(:xid)")
+_PARAMETER = re.compile(r"\$(\d+)")
 
 
 @dataclass(slots=True)
@@ -93,11 +47,13 @@ def statement_runs(entries: Iterable[WriteEntry]) -> list[StatementRun]:
     return runs + _tally_runs([step for entry in entries for step in entry.tallies])
 
 
-def execute_entries(connection: Connection, entries: Sequence[WriteEntry], heard: Heard) -> None:
-    """Execute within the connection's transaction. `heard` is called after each statement."""
+def execute_entries(
+    connection: Connection, entries: Sequence[WriteEntry], on_activity: OnActivity
+) -> None:
+    """Execute within the connection's transaction. Calls `on_activity` after each statement."""
     for run in statement_runs(entries):
         connection.execute(run.statement, run.values if len(run.values) > 1 else run.values[0])
-        heard()
+        on_activity()
 
 
 def single_statement_steps(entries: Sequence[WriteEntry]) -> list[WriteStep] | None:
@@ -139,97 +95,6 @@ def _tally_runs(tallies: Sequence[WriteStep]) -> list[StatementRun]:
     return list(runs.values())
 
 
-def _size(value: Any) -> int:
-    if isinstance(value, str | bytes):
-        return len(value)
-    if isinstance(value, Mapping):
-        return sum(_size(one) for one in value.values())
-    if isinstance(value, list | tuple):
-        return sum(_size(one) for one in value)
-    return 8
-
-
-# Keeps writes in order while the database is away. No caller waits for them.
-#
-# If there are too many, the oldest are dropped, and the log says so once for each outage.
-
-
-log = logging.getLogger(__name__)
-
-MOST_KEPT = 20_000
-MOST_KEPT_CHARACTERS = 64 * 1024 * 1024
-
-
-class KeptWrites:
-    """The rules for a writer's queue during an outage. `waiting` is that queue, oldest first."""
-
-    def __init__(self, waiting: deque[WriteEntry], breaker: DatabaseCircuitBreaker) -> None:
-        self._waiting = waiting
-        self._breaker = breaker
-        self._characters = 0
-        self._dropped = 0
-
-    def begin_outage(self, running: Sequence[WriteEntry]) -> None:
-        """Release all callers that wait for the queue, or for a running transaction."""
-        self._dropped = 0
-        self._let_go(running)
-        self.keep_all()
-
-    def keep_all(self) -> None:
-        """Keep the whole queue. The entries of a failed transaction are back at its front."""
-        self._let_go(self._waiting)
-        self._characters = sum(entry.size for entry in self._waiting)
-        self._drop_oldest()
-
-    def keep(self, newest: Sequence[WriteEntry]) -> None:
-        """Keep entries that were added to the end of the queue."""
-        self._let_go(newest)
-        self._characters += sum(entry.size for entry in newest)
-        self._drop_oldest()
-
-    def _let_go(self, entries: Sequence[WriteEntry]) -> None:
-        error = self._breaker.error()
-        for entry in entries:
-            entry.fail(error)
-            entry.done = None
-
-    def _drop_oldest(self) -> None:
-        before = self._dropped
-        while len(self._waiting) > MOST_KEPT or self._characters > MOST_KEPT_CHARACTERS:
-            self._characters -= self._waiting.popleft().size
-            self._dropped += 1
-        if self._dropped and not before:
-            log.error("the database is away for so long that the oldest entries are forgotten")
-
-
-# Writes many entries in one transaction: in a thread for a SQLite file, else in the loop.
-
-
-_XID = text("SELECT txid_current()")
-_STATUS = text("SELECT txid_status(:xid)")
-_PARAMETER = re.compile(r"\$(\d+)")
-
-
-class CommitUnknownError(StorageAwayError):
-    """The connection was lost during a COMMIT. `xid` is the number of the transaction."""
-
-    def __init__(self, message: str, xid: int) -> None:
-        super().__init__(message)
-        self.xid = xid
-
-
-class BatchRunner(Protocol):
-    """Writes entries in one transaction. Its errors are StorageError."""
-
-    async def run(self, entries: Sequence[WriteEntry], heard: Heard) -> None:
-        """Write all entries; or write none and raise."""
-
-    async def was_committed(self, xid: int) -> bool:
-        """Return whether a transaction was committed, after CommitUnknownError."""
-
-    def close(self) -> None: ...
-
-
 class ThreadBatches:
     """For a SQLite file: one thread with its own connection, one call for each batch.
 
@@ -243,16 +108,16 @@ class ThreadBatches:
         self._writer = writer
         self._thread = ThreadPoolExecutor(1, "oshaberi-writer")
 
-    async def run(self, entries: Sequence[WriteEntry], heard: Heard) -> None:
+    async def run(self, entries: Sequence[WriteEntry], on_activity: OnActivity) -> None:
         loop = asyncio.get_running_loop()
         async with self._writer:
-            with told(self._address):
-                await loop.run_in_executor(self._thread, self._run, entries, heard)
+            with as_storage_errors(self._address):
+                await loop.run_in_executor(self._thread, self._run, entries, on_activity)
 
-    def _run(self, entries: Sequence[WriteEntry], heard: Heard) -> None:
+    def _run(self, entries: Sequence[WriteEntry], on_activity: OnActivity) -> None:
         with self._engine.connect() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
-            execute_entries(connection, entries, heard)
+            execute_entries(connection, entries, on_activity)
             connection.commit()
 
     async def was_committed(self, xid: int) -> bool:
@@ -271,12 +136,12 @@ class LoopBatches:
         self._address = address
         self._writer = writer
 
-    async def run(self, entries: Sequence[WriteEntry], heard: Heard) -> None:
+    async def run(self, entries: Sequence[WriteEntry], on_activity: OnActivity) -> None:
         async with self._writer:
-            with told(self._address):
+            with as_storage_errors(self._address):
                 async with self._engine.connect() as connection:
                     await connection.exec_driver_sql("BEGIN IMMEDIATE")
-                    await connection.run_sync(execute_entries, entries, heard)
+                    await connection.run_sync(execute_entries, entries, on_activity)
                     await connection.commit()
 
     async def was_committed(self, xid: int) -> bool:
@@ -298,41 +163,41 @@ class PostgresBatches:
         self._address = address
         self._joined: dict[tuple[int, ...], JoinedStatement] = {}
 
-    async def run(self, entries: Sequence[WriteEntry], heard: Heard) -> None:
+    async def run(self, entries: Sequence[WriteEntry], on_activity: OnActivity) -> None:
         steps = None if self._address.is_pooled else single_statement_steps(entries)
         if steps is None:
-            await self._transaction(entries, heard)
+            await self._transaction(entries, on_activity)
         elif steps:
             await self._statement(steps)
-            heard()
+            on_activity()
 
     async def _statement(self, steps: Sequence[WriteStep]) -> None:
         kind = tuple(id(step.statement) for step in steps)
         if kind not in self._joined:
             self._joined[kind] = JoinedStatement(steps, self._engine.dialect)
         joined = self._joined[kind]
-        with told(self._address):
+        with as_storage_errors(self._address):
             async with self._autocommit.connect() as connection:
                 try:
                     await connection.exec_driver_sql(joined.text, joined.parameters(steps))
                 except OSError:
-                    await _given_up(connection)
+                    await _discard(connection)
                     raise
 
-    async def _transaction(self, entries: Sequence[WriteEntry], heard: Heard) -> None:
+    async def _transaction(self, entries: Sequence[WriteEntry], on_activity: OnActivity) -> None:
         xid: int | None = None
         committing = False
         try:
-            with told(self._address):
+            with as_storage_errors(self._address):
                 async with self._engine.connect() as connection:
                     try:
-                        await connection.run_sync(execute_entries, entries, heard)
+                        await connection.run_sync(execute_entries, entries, on_activity)
                         if not all(entry.repeatable for entry in entries):
                             xid = await connection.scalar(_XID)
                         committing = True
                         await connection.commit()
                     except OSError:
-                        await _given_up(connection)
+                        await _discard(connection)
                         raise
         except StorageAwayError as error:
             if committing and xid is not None:
@@ -340,7 +205,7 @@ class PostgresBatches:
             raise
 
     async def was_committed(self, xid: int) -> bool:
-        with told(self._address):
+        with as_storage_errors(self._address):
             async with self._engine.connect() as connection:
                 status = await connection.scalar(_STATUS, {"xid": xid})
         if status == "in progress":
@@ -362,7 +227,7 @@ class JoinedStatement:
                 dialect=dialect, column_keys=list(step.values)
             )
             self._parts.append(part)
-            texts.append(_renumbered(part.string, count))
+            texts.append(_renumber(part.string, count))
             count += len(part.positiontup)
         *first, last = texts
         parts = ", ".join(f"part_{number} AS ({text})" for number, text in enumerate(first))
@@ -379,10 +244,10 @@ class JoinedStatement:
         return tuple(found)
 
 
-def _renumbered(statement: str, by: int) -> str:
+def _renumber(statement: str, by: int) -> str:
     return _PARAMETER.sub(lambda found: f"${int(found[1]) + by}", statement)
 
 
-async def _given_up(connection: AsyncConnection) -> None:
+async def _discard(connection: AsyncConnection) -> None:
     """Drop a connection whose command took too long: it cannot be used any more."""
     await connection.invalidate()
