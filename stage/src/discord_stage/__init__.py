@@ -15,12 +15,14 @@ Each part knows only those before it:
 - `server`: puts them together. `model_servers` are scripted models for bots that talk to one.
 """
 
+from discord_stage.control.api import ControlExtension
 from discord_stage.errors import (
     StageError,
     StageProblemsError,
     StageTimeoutError,
     WorldError,
 )
+from discord_stage.page import PageExtension
 from discord_stage.refusals import RefusalError
 from discord_stage.requests.injected_faults import EDIT, SEND, TYPING, WEBHOOK, Fault
 from discord_stage.server import Stage
@@ -33,7 +35,9 @@ __all__ = [
     "SEND",
     "TYPING",
     "WEBHOOK",
+    "ControlExtension",
     "Fault",
+    "PageExtension",
     "RefusalError",
     "Settings",
     "Stage",
