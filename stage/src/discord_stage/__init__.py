@@ -1,8 +1,9 @@
 """A Discord on loopback: REST and gateway, as strict as the real one, that fails on demand.
 
 The real, unmodified discord.py logs in to it. `testing` has what tests need (`pytest_fixtures`,
-`client_runner`); `bot_runner` starts a bot in its own process, `discord_py_redirect` points
-discord.py at the stage, `scaled_loop` makes its waits shorter.
+`client_runner`); `discord_py_redirect` points discord.py at the stage, `scaled_loop` makes its
+waits shorter. The command `discord-stage` (`__main__`) runs a bot in a process of its own:
+`bot_process` starts it, `bot_runner` is what runs in it.
 
 Each part knows only those before it:
 
