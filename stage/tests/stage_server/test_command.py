@@ -133,6 +133,16 @@ def test_what_the_stage_does_not_have_is_told(tmp_path: Path) -> None:
     assert told == "The stage: missing route: GET /sticker-packs"
 
 
+def test_without_discord_py_it_says_what_to_install(
+    bot: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("discord_stage.bot_process.find_spec", lambda _name: None)
+    assert main([bot]) == 2
+    assert capsys.readouterr().err == (
+        'discord-stage: discord.py is not installed: pip install "discord-stage[discord]"\n'
+    )
+
+
 def test_a_port_in_use(bot: str, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
