@@ -268,7 +268,7 @@ def rooms(package: str) -> list[str]:
     ("package", "in_order"),
     [
         ("text", "markers segments messages"),
-        ("bot.turns", "services admission context generation post_turn running"),
+        ("bot.turns", "services admission context generation running"),
         ("bot", "client commands"),
     ],
 )

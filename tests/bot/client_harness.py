@@ -17,18 +17,18 @@ from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.commands import bot_command_tree
-from oshaberi.bot.config import EffectiveSettings, LoadedSettings, effective
+from oshaberi.bot.config import LoadedSettings, effective
 from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, TurnChannel
-from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.rules import UnaddressedMessage
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
-from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.models import OperatorChoices, OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
-from oshaberi.stream.stops import StopRegistry
 from tests.storage.migrated_database import database_url
+from tests.turns.shared_services import SwitchedSettings, shared_services
 
 SPEED = 5.0
 FAST = StageSettings(time_scale=100.0, interaction_s=60.0)
@@ -225,11 +225,11 @@ async def context_of(
                 return effective(own, *stored.layers(path.ids))
 
             pool = AdapterPool() if adapters is None else adapters
-            services.setdefault("allow_local_models", lambda: own.allow_local_models)
-            services.setdefault("operator_turn", lambda: own.turn)
-            shared = TurnServices(
-                settings_of, StopRegistry(), pool, store=db, models=tuple(models), **services
+            operator = OperatorChoices(
+                tuple(models), turn=own.turn, allow_local_models=own.allow_local_models
             )
+            settings = SwitchedSettings(settings_of)
+            shared = shared_services(settings, db, operator, pool, **services)
             channel_turns = NotedChannelTurns(shared, answering=answering)
             try:
                 yield BotContext(db, channel_turns, shared, lambda: own), channel_turns

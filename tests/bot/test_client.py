@@ -530,7 +530,7 @@ def test_an_error_of_an_event_is_one_line(
 
 def test_leaving_a_server_stops_what_runs_there() -> None:
     async def scenario(harness: ClientHarness) -> None:
-        stops = harness.client.context.services.stops
+        stops = harness.client.context.services.traffic.stops
         key = str(harness.id_of("general"))
         with stops.active(key, "1") as entry, stops.active("77", "1") as other:
             await harness.client.on_guild_remove(harness.channel().guild)

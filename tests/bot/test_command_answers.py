@@ -155,7 +155,7 @@ def test_status_tells_latency_queue_health_and_usage() -> None:
 
 def test_status_tells_what_a_model_refused() -> None:
     async def scenario(harness: ClientHarness) -> None:
-        learned = harness.client.context.services.adapters.learned
+        learned = harness.client.context.services.models.adapters.learned
         place = ModelPlace("openai", PRESETS["openai"].base_url, "gpt-x")
         learned.learn(place, Lesson("it takes no images; a note stands for each"))
         learned.learn(place._replace(model="other"), Lesson("it takes no tools"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import CurrentSettings
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.storage import Database, SecretVault, StorageError
+from oshaberi.bot.turns.services.models import OperatorChoices
 from oshaberi.delivery.attachments import DeliveryPlugIns
 from oshaberi.delivery.config import LIVE_WITHOUT_GROWTH, StreamConfig
 from oshaberi.text.config import TextConfig
@@ -22,12 +22,17 @@ SERVER, NEW = 7, 8
 HERE, ELSEWHERE = ChannelPath(SERVER, 70), ChannelPath(NEW, 80)
 
 
+def current_settings_of(db: Database, settings: LoadedSettings | None = None) -> CurrentSettings:
+    own = settings or LoadedSettings()
+    return CurrentSettings(own, {}, db, OperatorChoices(), DeliveryPlugIns())
+
+
 def test_one_read_serves_all_channels_of_a_server_until_one_of_them_changes() -> None:
     thread = ChannelPath(SERVER, 72, 71, 70)
 
     async def main() -> None:
         async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
-            live = CurrentSettings(LoadedSettings(), {}, db, lambda: pytest.fail("not reloaded"))
+            live = current_settings_of(db)
             await db.servers.set_config(SERVER, "notify", "last", 70)
             assert (await live.of(thread)).stream.notify == "last"
             with counted() as count:
@@ -52,9 +57,7 @@ def test_while_the_database_is_away_a_server_keeps_its_settings(
 
     async def main() -> None:
         async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
-            current_settings = CurrentSettings(
-                LoadedSettings(), {}, db, lambda: pytest.fail("nothing was reloaded")
-            )
+            current_settings = current_settings_of(db)
             await db.servers.set_config(SERVER, "blocked_users", [5])
             assert (await current_settings.of(HERE)).turn.blocked_users == (5,)
             with monkeypatch.context() as patch:
@@ -82,7 +85,7 @@ def test_settings_that_do_not_go_together_are_told_at_the_start(
             for notify in ("first", "last"):
                 stream = StreamConfig(delivery="live", notify=notify)
                 settings = LoadedSettings(stream=stream)
-                CurrentSettings(settings, {}, db, lambda: pytest.fail("nothing was reloaded"))
+                current_settings_of(db, settings)
 
     with caplog.at_level(logging.WARNING, "oshaberi.bot.config.current_settings"):
         asyncio.run(main())
@@ -91,11 +94,10 @@ def test_settings_that_do_not_go_together_are_told_at_the_start(
 
 def reload(*streams: StreamConfig) -> None:
     """Take up settings, one after another, as after a change of the file."""
-    services: Any = SimpleNamespace(plug_ins=DeliveryPlugIns())
 
     async def main() -> None:
         async with Database.open("sqlite://", SecretVault([SecretVault.new_key()])) as db:
-            current_settings = CurrentSettings(LoadedSettings(), {}, db, lambda: services)
+            current_settings = current_settings_of(db)
             for stream in streams:
                 current_settings._take_up(LoadedSettings(stream=stream))
 

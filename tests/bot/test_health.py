@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families as families
 
 from oshaberi.bot.observability.health import Check, HealthChecks, health_endpoint
 from oshaberi.bot.observability.metrics import BotMetrics
-from oshaberi.bot.turns.outcome import AnswerTimes
+from oshaberi.bot.turns.services.turn_services import AnswerTimes
 from oshaberi.chunks import ProviderError, Usage
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.errors import ConfigError

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from oshaberi.bot.config import LoadedSettings
@@ -10,6 +12,7 @@ from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.answer_reasons import ADMITTED
 from oshaberi.bot.turns.admission.rules import admission, why_ignored
+from oshaberi.delivery.attachments import DeliveryPlugIns
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
 from tests.storage.counting import counted
 
@@ -23,11 +26,13 @@ PLACES = world(
 @pytest.mark.parametrize("chance", [0.0, 0.1])
 def test_it_touches_no_database(chance: float) -> None:
     async def scenario(harness: ClientHarness) -> None:
-        services = harness.channel_turns.services
+        services: Any = harness.client.context.services
         listening = LoadedSettings(turn=TurnConfig(attention_ms=60_000, interjection_chance=chance))
-        live = CurrentSettings(listening, {}, harness.db, lambda: services)
-        services.draw = lambda: 0.99
-        services.settings = live.of
+        live = CurrentSettings(
+            listening, {}, harness.db, services.models.operator, DeliveryPlugIns()
+        )
+        harness.channel_turns.admission.draw = lambda: 0.99
+        services.settings.of = live.of
         for place in (0, *map(harness.id_of, ("rooms", "general", "aside"))):
             await harness.db.servers.set_config(harness.server_id, "blocked_users", [5], place)
         first = harness.stage.people.post("general", "hello everybody", user=MEMBER)

@@ -53,7 +53,7 @@ def traced(
     provider.add_span_processor(SimpleSpanProcessor(exporter))
 
     async def scenario(harness: TurnHarness) -> None:
-        harness.services.tracer = OpenTelemetryTracer(provider)
+        harness.change(tracer=OpenTelemetryTracer(provider))
         before(harness)
         await harness.answer(SECRET)
 

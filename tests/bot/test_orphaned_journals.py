@@ -11,9 +11,10 @@ import pytest
 
 from discord_stage import WEBHOOK, Fault
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
-from oshaberi.bot.config import EffectiveSettings, LoadedSettings
+from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import CurrentSettings
 from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.coordination.process_coordination import InstanceLease, SingleProcess
 from oshaberi.bot.recovery.crash_recovery import (
     GO_ON,
@@ -36,7 +37,9 @@ from oshaberi.bot.storage.records import (
     TurnRecord,
     TurnTraces,
 )
+from oshaberi.bot.turns.services.models import OperatorChoices
 from oshaberi.bot.turns.services.turn_services import nobody_else
+from oshaberi.delivery.attachments import DeliveryPlugIns
 from oshaberi.delivery.journal import JournalledSink, post_as_body
 from oshaberi.delivery.sink import Post, WebhookFace, WireState
 from tests.bot.client_harness import MEMBER, ClientHarness, run_with_client, world
@@ -187,7 +190,7 @@ def test_it_is_told_in_the_language_that_the_server_has_set(setting: str, title:
         await begun(harness, POST)
         await harness.db.servers.set_config(harness.server_id, "language", setting)
         settings = CurrentSettings(
-            LoadedSettings(), {}, harness.db, lambda: pytest.fail("reloaded")
+            LoadedSettings(), {}, harness.db, OperatorChoices(), DeliveryPlugIns()
         )
         find = harness.client.find_turn_channel
         await CrashRecovery(harness.db, INSTANCE, find, language_of=settings.language_of).run()

@@ -147,7 +147,7 @@ def test_beyond_the_patience_the_person_is_told() -> None:
     async def scenario(here: BotHarness) -> None:
         fault(kind="status", status=503)(here)
         here.ask("before", channel="room-0")
-        outage = here.bot.services.outage
+        outage = here.bot.services.traffic.outage
         assert outage is not None
         await here.wait_for(lambda: outage.is_away)
         here.ask("meanwhile", channel="room-1")
@@ -177,7 +177,7 @@ def test_one_channel_that_fails_is_no_outage() -> None:
         await asyncio.sleep(60.0)
         here.ask("hello", channel="room-1")
         await here.wait_for(lambda: here.said("room-1") == ["One.", "Two."])
-        outage = here.bot.services.outage
+        outage = here.bot.services.traffic.outage
         assert outage is not None
         assert outage.count == 0
         mended(here)

@@ -45,7 +45,7 @@ UNDECIDED = (None, "Because the bot is deciding about it at this moment.")
 
 def drawing(here: BotHarness, *drawn: float) -> None:
     numbers: Iterator[float] = iter(drawn)
-    here.bot.services.draw = lambda: next(numbers)
+    here.bot.channel_turns.admission.draw = lambda: next(numbers)
 
 
 async def gathering(here: BotHarness, channel_id: int, count: int = 1) -> None:

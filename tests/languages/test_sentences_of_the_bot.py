@@ -30,9 +30,8 @@ SPEAKING = sorted(
         SOURCE / "bot/recovery/question_recovery.py",
         SOURCE / "delivery/notices.py",
         SOURCE / "bot/turns/admission/answer_reasons.py",
-        SOURCE / "bot/turns/running/turn_runner.py",
-        SOURCE / "bot/turns/post_turn/effects.py",
-        SOURCE / "bot/turns/quota_notices.py",
+        SOURCE / "bot/turns/shown_reasoning.py",
+        SOURCE / "bot/turns/quotas.py",
         SOURCE / "bot/turns/turn_control.py",
         SOURCE / "bot/turns/notices.py",
     ]
@@ -50,6 +49,7 @@ ERRING = sorted(
         *SOURCE.glob("stream/**/*.py"),
         SOURCE / "bot/conversation/names.py",
         *SOURCE.glob("bot/turns/generation/*.py"),
+        SOURCE / "bot/turns/services/models.py",
     ]
 )
 """The modules whose errors people read: of settings that they change, of models that they ask."""
@@ -57,6 +57,7 @@ ERRORS = re.compile(r"(Config|Provider)Error|our_failure|not_allowed|ErrorHint")
 NO_SENTENCES = frozenset(
     {
         *("thought log", "thoughts shown"),  # names of tasks, for the log
+        " is used up until  UTC",  # the text of an error that is logged
         "yes, delete it",  # a value; discord.py hands its name to the translator
     }
 )

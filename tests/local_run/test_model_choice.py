@@ -10,19 +10,20 @@ import pytest
 
 from discord_stage.errors import StageError
 from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.local_run.demo_model import MODEL, DemoModel
 from oshaberi.bot.local_run.model_choice import ModelChoice
 from oshaberi.bot.storage.records import ModelRecord
-from oshaberi.bot.turns.services.adapter_pool import AdapterPool
-from oshaberi.bot.turns.services.models import OperatorModel
-from oshaberi.bot.turns.services.turn_services import EffectiveConfigs, TurnServices
-from oshaberi.stream.stops import StopRegistry
+from oshaberi.bot.turns.services.models import OperatorChoices, OperatorModel
+from oshaberi.bot.turns.services.turn_services import TurnServices
+from tests.storage.migrated_database import opened_database
+from tests.turns.shared_services import shared_services
 
 OWN = OperatorModel(ModelRecord(0, "openrouter", "some/model"), ("sk-of-the-settings",))
 KEY = "sk-only-in-memory"
 
 
-async def no_settings(_path: ChannelPath) -> EffectiveConfigs:
+async def no_settings(_path: ChannelPath) -> EffectiveSettings:
     raise AssertionError("nobody asks")
 
 
@@ -32,16 +33,17 @@ def chosen(
     async def main() -> None:
         async with DemoModel() as demo_model:
             choice = ModelChoice(demo_model, configured)
-            services = TurnServices(no_settings, StopRegistry(), AdapterPool())
-            choice.give_to(services)
-            await scenario(choice, services)
+            async with opened_database() as db:
+                services = shared_services(no_settings, db, OperatorChoices())
+                choice.give_to(services)
+                await scenario(choice, services)
 
     asyncio.run(main())
 
 
 def test_without_settings_the_demo_model_speaks() -> None:
     async def scenario(choice: ModelChoice, services: TurnServices) -> None:
-        (link,) = services.models
+        (link,) = services.models.operator.models
         assert link.model.model == MODEL
         state = await choice.read({})
         assert (state["kind"], state["speed"], state["configured"]) == ("demo", 1.0, None)
@@ -51,14 +53,14 @@ def test_without_settings_the_demo_model_speaks() -> None:
 
 def test_the_models_of_the_settings_come_first_and_come_back() -> None:
     async def scenario(choice: ModelChoice, services: TurnServices) -> None:
-        assert services.models == (OWN,)
+        assert services.models.operator.models == (OWN,)
         await choice.act({"use": "configured"})
-        assert services.context_since is None
+        assert services.models.operator.context_since is None
         await choice.act({"use": "demo"})
-        assert services.models[0].model.model == MODEL
-        assert services.context_since is not None, "another model starts afresh"
+        assert services.models.operator.models[0].model.model == MODEL
+        assert services.models.operator.context_since is not None, "another model starts afresh"
         state = await choice.act({"use": "configured"})
-        assert services.models == (OWN,)
+        assert services.models.operator.models == (OWN,)
         assert state["kind"] == "configured"
 
     chosen(scenario, OWN)
@@ -68,11 +70,11 @@ def test_a_key_is_used_and_never_shown() -> None:
     async def scenario(choice: ModelChoice, services: TurnServices) -> None:
         said = {"use": "openai-compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
         state = await choice.act({**said, "key": KEY})
-        (link,) = services.models
+        (link,) = services.models.operator.models
         assert link.keys == (KEY,)
         assert link.model.base_url == "http://127.0.0.1:9/v1"
         assert KEY not in str(state)
-        assert KEY not in repr(services.models)
+        assert KEY not in repr(services.models.operator.models)
 
     chosen(scenario)
 
@@ -99,10 +101,10 @@ def test_a_key_is_used_and_never_shown() -> None:
 )
 def test_what_makes_no_sense_changes_nothing(said: dict[str, Any], named: str) -> None:
     async def scenario(choice: ModelChoice, services: TurnServices) -> None:
-        before = services.models
+        before = services.models.operator.models
         with pytest.raises(StageError, match=named):
             await choice.act(said)
-        assert services.models == before
+        assert services.models.operator.models == before
 
     chosen(scenario)
 

@@ -6,11 +6,12 @@ import asyncio
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from pathlib import Path
 
+from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.storage.schema.migration import upgrade
 
 
@@ -28,6 +29,14 @@ def database_url() -> Iterator[str]:
         file = Path(folder) / "oshaberi.sqlite3"
         place_database(file)
         yield f"sqlite:///{file}"
+
+
+@asynccontextmanager
+async def opened_database() -> AsyncIterator[Database]:
+    """An empty, migrated database, open for the block."""
+    with database_url() as url:
+        async with Database.open(url, SecretVault([SecretVault.new_key()])) as db:
+            yield db
 
 
 @cache

@@ -5,25 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import CurrentSettings
-from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.coordination.cache_invalidation import cache_invalidation
 from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.wiring.services import shared_state
+from oshaberi.delivery.attachments import DeliveryPlugIns
 from tests.turns.memory_store import MemoryStore
+from tests.turns.shared_services import changed
 from tests.turns.turn_harness import (
     REN,
     TOMORI,
     FakeTurnChannel,
-    Fixed,
     TurnHarness,
-    _services,
     link,
     quick,
+    services_of,
     text,
 )
 from tests.turns.turn_harness import used as tokens
@@ -48,12 +48,12 @@ async def cached_turns(
         for persona in (TOMORI, REN):
             await db.personas.save(persona)
         await db.servers.set_config(TOMORI.server_id, "humanizer_degree", 1)
-        live: Any = CurrentSettings(LoadedSettings(turn=AT_ONCE), {}, db, lambda: services)
-        services = _services(
-            Fixed(quick(), live), db, journal=db.journal, instance="test", alone=shared.alone
-        )
-        services.settings = live.of
-        services.models = (link(),)
+        settings = EffectiveSettings(quick(), AT_ONCE)
+        services = services_of(settings, db, instance="test", alone=shared.alone)
+        operator = services.models.operator
+        operator.models = (link(),)
+        live = CurrentSettings(LoadedSettings(turn=AT_ONCE), {}, db, operator, DeliveryPlugIns())
+        services = changed(services, settings=live.of)
         turns = ChannelTurns(services, claim=shared.claim)
         harness = TurnHarness(services, FakeTurnChannel(), turns, MemoryStore(()))
         while db.changes.fresh_s is not None:

@@ -25,6 +25,7 @@ from oshaberi.bot.storage.records import (
     UsedRequest,
 )
 from oshaberi.bot.storage.usage import UsageAccount, UsageLimit, UsageTotals, UsedUp
+from oshaberi.delivery.journal import JournalledPost, JournalledStream
 
 
 class MemoryPersonas:
@@ -247,6 +248,21 @@ class MemoryTurns:
         return found[-1] if found else None
 
 
+class MemoryJournal:
+    """Which responses were finished, with their turns or by themselves."""
+
+    def __init__(self) -> None:
+        self.finished: list[str] = []
+
+    def queue_begin(self, stream: JournalledStream) -> None: ...
+    async def intend(self, key: str, post: JournalledPost) -> None: ...
+    def queue_sent(self, key: str, nonce: str, message_id: int | None) -> None: ...
+    def queue_refused(self, key: str, nonce: str) -> None: ...
+
+    async def finish(self, key: str) -> None:
+        self.finished.append(key)
+
+
 class MemoryReading:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
@@ -279,6 +295,7 @@ class MemoryStore:
         self.seen = MemorySeen()
         self.questions = MemoryQuestions()
         self.turns = MemoryTurns()
+        self.journal = MemoryJournal()
         self.changes = ChangeFeed(0.0)
         self.queued: list[UsedRequest] = []
         self.reading = MemoryReading(self)
@@ -307,6 +324,8 @@ class MemoryStore:
                 await work
             except OSError as error:
                 failed[what] = StorageError(str(error))
+        if traces.journal_key is not None:
+            self.journal.finished.append(traces.journal_key)
         return failed
 
     def queue_turn(self, traces: TurnTraces) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from oshaberi.bot.turns.outcome import AnswerTimes
+from oshaberi.bot.turns.services.turn_services import AnswerTimes
 from oshaberi.stream.provider_protocol import Silence, Step
 from tests.turns.turn_harness import ALICE, BOB, TurnHarness, run_turns, text
 
@@ -17,7 +17,7 @@ SLOW: list[Step] = [Silence(2000), text("one\n\ntw"), Silence(3000), text("o")]
 
 def watched(harness: TurnHarness) -> list[AnswerTimes]:
     times: list[AnswerTimes] = []
-    harness.services.on_answered = times.append
+    harness.change(on_answered=times.append)
     return times
 
 

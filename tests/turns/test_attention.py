@@ -14,7 +14,7 @@ from oshaberi.bot.turns.admission.rules import (
     MOST_CHANNELS,
     ChannelAttention,
     RecentTalk,
-    told_odds,
+    odds_as_text,
 )
 from oshaberi.bot.turns.notices import FULL, TOO_SOON, USED_UP
 from oshaberi.stream.provider_protocol import Silence
@@ -122,14 +122,14 @@ def test_two_people_who_talk_past_it_are_left_alone() -> None:
 def test_what_was_drawn_is_told_in_words_that_people_read(
     chance: float, drew: float, told: tuple[str, str]
 ) -> None:
-    assert told_odds(chance, drew) == told
+    assert odds_as_text(chance, drew) == told
 
 
 def test_off_means_that_nothing_is_drawn() -> None:
     draws = Draws()
 
     async def scenario(harness: TurnHarness) -> None:
-        harness.services.draw = draws
+        harness.change(draw=draws)
         await harness.answer("hi")
         assert await harness.answer("and you", mention=False) == "unaddressed"
 

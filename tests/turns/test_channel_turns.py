@@ -204,12 +204,12 @@ def test_a_stop_beats_a_follow_up_and_both_are_served() -> None:
 def test_the_channel_is_active_from_admission_on() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.hear("first")
-        assert str(CHANNEL) in harness.services.stops._channels
+        assert str(CHANNEL) in harness.services.traffic.stops._channels
         assert harness.channel_turns.stop(CHANNEL, ALICE.id, False).ok
         await harness.channel_turns.idle()
         assert harness.models.requests == []
         assert harness.turn_channel.channel.posted == []
-        assert str(CHANNEL) not in harness.services.stops._channels
+        assert str(CHANNEL) not in harness.services.traffic.stops._channels
 
     run_turns(scenario)
 
@@ -262,16 +262,16 @@ def test_a_redelivered_message_is_not_answered_twice() -> None:
 
 def test_a_message_that_could_not_be_taken_may_come_again() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        good = harness.services.settings
+        good = harness.settings.of
 
         async def broken(_path: ChannelPath) -> Any:
             raise OSError("no database")
 
         incoming = harness.turn_channel.write("hi")
-        harness.services.settings = broken
+        harness.settings.of = broken
         with pytest.raises(OSError, match="no database"):
             await harness.channel_turns.submit(incoming, harness.turn_channel)
-        harness.services.settings = good
+        harness.settings.of = good
         assert await harness.channel_turns.submit(incoming, harness.turn_channel) == "mention"
         await harness.channel_turns.idle()
         assert harness.turn_channel.contents == ["Hm."]
@@ -281,14 +281,14 @@ def test_a_message_that_could_not_be_taken_may_come_again() -> None:
 
 def test_messages_keep_their_order_however_long_admission_takes() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        good = harness.services.settings
+        good = harness.settings.of
         delays = iter([3.0, 2.0, 1.0])
 
         async def slow(path: ChannelPath) -> Any:
             await asyncio.sleep(next(delays))
             return await good(path)
 
-        harness.services.settings = slow
+        harness.settings.of = slow
         async with asyncio.TaskGroup() as group:
             for words in ("first", "second", "third"):
                 group.create_task(harness.hear(words, BOB))
@@ -462,7 +462,7 @@ def test_one_turn_per_channel_over_processes() -> None:
     held = asyncio.Lock()
 
     async def scenario(harness: TurnHarness) -> None:
-        harness.services.alone = lambda what: held if what == f"turn:{CHANNEL}" else asyncio.Lock()
+        harness.change(alone=lambda what: held if what == f"turn:{CHANNEL}" else asyncio.Lock())
         async with held:
             await harness.hear("first")
             await asyncio.sleep(5)

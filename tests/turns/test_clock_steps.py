@@ -9,13 +9,13 @@ import pytest
 
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
 from oshaberi.bot.turns.services.models import LONGEST_SECONDS, KeyCooldowns
-from tests.turns.turn_harness import EPOCH, SERVER, TurnHarness, fails, link, now, run_turns, text
+from tests.turns.turn_harness import EPOCH, SERVER, TurnHarness, fails, link, run_turns, text
 
 STEPS = [timedelta(hours=-1), timedelta(hours=1), timedelta(days=-400), timedelta(days=400)]
 
 
 def set_clock(harness: TurnHarness, step: timedelta) -> None:
-    harness.services.clock = lambda: now() + step
+    harness.steps.append(step)
 
 
 @pytest.mark.parametrize("step", STEPS, ids=str)

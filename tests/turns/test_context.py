@@ -18,8 +18,12 @@ from oshaberi.bot.conversation.messages import (
 from oshaberi.bot.storage.records import Exchange, Fact, PersonaRecord, SpriteRecord
 from oshaberi.bot.turns.context.building import context_items, without_oldest
 from oshaberi.bot.turns.context.dialogue import GO_ON
-from oshaberi.bot.turns.context.surroundings import TurnSurroundings
-from oshaberi.bot.turns.generation.engine_config import speakers, text_config
+from oshaberi.bot.turns.context.surroundings import (
+    TurnSurroundings,
+    shown_history,
+    speakers,
+    text_config,
+)
 from oshaberi.bot.turns.shown_reasoning import shown_thoughts
 from oshaberi.events import Message, SpeakerStop
 from oshaberi.providers.request.model_request import ContextItem, FilePart, ImagePart, TextPart
@@ -54,7 +58,10 @@ def around(
         emojis=fields.pop("emojis", ()),
         history=history,
     )
+    asked_ids = () if fields.get("go_on") else (said.id,)
+    left_out = {*asked_ids, *fields.pop("told", ())}
     made: dict[str, Any] = {
+        "history": shown_history(history, left_out, fields.get("summary")),
         "persona": TOMORI,
         "personas": (TOMORI, REN),
         "now": EPOCH,
@@ -279,7 +286,7 @@ def test_a_question_in_several_messages_keeps_its_places() -> None:
     parts = [by(ALICE, number, f"part {number}") for number in (5, 7, 8)]
     items = context_items(
         replace(
-            around(parts[0], by(BOB, 6, "aside"), *parts[1:]),
+            around(parts[0], by(BOB, 6, "aside"), *parts[1:], told={5, 7, 8}),
             asked=tuple(IncomingMessage(part, 50, 7) for part in parts),
         )
     )

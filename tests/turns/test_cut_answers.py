@@ -6,7 +6,6 @@ import asyncio
 from typing import Any
 
 from oshaberi.bot.turns.notices import GOES_ON, RESTARTED
-from oshaberi.delivery.journal import JournalledPost, JournalledStream
 from oshaberi.delivery.sink import Post, Sent, WireState
 from oshaberi.stream.provider_protocol import Silence, Step
 from tests.turns.turn_harness import CHANNEL, TurnHarness, run_turns, spoil, text
@@ -110,11 +109,9 @@ def test_a_message_that_hangs_is_left_to_the_next_process_and_the_answer_goes_on
 
 def test_the_journal_stays_open_for_a_message_that_hangs() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        journal = OpenJournal()
-        harness.services.journal = journal
         hang_where(harness, lambda post: post.content == "Two.")
         await cut_in_the_middle(harness)
-        assert journal.finished == []
+        assert harness.store.journal.finished == []
         assert [turn.status for turn in harness.store.turns.kept] == ["interrupted"]
 
     run_turns(scenario, CUT)
@@ -161,19 +158,3 @@ def test_what_goes_on_is_not_taken_for_a_message_that_was_missed() -> None:
         assert harness.turn_channel.contents == ["One.", "Two.", "Three."]
 
     run_turns(scenario, CUT, THREE)
-
-
-class OpenJournal:
-    """Which responses were finished."""
-
-    def __init__(self) -> None:
-        self.finished: list[str] = []
-
-    def queue_begin(self, stream: JournalledStream) -> None: ...
-    async def intend(self, key: str, post: JournalledPost) -> None: ...
-    def queue_sent(self, key: str, nonce: str, message_id: int | None) -> None: ...
-    def queue_refused(self, key: str, nonce: str) -> None: ...
-    async def flush(self) -> None: ...
-
-    async def finish(self, key: str) -> None:
-        self.finished.append(key)

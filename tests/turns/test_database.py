@@ -59,7 +59,7 @@ def test_the_servers_own_chain_and_keys(tmp_path: Path) -> None:
         harness.models.play([fails("rate_limit", {"retry_after_s": 600})], model="own")
         await harness.answer()
         assert harness.models.asked == [("own", "a"), ("own", "b")]
-        harness.services.cooldowns = KeyCooldowns()  # as another process would have it
+        harness.services.models.cooldowns = KeyCooldowns()  # as another process would have it
         await harness.answer()
         assert harness.models.asked[2:] == [("own", "b")]
 

@@ -163,8 +163,7 @@ def test_a_rest_that_was_broken_with_success_is_over(stored: bool) -> None:
 
 
 def rest_left_s(harness: TurnHarness, key: KeyRecord) -> float:
-    services, now_s = harness.services, asyncio.get_running_loop().time()
-    return services.cooldowns.seconds_left(key, services.clock(), now_s)
+    return harness.services.models.rest_seconds_left(key)
 
 
 def test_an_answer_that_began_before_the_refusal_does_not_end_the_rest() -> None:
@@ -172,7 +171,7 @@ def test_an_answer_that_began_before_the_refusal_does_not_end_the_rest() -> None
         first = asyncio.create_task(harness.answer())
         await asyncio.sleep(1)
         key = KeyRecord(0, "scripted", "k1")
-        harness.services.cooldowns.note(
+        harness.services.models.cooldowns.note(
             key, 60, harness.services.clock(), asyncio.get_running_loop().time()
         )
         await first
@@ -380,7 +379,7 @@ def test_a_conversation_too_long_is_shortened_before_another_model_is_asked() ->
 
 def test_without_a_model_the_reader_is_told_what_to_do() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.services.models = ()
+        harness.operator.models = ()
         await harness.answer()
         assert harness.turn_channel.embeds == ["This model cannot be used"]
         assert "/model" in harness.turn_channel.channel.records[-1]["description"]

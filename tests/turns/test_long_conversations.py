@@ -202,7 +202,7 @@ def test_a_message_that_was_deleted_meanwhile_is_in_no_summary() -> None:
     async def scenario(harness: TurnHarness) -> None:
         harness.models.window = WINDOW
         chat(harness, 10)
-        harness.services.deleted_messages.put(101, True)
+        harness.services.notes.deleted_messages.put(101, True)
         await harness.answer()
         assert kept(harness) is None
         assert SUMMARY not in said_in(harness.models.requests[-1])

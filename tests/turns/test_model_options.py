@@ -11,23 +11,22 @@ from discord_stage.model_servers import ModelServer
 from discord_stage.model_servers.novelai_wire import NovelAIWire
 from discord_stage.model_servers.scripts import Finish, Say
 from oshaberi.bot.conversation.messages import ChannelPath
-from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
 from oshaberi.bot.storage.usage import UsageAccount
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.generation.model_call import MOST_CONTINUATIONS
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
-from oshaberi.bot.turns.services.models import OperatorModel
-from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.services.models import OperatorChoices, OperatorModel
 from oshaberi.chunks import ToolCall
-from oshaberi.stream.stops import StopRegistry
+from tests.storage.migrated_database import opened_database
+from tests.turns.shared_services import shared_services
 from tests.turns.turn_harness import (
     ALICE,
     EPOCH,
     SERVER,
     TOMORI,
     FakeTurnChannel,
-    Fixed,
     TurnHarness,
     calls,
     quick,
@@ -65,7 +64,7 @@ def test_what_belongs_to_the_endpoint_reaches_it() -> None:
 def test_other_settings_are_another_adapter() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
-        harness.services.models = (link(window=20_000),)
+        harness.operator.models = (link(window=20_000),)
         await harness.answer()
         assert harness.models.settings == [{"window": 10_000}, {"window": 20_000}]
 
@@ -131,16 +130,11 @@ def novel(*scripts: Any, **params: Any) -> tuple[list[str], list[str]]:
     """What is said to the channel and what the server was sent."""
 
     async def main() -> tuple[list[str], list[str]]:
-        async with ModelServer(NovelAIWire(), *scripts) as server:
+        async with ModelServer(NovelAIWire(), *scripts) as server, opened_database() as db:
             pool = AdapterPool()
             record = ModelRecord(0, "novelai", "kayra-v1", server.url, params=params)
-            services = TurnServices(
-                _settings,
-                StopRegistry(),
-                pool,
-                models=(OperatorModel(record, ("k",)),),
-                persona=TOMORI,
-            )
+            operator = OperatorChoices((OperatorModel(record, ("k",)),), TOMORI)
+            services = shared_services(_settings, db, operator, pool)
             turns, channel = ChannelTurns(services), FakeTurnChannel()
             await turns.submit(channel.write("hi"), channel)
             await turns.idle()
@@ -150,8 +144,8 @@ def novel(*scripts: Any, **params: Any) -> tuple[list[str], list[str]]:
     return asyncio.run(main())
 
 
-async def _settings(_path: ChannelPath) -> Fixed:
-    return Fixed(quick(), TurnConfig())
+async def _settings(_path: ChannelPath) -> EffectiveSettings:
+    return EffectiveSettings(quick(), TurnConfig())
 
 
 def test_an_answer_that_ran_out_of_tokens_goes_on_in_the_same_message() -> None:

@@ -13,14 +13,14 @@ import pytest
 from discord_stage.model_servers import ModelServer, OpenAIWire
 from discord_stage.model_servers.scripts import Call, Refuse, Say, Status, Step
 from oshaberi.bot.conversation.messages import ChannelPath
-from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import ModelRecord
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
-from oshaberi.bot.turns.services.models import OperatorModel
-from oshaberi.bot.turns.services.turn_services import TurnServices
-from oshaberi.stream.stops import StopRegistry
-from tests.turns.turn_harness import TOMORI, FakeTurnChannel, Fixed, quick
+from oshaberi.bot.turns.services.models import OperatorChoices, OperatorModel
+from tests.storage.migrated_database import opened_database
+from tests.turns.shared_services import shared_services
+from tests.turns.turn_harness import TOMORI, FakeTurnChannel, quick
 
 pytest.importorskip("openai")
 
@@ -48,16 +48,16 @@ def perform(scenario: Scene[T], *servers: list[list[Step]], keys: tuple[str, ...
                 )
                 for number, server in enumerate(started)
             ]
-            services = TurnServices(
-                _settings, StopRegistry(), pool, models=tuple(links), persona=TOMORI
-            )
+            db = await stack.enter_async_context(opened_database())
+            operator = OperatorChoices(tuple(links), TOMORI)
+            services = shared_services(_settings, db, operator, pool)
             return await scenario(ChannelTurns(services), FakeTurnChannel(), started)
 
     return asyncio.run(main())
 
 
-async def _settings(_path: ChannelPath) -> Fixed:
-    return Fixed(quick(), TurnConfig())
+async def _settings(_path: ChannelPath) -> EffectiveSettings:
+    return EffectiveSettings(quick(), TurnConfig())
 
 
 async def ask(channel_turns: ChannelTurns, turn_channel: FakeTurnChannel) -> None:

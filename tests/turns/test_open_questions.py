@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import StoredQuestion, TurnRecord
 from oshaberi.bot.turns.notices import CAN_GO_ON, GOES_ON, RESTARTED
 from oshaberi.stream.provider_protocol import Silence, Step
@@ -16,7 +17,6 @@ from tests.turns.turn_harness import (
     ALICE,
     BOB,
     CHANNEL,
-    Fixed,
     TurnHarness,
     quick,
     run_turns,
@@ -42,14 +42,14 @@ def newest(harness: TurnHarness) -> int:
 def test_a_question_is_stored_before_its_turn_begins_and_settled_after_it() -> None:
     async def scenario(harness: TurnHarness) -> None:
         begun: list[list[int]] = []
-        connect = harness.services.adapters._connect
+        connect = harness.services.models.adapters._connect
 
         def connected(*given: Any, **named: Any) -> Any:
             begun.append(open_ids(harness))
             return connect(*given, **named)
 
-        spoil(harness.services.adapters, "_connect", connected)
-        harness.services.instance = "main"
+        spoil(harness.services.models.adapters, "_connect", connected)
+        harness.change(instance="main")
         await harness.hear("first")
         asked = newest(harness)
         (stored,) = harness.store.questions.kept.values()
@@ -325,10 +325,10 @@ def test_whoever_may_not_ask_any_more_is_not_answered_further(lists: Mapping[str
         turn = await harness.store.turns.last(CHANNEL)
         assert turn is not None
 
-        async def changed(_server_id: int) -> Fixed:
-            return Fixed(quick(), TurnConfig(**lists))
+        async def changed(_path: ChannelPath) -> EffectiveSettings:
+            return EffectiveSettings(quick(), TurnConfig(**lists))
 
-        spoil(harness.services, "settings", changed)
+        harness.settings.of = changed
         assert not await again.channel_turns.resume(harness.turn_channel, turn)
         assert len(harness.models.requests) == 1
 

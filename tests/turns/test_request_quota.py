@@ -40,7 +40,7 @@ ALICES = UsageAccount("server", SERVER, "user", ALICE.id)
 
 
 def operator(**quotas: Any) -> dict[str, Any]:
-    return {"operator_turn": lambda: TurnConfig(**quotas)}
+    return {"operator_turn": TurnConfig(**quotas)}
 
 
 def told(harness: TurnHarness) -> str:
@@ -280,17 +280,15 @@ def test_without_quotas_a_database_that_is_away_holds_nobody_up() -> None:
 
 
 def test_a_quota_that_was_changed_is_told_again() -> None:
-    quotas: dict[str, Any] = {"quota_requests_per_user_day": 1}
-
     async def scenario(harness: TurnHarness) -> None:
         for _ in range(3):
             await harness.answer()
-        quotas["quota_requests_per_user_day"] = 2
+        harness.operator.turn = TurnConfig(quota_requests_per_user_day=2)
         for _ in range(3):
             await harness.answer()
         assert harness.turn_channel.embeds == [TOLD, TOLD]
 
-    run_turns(scenario, operator_turn=lambda: TurnConfig(**quotas))
+    run_turns(scenario, **operator(quota_requests_per_user_day=1))
 
 
 def test_whoever_wants_no_notices_gets_reactions_alone() -> None:

@@ -7,8 +7,13 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.bot.turns.post_turn.effects import MOST_EMBEDS, thought_embeds
-from oshaberi.bot.turns.shown_reasoning import MARK, is_shown_thought, shown_thoughts
+from oshaberi.bot.turns.shown_reasoning import (
+    MARK,
+    MOST_EMBEDS,
+    is_shown_thought,
+    shown_thoughts,
+    thought_embeds,
+)
 from oshaberi.chunks import ThoughtPart
 from oshaberi.stream.model_output import ThoughtLog
 from oshaberi.text.measure import utf16_len

@@ -235,7 +235,7 @@ def test_while_the_database_is_away_a_server_without_models_asks_the_operators()
         assert harness.turn_channel.contents == ["Hm.", "Hm."]
         assert harness.turn_channel.embeds == []
         # Nobody knows whether it has some.
-        harness.services.chains.forget(key_scope(SERVER, 0))
+        harness.services.models._chains.forget(key_scope(SERVER, 0))
         await harness.answer()
         assert harness.turn_channel.embeds == ["Something went wrong here"]
 
@@ -350,7 +350,7 @@ def test_witnesses_hear_of_every_stream() -> None:
         assert observer.opened_with == [str(CHANNEL)] * 2
         assert observer.ended_with == [("empty_response", 0), ("completed", 1)]
 
-    run_turns(scenario, [], [text("Hi.")], observers=(observer,))
+    run_turns(scenario, [], [text("Hi.")], streams=(observer,))
 
 
 def test_the_default_persona_replies_and_an_alter_wears_its_face() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from oshaberi.bot.conversation.messages import ChannelPath
-from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.turns import turn_control
 from oshaberi.bot.turns.admission.answer_reasons import WHY
 from oshaberi.bot.turns.context.dialogue import GO_ON
@@ -19,7 +19,6 @@ from tests.turns.turn_harness import (
     REN,
     TOMORI,
     FakeTurnChannel,
-    Fixed,
     TurnHarness,
     fails,
     quick,
@@ -92,11 +91,6 @@ def test_continue_works_without_the_message_that_was_answered() -> None:
 
 def test_nothing_to_continue() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        assert (
-            await harness.channel_turns.continue_(harness.turn_channel, ALICE)
-            == turn_control.NOTHING
-        )
-        harness.services.store = None
         assert (
             await harness.channel_turns.continue_(harness.turn_channel, ALICE)
             == turn_control.NOTHING
@@ -208,9 +202,9 @@ def test_who_is_not_answered_any_more_cannot_ask_again() -> None:
         ):
 
             async def settings(_path: ChannelPath, lists: Any = lists) -> Any:
-                return Fixed(quick(), TurnConfig(**lists))
+                return EffectiveSettings(quick(), TurnConfig(**lists))
 
-            harness.services.settings = settings
+            harness.settings.of = settings
             assert (
                 await harness.channel_turns.continue_(harness.turn_channel, ALICE)
                 == turn_control.NOT_LISTED

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.turns.notices import FULL
+from oshaberi.bot.turns.notices import FULL, OVERLOADED
 from oshaberi.bot.turns.running.turn import CROWDED_SECONDS
-from oshaberi.bot.turns.running.turn_runner import OVERLOADED
 from oshaberi.bot.turns.services.turn_slots import CROWD, NEAR_PLACES, NoTurnSlotError, TurnSlots
 from oshaberi.delivery.typing_indicator import KEEP_ALIVE_SECONDS, QUIET_SECONDS
 from oshaberi.stream.provider_protocol import Silence, Step
@@ -227,7 +226,7 @@ def typing_times(place: FakeTurnChannel) -> list[float]:
 
 def test_questions_wait_for_a_slot_with_the_typing_indicator() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.services.slots = TurnSlots(1)
+        harness.change(slots=TurnSlots(1))
         await harness.hear("hi")
         other = await ask_elsewhere(harness, 1)
         shown = typing_times(other)
@@ -240,7 +239,7 @@ def test_questions_wait_for_a_slot_with_the_typing_indicator() -> None:
         assert harness.turn_channel.contents == ["One.", "Two."]
         assert other.contents == ["Three."]
         assert harness.store.questions.ids == []
-        assert harness.services.slots.is_free
+        assert harness.services.traffic.slots.is_free
 
     run_turns(scenario, SLOW, [text("Three.")])
 
@@ -248,7 +247,7 @@ def test_questions_wait_for_a_slot_with_the_typing_indicator() -> None:
 @pytest.mark.parametrize("is_quiet", [False, True])
 def test_who_waits_too_long_is_told_so(is_quiet: bool) -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.services.slots = TurnSlots(1, max_wait_s=3)
+        harness.change(slots=TurnSlots(1, max_wait_s=3))
         await harness.hear("hi")
         other = await ask_elsewhere(harness, 1)
         await harness.channel_turns.idle()
@@ -266,7 +265,7 @@ def test_who_waits_too_long_is_told_so(is_quiet: bool) -> None:
 
 def test_a_stop_ends_the_wait() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.services.slots = TurnSlots(1)
+        harness.change(slots=TurnSlots(1))
         await harness.hear("hi")
         other = await ask_elsewhere(harness, 1)
         await asyncio.sleep(1)
@@ -282,7 +281,7 @@ def test_a_stop_ends_the_wait() -> None:
 
 def test_what_waits_for_a_slot_is_left_to_the_next_process() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.services.slots = TurnSlots(1)
+        harness.change(slots=TurnSlots(1))
         await harness.hear("hi")
         other = await ask_elsewhere(harness, 1)
         await asyncio.sleep(1)
@@ -298,12 +297,12 @@ def test_a_turn_that_begins_soon_is_not_announced() -> None:
     """Under load a slot is free in a moment: a request for the indicator would only delay it."""
 
     async def scenario(harness: TurnHarness) -> None:
-        harness.services.slots = TurnSlots(1)
+        harness.change(slots=TurnSlots(1))
         await harness.hear("hi")
         other = await ask_elsewhere(harness, 1)
         shown = typing_times(other)
         await asyncio.sleep(0.5)
-        assert harness.services.slots.waiting == 1
+        assert harness.services.traffic.slots.waiting == 1
         assert shown == []
         await harness.channel_turns.idle()
         assert shown == [0.6]
@@ -316,7 +315,7 @@ def test_in_a_crowd_the_indicator_waits(others: int) -> None:
     """Its requests would come before the first messages of all who have asked."""
 
     async def scenario(harness: TurnHarness) -> None:
-        slots = harness.services.slots
+        slots = harness.services.traffic.slots
         slots._taken = others
         watch = TypingWatch(harness.turn_channel.channel)
         await harness.answer()
@@ -341,7 +340,7 @@ def test_slow_typing_in_five_channels_keeps_no_other_server_waiting() -> None:
     """Before, the other server waited until one of the five had typed to its end."""
 
     async def scenario(harness: TurnHarness) -> None:
-        harness.services.slots = TurnSlots(5)
+        harness.change(slots=TurnSlots(5))
         places = [await ask_elsewhere(harness, number) for number in range(1, 6)]
         await asyncio.sleep(3)
         assert [len(place.contents) for place in places] == [1] * 5, "all of them are typing"
@@ -350,14 +349,14 @@ def test_slow_typing_in_five_channels_keeps_no_other_server_waiting() -> None:
         assert other.contents == ["Hello."]
         await harness.channel_turns.idle()
         assert [place.contents for place in places] == [LINES.split("\n")] * 5
-        assert harness.services.slots.is_free
+        assert harness.services.traffic.slots.is_free
 
     run_turns(scenario, *([text(LINES)] for _ in range(5)), [text("Hello.")], stream=TYPED_SLOWLY)
 
 
 def test_the_waits_of_one_server_give_way_to_no_question_of_its_own() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.services.slots = TurnSlots(1)
+        harness.change(slots=TurnSlots(1))
         first = await ask_elsewhere(harness, 1)
         own = await ask_elsewhere(harness, 2)
         await asyncio.sleep(3)
@@ -370,7 +369,7 @@ def test_the_waits_of_one_server_give_way_to_no_question_of_its_own() -> None:
 
 def test_the_next_answer_in_the_channel_takes_its_time_again() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.services.slots = TurnSlots(1)
+        harness.change(slots=TurnSlots(1))
         slow = await ask_elsewhere(harness, 1)
         await asyncio.sleep(3)
         await ask_elsewhere(harness, 2, server_id=999)

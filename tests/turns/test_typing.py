@@ -76,7 +76,7 @@ def test_tool_rounds(degree: int) -> None:
 def test_everything_around_the_stream_is_slow(degree: int) -> None:
     async def scenario(harness: TurnHarness) -> None:
         slow(harness.turn_channel, "channel_info", 12)
-        slow(harness.services.adapters, "warm", 9)
+        slow(harness.services.models.adapters, "warm", 9)
         slow(harness.store.reading, "surroundings", 3)
         await answered(harness)
 
@@ -107,7 +107,7 @@ def test_none_after_a_stop_while_a_tool_runs() -> None:
         await asyncio.sleep(5)
         stopped_at.append(loop_time())
         channel = str(harness.turn_channel.channel_id)
-        harness.services.stops.request_stop(channel, "1")
+        harness.services.traffic.stops.request_stop(channel, "1")
         await harness.channel_turns.idle()
 
     stopped_at: list[float] = []

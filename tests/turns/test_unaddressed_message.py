@@ -137,7 +137,7 @@ def test_chance_is_not_decided_here_and_nothing_is_drawn() -> None:
 def test_talk_of_others_counts_for_the_attention() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer("hi")
-        attention = harness.channel_turns._admission.attention
+        attention = harness.channel_turns.admission.attention
         channel = harness.turn_channel.channel_id
         for author in (BOB, ALICE):
             assert await harness.hear("@Cat hello", author, reply_to=4, mention=False) == "others"
@@ -150,7 +150,7 @@ def test_talk_of_others_counts_for_the_attention() -> None:
 
 def test_a_person_ends_a_round_of_bots() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        rounds = harness.channel_turns._admission.bot_rounds
+        rounds = harness.channel_turns.admission.bot_rounds
         channel = harness.turn_channel.channel_id
         rounds.note_bot(channel)
         assert not rounds.allows(channel, 1)
@@ -214,7 +214,7 @@ def test_without_known_settings_nothing_is_ignored() -> None:
         async def away(_path: object) -> Any:
             raise StorageAwayError("the database is away")
 
-        harness.services.settings = away
+        harness.settings.of = away
         said = unaddressed(harness.turn_channel.write("hello", mention=False))
         with pytest.raises(StorageAwayError):
             await harness.channel_turns.why_ignored(said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -18,16 +18,15 @@ from oshaberi.bot.conversation.messages import (
     IncomingMessage,
     Person,
 )
-from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.storage.records import ModelRecord, PersonaRecord
 from oshaberi.bot.turns.admission.questions import Claim
 from oshaberi.bot.turns.admission.rules import UnaddressedMessage
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
-from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.models import OperatorChoices, OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
-from oshaberi.bot.turns.turn_store import TurnStore
 from oshaberi.chunks import Chunk, ProviderError, ToolCall, Usage
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.recording_sink import RecordingSink
@@ -41,6 +40,7 @@ from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
 from tests.storage.migrated_database import place_database
 from tests.turns.memory_store import MemoryStore
+from tests.turns.shared_services import SwitchedSettings, changed, shared_services
 
 T = TypeVar("T")
 
@@ -66,14 +66,6 @@ def fails(kind: Any, raw: Any = None, message: str = "") -> Chunk:
 
 def used(tokens_in: int, tokens_out: int) -> Chunk:
     return Chunk("done", finish_reason="stop", usage=Usage(tokens_in, tokens_out))
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """The same settings for every server."""
-
-    stream: StreamConfig
-    turn: TurnConfig
 
 
 class Models:
@@ -262,12 +254,30 @@ class TurnHarness:
     turn_channel: FakeTurnChannel
     channel_turns: ChannelTurns
     store: MemoryStore
+    claim: Claim | None = None
+    steps: list[timedelta] = field(default_factory=list)
+    """By how much the wall clock was set forward or back."""
 
     @property
     def models(self) -> Models:
-        connect: Any = self.services.adapters._connect
+        connect: Any = self.services.models.adapters._connect
         models: Models = connect.__self__
         return models
+
+    @property
+    def operator(self) -> OperatorChoices:
+        return self.services.models.operator
+
+    @property
+    def settings(self) -> SwitchedSettings:
+        switched: Any = self.services.settings
+        assert isinstance(switched, SwitchedSettings)
+        return switched
+
+    def change(self, **parts: Any) -> None:
+        """Begin again with other parts of the services. No turn has run yet."""
+        self.services = changed(self.services, **parts)
+        self.channel_turns = ChannelTurns(self.services, claim=self.claim)
 
     async def hear(self, words: str, author: Person = ALICE, **fields: Any) -> str:
         """Somebody writes; the turn has only begun when this returns.
@@ -347,12 +357,18 @@ def run_turns(
 
     async def main() -> T:
         store = MemoryStore(personas)
-        made = _services(
-            Fixed(stream or quick(), TurnConfig(**{**USUAL, **(turn or {})})), store, **services
+        config = TurnConfig(**{**USUAL, **(turn or {})})
+        steps: list[timedelta] = []
+        made = services_of(
+            EffectiveSettings(stream or quick(), config),
+            store,
+            clock=lambda: now() + sum(steps, timedelta()),
+            **services,
         )
-        made.models = tuple(links or [link()])
+        made.models.operator.models = tuple(links or [link()])
         harness = TurnHarness(
-            made, FakeTurnChannel(**(turn_channel or {})), ChannelTurns(made, claim=claim), store
+            *(made, FakeTurnChannel(**(turn_channel or {})), ChannelTurns(made, claim=claim)),
+            *(store, claim, steps),
         )
         harness.models.play(*scripts)
         return await scenario(harness)
@@ -373,10 +389,9 @@ def run_stored_turns(
         async with Database.open(f"sqlite:///{folder}/turns.db", vault) as db:
             for persona in (TOMORI, REN):
                 await db.personas.save(persona)
-            made = _services(
-                Fixed(quick(), TurnConfig(**USUAL)), db, journal=db.journal, instance="test"
-            )
-            made.models = (link(),)
+            settings = EffectiveSettings(quick(), TurnConfig(**USUAL))
+            made = services_of(settings, db, instance="test")
+            made.models.operator.models = (link(),)
             harness = TurnHarness(made, FakeTurnChannel(), ChannelTurns(made), MemoryStore(()))
             harness.models.play(*scripts)
             return await scenario(harness, db)
@@ -384,18 +399,24 @@ def run_stored_turns(
     return asyncio.run(main())
 
 
-def _services(fixed: Fixed, store: TurnStore, **others: Any) -> TurnServices:
+def services_of(
+    fixed: EffectiveSettings,
+    store: Any,
+    operator_turn: TurnConfig | None = None,
+    context_since: datetime | None = None,
+    clock: Callable[[], datetime] = now,
+    **parts: Any,
+) -> TurnServices:
+    """Return what turns share, with the same settings for every channel."""
     stops = StopRegistry()
 
-    async def settings(_path: ChannelPath) -> Fixed:
+    async def settings(_path: ChannelPath) -> EffectiveSettings:
         return fixed
 
-    return TurnServices(
-        settings=settings,
-        stops=stops,
-        adapters=AdapterPool(Models(stops).connect),
-        store=store,
-        persona=TOMORI,
-        clock=now,
-        **others,
+    operator = OperatorChoices(
+        persona=TOMORI, turn=operator_turn or TurnConfig(), context_since=context_since
+    )
+    pool = AdapterPool(Models(stops).connect)
+    return shared_services(
+        SwitchedSettings(settings), store, operator, pool, clock, stops=stops, **parts
     )

@@ -9,5 +9,6 @@
   restart).
 - `logs`, `observability` and `status_page` tell operators what the bot does; `operator_endpoint`
   serves the last two over HTTP. `data_retention` deletes data that is too old or too much.
+  `clocks`: the wall clock and the event loop's.
 - `local_run`: the bot on a stage, without Discord.
 """

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.storage import Database
@@ -30,6 +29,4 @@ class BotContext:
 
     def cooldown_end(self, key: KeyRecord) -> datetime | None:
         """Return when the cooldown of a key ends, or None if it can be used now."""
-        wall, now_s = self.services.clock(), asyncio.get_running_loop().time()
-        left_s = self.services.cooldowns.seconds_left(key, wall, now_s)
-        return wall + timedelta(seconds=left_s) if left_s else None
+        return self.services.models.cooldown_end(key)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
+from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.repositories.personal_data import RetentionPeriods
@@ -48,7 +49,7 @@ class DataRetention:
         settings: Callable[[], LoadedSettings],
         servers: Callable[[], Collection[int] | None],
         is_ours: IsOurs = lambda _server_id: True,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime] = utc_now,
         is_gone: IsGone = never_gone,
     ) -> None:
         self._db = db

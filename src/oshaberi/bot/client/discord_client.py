@@ -304,7 +304,7 @@ class OshaberiClient(MovableShardsClient):
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         """Stop answers in a server that the bot left. Its data stays for a grace time."""
         log.info("left server %s (%s)", guild.id, guild.name)
-        stops = self.context.services.stops
+        stops = self.context.services.traffic.stops
         for place_id in _ids_of_places(guild):
             stops.request_stop(str(place_id), SYSTEM, "system_request")
         await self.context.db.departed_servers.note(guild.id, _ids_of_places(guild))

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from oshaberi.bot.commands.command_context import in_place
-from oshaberi.bot.config import EffectiveSettings, LoadedSettings, Setting, effective
+from oshaberi.bot.config import LoadedSettings, Setting, effective
 from oshaberi.bot.config.server_settings import allowed_here, is_quota, origin
 from oshaberi.bot.conversation.messages import ChannelPath
-from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import StoredSettings
 from oshaberi.delivery.config import StreamConfig, live_remark

@@ -46,7 +46,7 @@ from oshaberi.bot.config import (
     parse_server_value,
 )
 from oshaberi.bot.config.server_settings import SERVER_ONLY_KEYS, check_limit
-from oshaberi.bot.turns.generation.model_chain import WHOLE_SERVER
+from oshaberi.bot.turns.services.models import WHOLE_SERVER
 from oshaberi.languages import translatable, translated
 
 CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
@@ -98,8 +98,11 @@ async def set_config(
                 text=text,
             )
         )
-    if setting.name == "display_mode" and value not in context.services.plug_ins.mode_names:
-        known = ", ".join(context.services.plug_ins.mode_names)
+    if (
+        setting.name == "display_mode"
+        and value not in context.services.answer_tools.plug_ins.mode_names
+    ):
+        known = ", ".join(context.services.answer_tools.plug_ins.mode_names)
         raise CommandRefusedError(
             translated(
                 "display_mode: {text!r} is not installed; there are: {known}",

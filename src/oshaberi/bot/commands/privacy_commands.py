@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
+from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.commands.answers import answer
 from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
@@ -72,7 +72,7 @@ async def export_file(context: BotContext, asker: CommandUser) -> bytes:
     """Return the user's data as a JSON file."""
     document = {
         "user_id": str(asker.person.id),
-        "exported_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "exported_at": utc_now().isoformat(timespec="seconds"),
         "records": await context.db.personal_data.export(_subject(asker)),
     }
     content = json.dumps(document, ensure_ascii=False, indent=1).encode()

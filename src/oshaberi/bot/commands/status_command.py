@@ -23,7 +23,6 @@ from oshaberi.bot.commands.models.model_commands import name_of
 from oshaberi.bot.commands.usage_command import format_requests_and_tokens
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.storage.records import ConversationSummary, ModelRecord, UsageRecord
-from oshaberi.bot.turns.generation.model_chain import chain_of
 from oshaberi.bot.turns.services.models import ModelCandidate
 from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.providers.capabilities import ModelPlace
@@ -33,7 +32,7 @@ NO_MODEL = translatable("No model is set. `/help` says what to do first.")
 
 
 async def status_of(context: BotContext, asker: CommandUser, latency_s: float) -> str:
-    candidates = await chain_of(context.services, asker.path, asker.person.id)
+    candidates = await context.services.models.chain(asker.path, asker.person.id)
     chain = groupby(candidates, lambda one: one.model)
     health = [
         f"{name_of(model)}: {_keys(context, list(tries))}{_refused_parameters(context, model)}"
@@ -106,7 +105,7 @@ def _refused_parameters(context: BotContext, model: ModelRecord) -> str:
     preset = PRESETS.get(model.provider)
     base_url = model.base_url or (preset.base_url if preset else None)
     place = ModelPlace(model.provider, base_url, model.model)
-    lessons = context.services.adapters.learned.told(place)
+    lessons = context.services.models.adapters.learned.told(place)
     return plain(f"; {'; '.join(lessons)}") if lessons else ""
 
 

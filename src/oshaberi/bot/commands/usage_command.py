@@ -29,7 +29,6 @@ from oshaberi.bot.storage.usage import (
     renewal,
     usage_day,
 )
-from oshaberi.bot.turns.generation.model_chain import chain_of
 from oshaberi.bot.turns.quotas import QuotaPlace, limits_of, quota_place
 from oshaberi.languages import translatable, translated, translated_count
 
@@ -110,11 +109,11 @@ async def _remaining(
     """Describe what is left of the quotas, and until when."""
     services, day = context.services, usage_day(context.services.clock())
     own = (await services.settings(asker.path)).turn
-    candidates = await chain_of(services, asker.path, place.user_id)
+    candidates = await services.models.chain(asker.path, place.user_id)
     operator_pays = any(one.is_operators for one in candidates)
     limits = [
         limit
-        for limit in limits_of(services, own, place, operator_pays)
+        for limit in limits_of(services.models.operator.turn, own, place, operator_pays)
         if limit.is_set and limit.account.subject in subjects
     ]
     if not limits:

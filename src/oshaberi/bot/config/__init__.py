@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from oshaberi.bot.config.process import ProcessConfig
     from oshaberi.bot.config.server_settings import (
         SERVER_KEYS,
-        EffectiveSettings,
         check_together,
         effective,
         parse_server_value,
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DECLARED",
     "SERVER_KEYS",
-    "EffectiveSettings",
     "LoadedSettings",
     "McpServerEntry",
     "ModelEntry",
@@ -60,7 +58,7 @@ _HOMES = {
     "hot_reload": ("Reloader",),
     "server_settings": (
         *("SERVER_KEYS", "parse_server_value"),
-        *("EffectiveSettings", "check_together", "effective"),
+        *("check_together", "effective"),
     ),
     "loaded": ("LoadedSettings",),
 }

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from oshaberi.bot.config import EffectiveSettings, LoadedSettings, Reloader, effective
+from oshaberi.bot.config import LoadedSettings, Reloader, effective
 from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.logs import set_level
 from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.records import ModelRecord, PersonaRecord, StoredSettings
 from oshaberi.bot.turns.caches import BoundedCache, StoredCache
-from oshaberi.bot.turns.services.models import OperatorModel
-from oshaberi.bot.turns.services.turn_services import NOBODY_YET, TurnServices
+from oshaberi.bot.turns.services.models import NOBODY_YET, OperatorChoices, OperatorModel
 from oshaberi.delivery.attachments import DeliveryPlugIns
 from oshaberi.delivery.config import live_remark
 from oshaberi.errors import ConfigError
@@ -58,6 +58,16 @@ def persona_of(settings: LoadedSettings) -> PersonaRecord:
     )
 
 
+def operator_choices(settings: LoadedSettings, environ: Mapping[str, str]) -> OperatorChoices:
+    """Return what the settings say about models and answers."""
+    return OperatorChoices(
+        links(settings, environ),
+        persona_of(settings),
+        settings.turn,
+        settings.allow_local_models,
+    )
+
+
 def plug_ins_of(settings: LoadedSettings) -> DeliveryPlugIns:
     """Return the installed plug-ins. Raises ConfigError if the display mode is not among them."""
     plug_ins = DeliveryPlugIns.installed()
@@ -83,21 +93,23 @@ class _Effective:
 
 
 class CurrentSettings:
-    """Current settings. `services` gets new models and a new persona."""
+    """Current settings. `operator` is changed with them."""
 
     def __init__(
         self,
         settings: LoadedSettings,
         environ: Mapping[str, str],
         db: Database,
-        services: Callable[[], TurnServices],
+        operator: OperatorChoices,
+        plug_ins: DeliveryPlugIns,
     ) -> None:
         self.reloader = Reloader(settings, environ, self._take_up)
         self._held = settings
         _remark(settings)
         self._environ = environ
         self._db = db
-        self._services = services
+        self._operator = operator
+        self._plug_ins = plug_ins
         self._stored: StoredCache[int, StoredSettings] = StoredCache(MOST_SERVERS, "settings")
         self._effective: BoundedCache[tuple[int, ...], _Effective] = BoundedCache(MOST_PLACES)
 
@@ -133,15 +145,16 @@ class CurrentSettings:
 
     def _take_up(self, new: LoadedSettings) -> None:
         """Apply settings that may change at runtime. Replaces only those that changed."""
-        old, self._held, services = self._held, new, self._services()
+        old, self._held, operator = self._held, new, self._operator
         set_level(new.log_level)
         if new.stream != old.stream:
             _remark(new)
-            services.plug_ins.tell_missing(new.stream.display_mode)
+            self._plug_ins.tell_missing(new.stream.display_mode)
         if new.models != old.models:
-            services.models = links(new, self._environ)
+            operator.models = links(new, self._environ)
         if new.persona != old.persona:
-            services.persona = persona_of(new)
+            operator.persona = persona_of(new)
+        operator.turn, operator.allow_local_models = new.turn, new.allow_local_models
 
 
 def _remark(settings: LoadedSettings) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from oshaberi.bot.config.all_settings import DECLARED, Setting, with_new_names, within
 from oshaberi.bot.config.loaded import LoadedSettings
 from oshaberi.bot.config.process import ProcessConfig
 from oshaberi.bot.config.schema import check_value, no_such_setting
-from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.text.config import TextConfig, not_allowed
@@ -227,14 +227,6 @@ def _is_bounded(setting: Setting) -> bool:
 log = logging.getLogger(__name__)
 
 NO_QUOTAS: Mapping[str, Any] = {key: 0 for key in SERVER_KEYS if is_quota(key)}
-
-
-@dataclass(frozen=True, slots=True)
-class EffectiveSettings:
-    """The settings that apply in one channel."""
-
-    stream: StreamConfig
-    turn: TurnConfig
 
 
 def effective(settings: LoadedSettings, *layers: Mapping[str, Any]) -> EffectiveSettings:

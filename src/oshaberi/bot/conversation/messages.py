@@ -1,4 +1,7 @@
-"""The values that a turn works with: channels, people, messages, files, and what may be read."""
+"""The values that a turn works with: channels, people, messages, files, and what may be read.
+
+The client makes them from Discord's objects; tests make them by hand.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,10 @@ from typing import Protocol, TypeVar
 from oshaberi.bot.storage.records import Exchange
 from oshaberi.delivery.sink import Embed, Sink, WebhookFace
 
-# The path of a channel in its server: the places whose settings it inherits.
-
 
 @dataclass(frozen=True, slots=True)
 class ChannelPath:
-    """A channel, thread, category or direct message, with the places above it.
+    """A channel, thread, category or direct message, with the places whose settings it inherits.
 
     `channel_id` is the place itself. `parent_id` is a thread's channel.
     """
@@ -33,11 +34,6 @@ class ChannelPath:
         if not category:
             return (self.channel_id, parent) if parent else (self.channel_id,)
         return (self.channel_id, parent, category) if parent else (self.channel_id, category)
-
-
-# The values that a turn works with: people, messages, attached files.
-#
-# Values only. The bot makes them from Discord's objects; tests make them by hand.
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +167,6 @@ class ChannelInfo:
     """The history, oldest first, without the message that is answered."""
 
 
-# The protocol of a channel that a turn can read and answer in.
-
-
 class TurnChannel(Protocol):
     """What a turn needs from one channel, thread or direct message."""
 
@@ -223,10 +216,8 @@ class TurnChannel(Protocol):
         """Post thoughts to another channel, silently, with the persona's name and avatar."""
 
 
-# Tells which part of a channel's history a member may read. Pure.
-#
-# Somebody without permission to read a channel's history sees only what is written while they are
-# there: their own messages and the bot's answers to them.
+# What a member may read of a channel's history. Somebody without permission to read it sees only
+# what is written while they are there: their own messages and the bot's answers to them.
 
 
 Said = TypeVar("Said", ChannelMessage, Exchange)

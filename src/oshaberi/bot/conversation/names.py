@@ -1,4 +1,9 @@
-"""Which names look alike, and which names a persona or sprite may have."""
+"""Which names look alike, and which names a persona or sprite may have. Pure.
+
+What looks alike is decided by Unicode's own data, and a table of letters of other alphabets that
+look like Latin or kana. Names with the same skeleton count as alike, rather too often than too
+rarely.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +20,6 @@ from oshaberi.text.normalize.webhook_names import (
     REFUSED_WORDS,
     webhook_username,
 )
-
-# Decides whether two names look alike, and whether a name imitates another.
-#
-# Pure. It uses Unicode's own data, and a table of letters of other alphabets that look like Latin
-# or kana. Names with the same skeleton count as alike, rather too often than too rarely.
-
 
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Characters that are invisible, although Unicode counts them as letters or signs."""
@@ -54,7 +53,7 @@ _LOOK_LIKE = str.maketrans(
     "ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"
     # Coptic
     "ⲀⲂⲈⲎⲒⲔⲘⲚⲞⲢⲤⲦⲨⲬⲁⲃⲉⲏⲓⲕⲙⲛⲟⲣⲥⲧⲩⲭ"
-    # Latin letters that are named otherwise
+    # Latin letters with other names
     "ɑɩǀ"
     # Signs that look like an o
     "○◯●◎⭕〇"
@@ -125,7 +124,7 @@ def _is_hidden(char: str) -> bool:
 
 
 def _latin(char: str) -> str:
-    """Return the plain letter behind a small capital, a circled letter or one with a stroke.
+    """Return the plain letter of a small capital, a circled letter or one with a stroke.
 
     A digit of another script becomes the ASCII digit.
     """
@@ -137,9 +136,7 @@ def _latin(char: str) -> str:
     return found[1] if found else char
 
 
-# Which names a persona or sprite may have: those that Discord accepts and a label can carry.
-
-
+# Allowed names: those that Discord accepts and a label can carry.
 _REFUSED_SIGNS: Final = {
     "@": Sentence("it contains an @"),
     ":": Sentence("it contains a colon"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from oshaberi.delivery.config import StreamConfig
 from oshaberi.errors import Sentence
 from oshaberi.languages.current_language import AUTO, DISCORD_LOCALES
 from oshaberi.text.config import check_fields, choice, fraction, not_allowed, number, switch
@@ -190,6 +191,14 @@ class TurnConfig:
                 object.__setattr__(self, setting.name, _checked_ids(setting.name, value))
             elif "name" in setting.metadata:
                 object.__setattr__(self, setting.name, _checked_name(setting.name, value))
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveSettings:
+    """The settings that apply in one channel; `effective()` of `oshaberi.bot.config` makes them."""
+
+    stream: StreamConfig
+    turn: TurnConfig
 
 
 def _checked_strings(key: str, value: object) -> tuple[str, ...]:

@@ -24,8 +24,7 @@ from oshaberi.bot.local_run.model_sources import (
     tried_connection,
 )
 from oshaberi.bot.storage.records import ModelRecord
-from oshaberi.bot.turns.generation.model_chain import WHOLE_SERVER
-from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.models import WHOLE_SERVER, OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.providers.model_options import options_of
 
@@ -66,19 +65,19 @@ class ModelChoice:
     def give_to(self, services: TurnServices) -> None:
         """Set the services whose models are chosen here."""
         self._services = services
-        services.models = self._configured or (self._demo_model_link(),)
+        services.models.operator.models = self._configured or (self._demo_model_link(),)
 
     async def warm(self) -> None:
         """Load the SDK, so that the first answer does not wait for it."""
         if self._services is None:
             return
-        link = self._services.models[0]
+        link = self._services.models.operator.models[0]
         key = link.keys[0] if link.keys else None
         with suppress(Exception):  # whatever it is, the answer itself will say it
             model = link.model
             settings = options_of(model.params).endpoint_settings()
             address = (model.provider, model.model, model.base_url, key)
-            await self._services.adapters.warm(*address, settings)
+            await self._services.models.adapters.warm(*address, settings)
 
     # -- what the page reads --------------------------------------------------------------------
 
@@ -96,7 +95,7 @@ class ModelChoice:
 
     async def _overriding(self) -> str | None:
         """Return the model that the server chose with `/model set`, which takes precedence."""
-        store = None if self._services is None else self._services.store
+        store = None if self._services is None else self._services.db
         chains = {} if store is None else await store.models.chains(self._server_id)
         chain = chains.get(WHOLE_SERVER)
         return f"{chain[0].provider}/{chain[0].model}" if chain else None
@@ -155,9 +154,10 @@ class ModelChoice:
         changes = links[0] != self._link
         self._kind, self._link = kind, links[0]
         if self._services is not None:
-            self._services.models = links
+            operator = self._services.models.operator
+            operator.models = links
             if changes:
-                self._services.context_since = self._services.clock()
+                operator.context_since = self._services.clock()
 
     def _source(self, said: Json) -> ModelSource:
         source = self._sources.get(str(said.get("use")))

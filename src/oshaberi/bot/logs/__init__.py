@@ -1,7 +1,7 @@
 """What the program tells about itself: lines with the ids of stream and turn; at DEBUG every step.
 
     setup(settings.log_level, settings.log_format, secrets=settings.secrets(os.environ))
-    services = TurnServices(..., observers=(StreamLogger(),))
+    services = TurnServices(..., observers=TurnObservers((StreamLogger(),)))
 
 `log_lines` formats (`setup`), `stream_logging` follows the streams, `recent_warnings` keeps
 the last warnings for the status page. Secrets are masked by `oshaberi.secret_redaction`.

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import groupby
 
 from oshaberi.bot.client.message_reader import NOT_FOUND
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
+from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.conversation.messages import IncomingMessage
 from oshaberi.bot.recovery.crash_recovery import (
     EARLIER_TURNS,
@@ -186,7 +187,7 @@ class QuestionRecovery:
         await self._settle(question)
 
     def _is_too_old(self, question: StoredQuestion) -> bool:
-        return question.at is not None and datetime.now(UTC) - question.at > self._max_age
+        return question.at is not None and utc_now() - question.at > self._max_age
 
     async def _settle(self, *questions: StoredQuestion) -> None:
         numbers = [question.message_id for question in questions]

@@ -242,7 +242,9 @@ def _models(sources: StatusSources, used: UsageOverview | None) -> list[Json]:
     """List the operator's models in their order, then those that servers have chosen."""
     services = sources.context.services
     by_name = {(one.provider, one.model): one for one in (used.by_model if used else ())}
-    yours = {(link.model.provider, link.model.model): link for link in services.models}
+    yours = {
+        (link.model.provider, link.model.model): link for link in services.models.operator.models
+    }
     failing = sources.model_health.failing()
     names = dict.fromkeys([*yours, *failing, *by_name])
     return [

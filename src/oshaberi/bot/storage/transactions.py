@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -45,10 +45,6 @@ ROOM = " " * 65_536
 """Written to find out whether an outage is over: a full disk refuses only what needs room."""
 Now = Callable[[], datetime]
 T = TypeVar("T")
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class Transactions:

@@ -9,13 +9,13 @@ are in the order of a turn, and each imports only those before it:
 - `context`: what the model is shown.
 - `quotas`: whether the model may be asked.
 - `generation`: the model's answer, with tools.
-- `post_turn`: what is shown and stored afterwards.
+- `post_turn`: what is stored afterwards.
 - `running`: runs all of this, for one persona after the other.
 
 Then `turn_control` carries out commands: stop, continue, regenerate, delete, why.
 
-Several parts use: `turn_store` (what turns ask of the database), `caches`, `background_tasks`,
-`interruption` (a stop ends work at once), `notices` and `quota_notices` (what people see of a
-turn besides its answer), `shown_reasoning` (the model's thoughts in the channel) and `outcome`
-(how a turn ended, and how long it took).
+Several parts use: `caches`, `turn_tasks` (work that a stop ends, and tasks in the background),
+`notices` (what people see of a turn besides its answer), `shown_reasoning` (the model's thoughts in
+the channel and in the thought log) and `outcome` (how a turn ended, how long it took, and its line
+in the log).
 """

@@ -13,37 +13,25 @@ from typing import Generic, TypeVar
 from oshaberi.bot.storage.changes import ChangeFeed, ChangeKind, Stamp
 from oshaberi.bot.storage.errors import StorageError
 
-# Bounded caches: the oldest entry is forgotten first. Also locks by key.
-
-
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class BoundedCache(Generic[K, V]):
-    """A dictionary of the newest `most` entries."""
+class BoundedCache(OrderedDict[K, V]):
+    """A dictionary of the newest `most` entries, if they are stored with `put`."""
 
     def __init__(self, most: int) -> None:
+        super().__init__()
         self._most = most
-        self._entries: OrderedDict[K, V] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __contains__(self, key: K) -> bool:
-        return key in self._entries
-
-    def get(self, key: K) -> V | None:
-        return self._entries.get(key)
 
     def put(self, key: K, value: V) -> None:
-        self._entries[key] = value
-        self._entries.move_to_end(key)
-        if len(self._entries) > self._most:
-            self._entries.popitem(last=False)
+        self[key] = value
+        self.move_to_end(key)
+        if len(self) > self._most:
+            self.popitem(last=False)
 
     def forget(self, key: K) -> None:
-        self._entries.pop(key, None)
+        self.pop(key, None)
 
 
 class KeyedLocks(Generic[K]):
@@ -72,9 +60,6 @@ class KeyedLocks(Generic[K]):
                 del self._users[key], self._locks[key]
 
 
-# Caches values read from the database, until its feed reports a change.
-
-
 log = logging.getLogger(__name__)
 
 
@@ -101,7 +86,7 @@ class StoredCache(Generic[K, V]):
         self._kinds = kinds
         self._known: BoundedCache[K, _Read[V]] = BoundedCache(most)
         self._loading: dict[K, asyncio.Future[None]] = {}
-        self._told = False
+        self._has_logged = False
 
     def forget(self, key: K) -> None:
         self._known.forget(key)
@@ -113,14 +98,14 @@ class StoredCache(Generic[K, V]):
 
         Raises StorageError if the database is down and no value is known.
         """
-        while (known := self._true(feed, key, owner)) is None:
+        while (known := self._valid(feed, key, owner)) is None:
             other = self._loading.get(key)
             if other is None:
                 return await self._load(feed, key, owner, load)
             await asyncio.wait({other})
         return known.value
 
-    def _true(self, feed: ChangeFeed, key: K, owner: int | str) -> _Read[V] | None:
+    def _valid(self, feed: ChangeFeed, key: K, owner: int | str) -> _Read[V] | None:
         known, fresh_s = self._known.get(key), feed.fresh_s
         if known is None:
             return None
@@ -146,21 +131,21 @@ class StoredCache(Generic[K, V]):
             known = self._known.get(key)
             if known is None:
                 raise
-            self._tell(owner, error)
+            self._log_once(owner, error)
             return known.value
         finally:
             del self._loading[key]
             over.set_result(None)
-        self._told = False
+        self._has_logged = False
         self._known.put(key, _Read(value, stamps, now_s, news))
         return value
 
     def _stamps(self, feed: ChangeFeed, owner: int | str) -> tuple[Stamp, ...]:
         return tuple(feed.stamp(kind, owner) for kind in self._kinds)
 
-    def _tell(self, owner: int | str, error: StorageError) -> None:
+    def _log_once(self, owner: int | str, error: StorageError) -> None:
         """Log an outage once, until reading works again."""
-        if not self._told:
-            self._told = True
+        if not self._has_logged:
+            self._has_logged = True
             what = " and ".join(self._kinds)
             log.error("the %s of %s stay as they were: %s", what, owner, error)

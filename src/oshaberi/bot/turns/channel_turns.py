@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
+from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import IncomingMessage, Person, TurnChannel
 from oshaberi.bot.storage.records import TurnRecord
 from oshaberi.bot.turns.admission.answer_reasons import reason_word
@@ -20,13 +21,14 @@ from oshaberi.bot.turns.admission.questions import (
     UnbegunQuestions,
 )
 from oshaberi.bot.turns.admission.rules import UnaddressedMessage
-from oshaberi.bot.turns.background_tasks import BackgroundTasks
 from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
 from oshaberi.bot.turns.notices import StatusReactions
 from oshaberi.bot.turns.personas import PersonaCache
+from oshaberi.bot.turns.quotas import QuotaBook
 from oshaberi.bot.turns.running.queue_runner import QueueRunner
-from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
+from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.bot.turns.turn_control import ControlReply, TurnControl
+from oshaberi.bot.turns.turn_tasks import BackgroundTasks
 
 log = logging.getLogger(__name__)
 
@@ -40,22 +42,27 @@ class ChannelTurns:
     """The turns of a process. `claim` is asked before a message is accepted."""
 
     def __init__(self, services: TurnServices, *, claim: Claim | None = None) -> None:
-        self.services = services
-        self.persona_cache = PersonaCache(services)
+        self._deleted = services.notes.deleted_messages
+        operator = services.models.operator
+        self.persona_cache = PersonaCache(services.db, operator)
         self._background = BackgroundTasks()
         self._reactions = StatusReactions(self._background)
-        self.questions = OpenQuestions(services)
+        self.questions = OpenQuestions(services.db, services.instance)
         self._entering: KeyedLocks[int] = KeyedLocks()
         self._storing: dict[int, asyncio.Task[None]] = {}
         """What stores a question whose turn has begun already, by message."""
-        self._admission = MessageAdmission(services, self.persona_cache)
+        self.admission = MessageAdmission(
+            services.settings, self.persona_cache, services.clock, services.draw
+        )
         self._reasons: BoundedCache[int, str] = BoundedCache(MOST_SEEN)
-        parts = (self._admission, self.questions, self._reasons, self._background)
-        self._runner = QueueRunner(services, *parts)
+        parts = (self.admission, self.questions, self._reasons, self._background)
+        quotas = QuotaBook(services.db, operator, services.clock)
+        self._runner = QueueRunner(services, quotas, *parts)
         self._queues = self._runner.queues
         self._unbegun = UnbegunQuestions(self._queues, *parts, claim)
         self._control = TurnControl(
-            services, self.persona_cache, self._admission, self.questions, self._runner
+            *(services.db, services.settings, services.traffic.stops, services.models, quotas),
+            *(self.persona_cache, self.admission.cooldowns, self.questions, self._runner),
         )
 
     async def submit(
@@ -76,37 +83,37 @@ class ChannelTurns:
         self._reasons.put(incoming.said.id, "seen")
         try:
             async with self._entering.through(incoming.channel_id):
-                told = await self._taken(incoming, turn_channel, arrival, stored_why)
+                reason = await self._decide(incoming, turn_channel, arrival, stored_why)
                 if self._reasons.get(incoming.said.id) in (None, "seen"):
-                    self._reasons.put(incoming.said.id, told)
+                    self._reasons.put(incoming.said.id, reason)
             if (stored := self._storing.pop(incoming.said.id, None)) is not None:
                 await asyncio.wait({stored})
-                told = WITHDRAWN if self._is_deleted(incoming) else told
+                reason = WITHDRAWN if self._is_deleted(incoming) else reason
         except BaseException:
             # Not accepted: it may be submitted again.
             self._storing.pop(incoming.said.id, None)
             self._reasons.forget(incoming.said.id)
             raise
-        return reason_word(told)
+        return reason_word(reason)
 
     async def why_ignored(self, message: UnaddressedMessage) -> str | None:
         """Return in one word why a new message is ignored; None if `submit` has to decide.
 
         In a busy channel `submit` decides, so that messages are decided in their order.
         """
-        settings, personas = await self._admission.known(message.path)
+        settings, personas = await self.admission.known(message.path)
         channel_id = message.path.channel_id
         is_quiet = channel_id not in self._queues and channel_id not in self._entering
         if not is_quiet or self.is_closing or message.id in self._reasons:
             return None
-        reason = self._admission.why_ignored(message, personas, settings)
+        reason = self.admission.why_ignored(message, personas, settings)
         if reason is not None:
             self._reasons.put(message.id, reason)
         return reason
 
     async def admits(self, incoming: IncomingMessage) -> bool:
         """Return whether a message would be answered, regardless of earlier ones."""
-        return await self._admission.admits(incoming)
+        return await self.admission.admits(incoming)
 
     def awaits(self, channel_id: int, message_id: int) -> bool:
         """Return whether a message waits for its turn."""
@@ -115,7 +122,7 @@ class ChannelTurns:
 
     def withdraw(self, channel_id: int, message_id: int) -> None:
         """Handle a deleted message. If it still waits, it is not answered."""
-        self.services.deleted_messages.put(message_id, True)
+        self._deleted.put(message_id, True)
         self._unbegun.withdraw(channel_id, message_id, WITHDRAWN)
 
     def note_typing(self, channel_id: int, user_id: int) -> None:
@@ -147,7 +154,7 @@ class ChannelTurns:
     ) -> bool:
         """Continue an answer that a restart cut off. Return whether that was possible.
 
-        `open_ids` are questions that wait behind it: the model does not see them yet.
+        `open_ids` are questions that wait after it: the model does not see them yet.
         """
         async with self._entering.through(turn_channel.channel_id):
             is_resumed = await self._control.resume(turn_channel, turn, open_ids)
@@ -218,37 +225,37 @@ class ChannelTurns:
         await self._runner.close(grace_s)
         await self._background.settle(REACTION_SECONDS)
 
-    async def _taken(
+    async def _decide(
         self, incoming: IncomingMessage, turn_channel: TurnChannel, arrival: Arrival, why: str
     ) -> str:
         if incoming.said.by_us:
             return "own"
-        heard = await self._admission.heard(incoming)
+        heard = await self.admission.heard(incoming)
         incoming = heard.incoming
         if self._is_deleted(incoming):
             return WITHDRAWN
         copied_why = self._reasons.get(incoming.copied_id or 0) or ""
         if heard.may_belong and self._unbegun.settle_copy(incoming):
             return "copy"
-        if arrival == "new" and (told := await self._unbegun.joined(heard, turn_channel)):
-            return told
-        decided = self._admission.decide(heard, arrival, why or copied_why)
+        if arrival == "new" and (reason := await self._unbegun.join_burst(heard, turn_channel)):
+            return reason
+        decided = self.admission.decide(heard, arrival, why or copied_why)
         if decided.reason == "cooldown" and heard.admission.ok:
             self._reactions.too_soon(turn_channel, incoming.said.id)
         if decided.reason == "mute" and incoming.is_addressed:
             self._reactions.mute(turn_channel, incoming.said.id)
         if not decided.ok:
-            return decided.told
+            return decided.as_stored
         if not await self._unbegun.is_ours(incoming):
             return CLAIMED
-        job = self._admission.job(heard, turn_channel, decided.told, arrival)
-        self._admission.note_admitted(job)
-        entered = await self._entered(job, incoming)
-        if entered in ("full", WITHDRAWN):
+        job = self.admission.job(heard, turn_channel, decided.as_stored, arrival)
+        self.admission.note_admitted(job)
+        reason = await self._enter(job, incoming)
+        if reason in ("full", WITHDRAWN):
             await self.questions.settle(incoming.channel_id, (incoming.said.id,))
-        return entered
+        return reason
 
-    async def _entered(self, job: QueuedJob, incoming: IncomingMessage) -> str:
+    async def _enter(self, job: QueuedJob, incoming: IncomingMessage) -> str:
         """Store the question and put it into the queue of its channel.
 
         If its turn begins at once, it collects the context meanwhile, and asks no model before the
@@ -263,4 +270,4 @@ class ChannelTurns:
         return self._runner.enter(replace(job, stored=stored))
 
     def _is_deleted(self, incoming: IncomingMessage) -> bool:
-        return self.services.deleted_messages.get(incoming.said.id) is not None
+        return self._deleted.get(incoming.said.id) is not None

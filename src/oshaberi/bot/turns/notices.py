@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob
-from oshaberi.bot.turns.background_tasks import BackgroundTasks
 from oshaberi.bot.turns.outcome import TurnOutcome
+from oshaberi.bot.turns.turn_tasks import BackgroundTasks
 from oshaberi.chunks import ProviderError
 from oshaberi.delivery.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.notices import error_notice, timeout_notice
@@ -20,9 +20,6 @@ from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.languages import translatable, translated, translated_count
 from oshaberi.stream.result import StreamResult
 from oshaberi.stream.stops import ActiveChannel
-
-# The notices of a turn; each is shown as one embed, once.
-
 
 log = logging.getLogger(__name__)
 
@@ -137,11 +134,8 @@ class NoticeSender:
         return self._response.nonce(self._response.next_number())
 
 
-# Sets the status reactions under a question: 👀 while it is answered, then ✅ or ⚠️ (spec 09).
-#
-# A message that is not answered gets 🈵, ⏳ or 🔇, which say why.
-
-
+# Status reactions (spec 09): 👀 while a question is answered, then ✅ or ⚠️. A message that is not
+# answered gets 🈵, ⏳ or 🔇, which say why.
 WORKING, DONE, TROUBLE = "👀", "✅", "⚠️"
 FULL, TOO_SOON, MUTE, USED_UP = "🈵", "⏳", "🔇", "⏳"
 
@@ -168,7 +162,7 @@ class StatusReactions:
     ) -> None:
         """Replace the "working" reaction by the one for the outcome."""
         if working is not None:
-            self._background.start(_replaced(working, job, _end_sign(outcomes)))
+            self._background.start(_replace_working(working, job, _end_sign(outcomes)))
 
     def full(self, turn_channel: TurnChannel, message_id: int) -> None:
         """Show that a message is not answered, because too many wait in the channel."""
@@ -195,9 +189,43 @@ def _end_sign(outcomes: Sequence[TurnOutcome]) -> str | None:
     return DONE if succeeded else TROUBLE
 
 
-async def _replaced(working: asyncio.Task[None], job: QueuedJob, sign: str | None) -> None:
+async def _replace_working(working: asyncio.Task[None], job: QueuedJob, sign: str | None) -> None:
     await asyncio.wait({working})
     message_id = job.asked[-1].said.id
     if sign is not None:
         await job.turn_channel.react(message_id, sign)
     await job.turn_channel.unreact(message_id, WORKING)
+
+
+OVERLOADED = translatable("Too many people talk to me right now")
+ASK_LATER = translatable(
+    "I did not get to this question in time. Please ask again in a few minutes."
+)
+
+DISCORD_AWAY = translatable("I could not reach Discord")
+ASK_AGAIN = translatable(
+    "Discord did not take my messages for too long. Ask again if you still need an answer."
+)
+
+
+async def notify_too_late(job: QueuedJob, channel: ActiveChannel) -> None:
+    """Tell the user that Discord was away for so long that the question is not answered."""
+    if not job.is_uninvited and not job.settings.stream.suppress_user_errors:
+        notice = Embed(translated(DISCORD_AWAY), translated(ASK_AGAIN))
+        sink = job.turn_channel.sink(job.answering_message)
+        await NoticeSender(sink, ResponseState(), channel).reply(notice)
+
+
+async def notify_overload(
+    job: QueuedJob, channel: ActiveChannel, reactions: StatusReactions
+) -> None:
+    """Tell the user that the bot is overloaded; with a reaction where notices are switched off."""
+    answering = job.answering_message
+    if job.is_uninvited:
+        return
+    if not job.settings.stream.suppress_user_errors:
+        sink = job.turn_channel.sink(answering)
+        notice = Embed(translated(OVERLOADED), translated(ASK_LATER))
+        await NoticeSender(sink, ResponseState(), channel).reply(notice)
+    elif answering is not None:
+        reactions.full(job.turn_channel, answering.said.id)

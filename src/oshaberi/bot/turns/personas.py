@@ -8,21 +8,22 @@ from dataclasses import dataclass, replace
 
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage
 from oshaberi.bot.conversation.transcript import words_of
+from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.caches import StoredCache
-from oshaberi.bot.turns.services.turn_services import MOST_SERVERS, TurnServices
+from oshaberi.bot.turns.services.models import MOST_SERVERS, OperatorChoices
 from oshaberi.text.normalize.pieces import is_spaced_letter
 from oshaberi.text.normalize.webhook_names import webhook_username
-
-# Caches the personas of each server until they are changed.
-
 
 Personas = tuple[PersonaRecord, ...]
 
 
 class PersonaCache:
-    def __init__(self, services: TurnServices) -> None:
-        self._services = services
+    """The personas of each server, kept until they are changed."""
+
+    def __init__(self, db: Database, operator: OperatorChoices) -> None:
+        self._db = db
+        self._operator = operator
         self._known: StoredCache[int, Personas] = StoredCache(MOST_SERVERS, "personas")
 
     def forget(self, server_id: int) -> None:
@@ -31,14 +32,11 @@ class PersonaCache:
 
     async def of(self, server_id: int) -> Personas:
         """Return a server's personas; without a default one, the operator's is added."""
-        return _with_default(await self._stored(server_id), self._services.persona)
-
-    async def _stored(self, server_id: int) -> Personas:
-        store = self._services.store
-        if store is None:
-            return ()
-        load = store.personas.of
-        return await self._known.get(store.changes, server_id, server_id, lambda: load(server_id))
+        load = self._db.personas.of
+        stored = await self._known.get(
+            self._db.changes, server_id, server_id, lambda: load(server_id)
+        )
+        return _with_default(stored, self._operator.persona)
 
 
 def _with_default(stored: Personas, house: PersonaRecord) -> Personas:
@@ -47,11 +45,7 @@ def _with_default(stored: Personas, house: PersonaRecord) -> Personas:
     return (house, *(persona for persona in stored if persona.name != house.name))
 
 
-# Finds personas that a text calls by name, alias or trigger word. Pure.
-#
-# A trigger must be a whole word, in any case; links, code and emoji call nobody.
-
-
+# Calling a persona. A trigger must be a whole word, in any case; links, code and emoji call nobody.
 _SILENT = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|<a?:\w+:\d+>|:\w+:", re.DOTALL)
 
 
@@ -126,11 +120,8 @@ def _is_letter(char: str) -> bool:
     return char == "_" or is_spaced_letter(char)
 
 
-# Finds which persona wrote an old message of the bot, with which sprite, and its original text.
-#
-# Pure. It reverses what delivery does to a name (spec 06 S2, spec 07 webhook path and fallback).
-
-
+# Attributing an old message of the bot: this reverses what delivery does to a name (spec 06 S2,
+# spec 07 webhook path and fallback).
 BASE_FACE = "default"
 """The name of a persona's own avatar, where it needs one (username_alternation.py)."""
 
@@ -213,9 +204,6 @@ def _worn(name: str, personas: Sequence[PersonaRecord]) -> tuple[str, str | None
     if (persona := persona_called(inner, personas)) is not None:
         return persona.name, outer
     return None
-
-
-# Decides which personas answer a message, in which order (spec 08). Pure.
 
 
 def who_answers(

@@ -1,14 +1,22 @@
-"""Counts every request to a model before it is made, and refuses it when a quota is used up."""
+"""Counts every request to a model before it is made, and refuses it when a quota is used up.
+
+Two sets of quotas apply at once: the operator's for requests with the operator's keys, and the
+server's own for all requests there. If quotas are set and the database is down, no model is asked;
+without quotas a failed count is only logged. Users are told once, in a notice that says when the
+quota is renewed, and then by a reaction.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 
+from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError, StorageError
 from oshaberi.bot.storage.records import UsedRequest
 from oshaberi.bot.storage.usage import (
@@ -18,18 +26,23 @@ from oshaberi.bot.storage.usage import (
     UsageLimit,
     UsageTotals,
     UsedUp,
-    has_limits,
     renewal,
     usage_day,
 )
-from oshaberi.bot.turns.services.models import ModelCandidate, OperatorModel, is_same_model
-from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.caches import BoundedCache
+from oshaberi.bot.turns.services.models import (
+    MOST_SERVERS,
+    ModelCandidate,
+    OperatorChoices,
+    OperatorModel,
+    is_same_model,
+)
 from oshaberi.chunks import Usage
+from oshaberi.delivery.sink import Embed
 from oshaberi.errors import OshaberiError
+from oshaberi.languages import translatable, translated
 from oshaberi.providers.request.token_estimate import call_tokens, text_tokens
 from oshaberi.stream.result import StreamResult
-
-# Computes the cost of a request to a model, from its tokens and the configured prices.
 
 
 def cost_of(used: Usage, candidate: ModelCandidate, links: Sequence[OperatorModel]) -> int:
@@ -53,11 +66,11 @@ def _price(candidate: ModelCandidate, links: Sequence[OperatorModel]) -> tuple[f
     return next(prices, None)
 
 
-# What a request used: as reported, else estimated. A stopped stream never reports it.
-
-
 def used_tokens(result: StreamResult, input_tokens: int) -> Usage:
-    """Return the provider's count, else an estimate. A refused request used none."""
+    """Return the provider's count, else an estimate, since a stopped stream reports nothing.
+
+    A refused request used none.
+    """
     if result.usage is not None:
         return result.usage
     texts = [result.accumulated_text, result.undelivered, *result.details]
@@ -66,13 +79,6 @@ def used_tokens(result: StreamResult, input_tokens: int) -> Usage:
     if result.status == "error" and not written:
         return Usage()
     return Usage(input_tokens, written)
-
-
-# Counts every request to a model before it is made, and refuses it when a quota is used up.
-#
-# Two sets of quotas apply at once: the operator's for requests with the operator's keys, and the
-# server's own for all requests there. If quotas are set and the database is down, no model is
-# asked; without quotas a failed count is only logged.
 
 
 log = logging.getLogger(__name__)
@@ -130,20 +136,74 @@ class Reservation:
     input_tokens: int
 
 
+@dataclass(slots=True)
+class QuotaBook:
+    """Where the requests of a process are counted, and by whose limits and prices."""
+
+    db: Database
+    operator: OperatorChoices
+    clock: Callable[[], datetime] = utc_now
+    _notified: BoundedCache[int, date] = field(default_factory=lambda: BoundedCache(MOST_SERVERS))
+    """Channels that were told that quotas cannot be counted, and on which day."""
+
+    def today(self) -> date:
+        return usage_day(self.clock())
+
+    async def is_notice_due(self, refusal: QuotaRefusal, place: QuotaPlace) -> bool:
+        """Return whether a notice is due, and note that it is sent.
+
+        Of a user's quota it is due once a day, of any other once a day in each channel.
+        """
+        if isinstance(refusal, QuotaUnknownError):
+            return self._is_first_today(place.channel_id)
+        return await self._is_first(refusal.reached, place.channel_id)
+
+    async def _is_first(self, reached: UsedUp, channel_id: int) -> bool:
+        account = reached.limit.account
+        if account.subject == "user":
+            channel_id = 0
+        # Another limit than the one that was told is news.
+        quota = f"{account.budget_owner} {account.server_id} {quota_name(reached)} {reached.most}"
+        try:
+            return await self.db.usage_counts.tell_once(
+                self.today(), quota, account.subject_id, channel_id
+            )
+        except StorageError as error:
+            log.error("whether a quota was told cannot be looked up: %s", error)
+            return False
+
+    def _is_first_today(self, channel_id: int) -> bool:
+        """Return whether this is the channel's first such notice today. Remembered in memory."""
+        day = self.today()
+        if self._notified.get(channel_id) == day:
+            return False
+        self._notified.put(channel_id, day)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Every account in which a request is counted, and whether any of them has a limit."""
+
+    all: Sequence[UsageLimit]
+    are_set: bool
+
+
 class RequestQuota:
     """The quotas of one turn. `own` has those of the server itself."""
 
-    def __init__(self, services: TurnServices, own: TurnConfig, place: QuotaPlace) -> None:
-        self._services = services
+    def __init__(self, book: QuotaBook, own: TurnConfig, place: QuotaPlace) -> None:
+        self._book = book
         self._own = own
         self._place = place
         self._unsettled: list[UsedRequest] = []
+        self._known_limits: dict[bool, _Limits] = {}
 
     async def refusal(self, candidates: Sequence[ModelCandidate]) -> QuotaRefusal | None:
         """Return why none of these may be asked, or None. For before a turn: counts nothing."""
         refused: QuotaRefusal | None = None
         for pays in dict.fromkeys(one.is_operators for one in candidates if not one.lacks_key):
-            refused = await self._look(limits_of(self._services, self._own, self._place, pays))
+            refused = await self._look(self._limits(pays))
             if refused is None:
                 return None
         return refused
@@ -152,13 +212,11 @@ class RequestQuota:
         self, candidate: ModelCandidate, input_tokens: int
     ) -> Reservation | QuotaRefusal:
         """Count a request that is about to be made, or return why it is refused."""
-        day = self._today()
-        limits = limits_of(self._services, self._own, self._place, candidate.is_operators)
-        if self._services.store is None or not has_limits(limits):
+        day, limits = self._book.today(), self._limits(candidate.is_operators)
+        if not limits.are_set:
             return Reservation(day, candidate, UsageTotals(), input_tokens)
         try:
-            counts = self._services.store.usage_counts
-            reached = await counts.reserve(day, limits, input_tokens)
+            reached = await self._book.db.usage_counts.reserve(day, limits.all, input_tokens)
         except StorageError as error:
             return _unknown(error)
         if reached is not None:
@@ -170,14 +228,12 @@ class RequestQuota:
 
         With a quota it is counted at once, otherwise with the records of the turn.
         """
-        store, request = self._services.store, self._used(reservation, used)
-        if store is None:
-            return
+        request = self._used(reservation, used)
         if not reservation.counted.requests:
             self._unsettled.append(request)
             return
         try:
-            await store.count_usage([request])
+            await self._book.db.count_usage([request])
         except StorageAwayError as error:
             log.warning("a request is counted when the database is back: %s", error)
         except StorageError as error:
@@ -190,15 +246,14 @@ class RequestQuota:
 
     def settle_soon(self) -> None:
         """Queue the counts of a turn that ends early."""
-        if self._unsettled and self._services.store is not None:
-            self._services.store.queue_usage(self.take_unsettled())
+        if self._unsettled:
+            self._book.db.queue_usage(self.take_unsettled())
 
     def _used(self, reservation: Reservation, used: Usage) -> UsedRequest:
         candidate = reservation.candidate
-        limits = limits_of(self._services, self._own, self._place, candidate.is_operators)
         return UsedRequest(
             reservation.day,
-            tuple(limit.account for limit in limits),
+            tuple(limit.account for limit in self._limits(candidate.is_operators).all),
             self._rest(reservation, used),
             self._place.server_id,
             candidate.model.provider,
@@ -207,12 +262,12 @@ class RequestQuota:
             used.output_tokens,
         )
 
-    async def _look(self, limits: Sequence[UsageLimit]) -> QuotaRefusal | None:
-        store, day = self._services.store, self._today()
-        if store is None or not has_limits(limits):
+    async def _look(self, limits: _Limits) -> QuotaRefusal | None:
+        if not limits.are_set:
             return None
+        day = self._book.today()
         try:
-            reached = await store.usage_counts.used_up(day, limits)
+            reached = await self._book.db.usage_counts.used_up(day, limits.all)
         except StorageError as error:
             return _unknown(error)
         return None if reached is None else QuotaReachedError(reached, renewal(day))
@@ -223,20 +278,25 @@ class RequestQuota:
             1 - counted.requests,
             used.input_tokens - counted.input_tokens,
             used.output_tokens,
-            cost_of(used, reservation.candidate, self._services.models),
+            cost_of(used, reservation.candidate, self._book.operator.models),
         )
 
-    def _today(self) -> date:
-        return usage_day(self._services.clock())
+    def _limits(self, operator_pays: bool) -> _Limits:
+        known = self._known_limits.get(operator_pays)
+        if known is None:
+            found = limits_of(self._book.operator.turn, self._own, self._place, operator_pays)
+            known = _Limits(found, any(limit.is_set for limit in found))
+            self._known_limits[operator_pays] = known
+        return known
 
 
 def limits_of(
-    services: TurnServices, own: TurnConfig, place: QuotaPlace, operator_pays: bool
+    operators: TurnConfig, own: TurnConfig, place: QuotaPlace, operator_pays: bool
 ) -> list[UsageLimit]:
     """Return every account in which a request is counted, with its limits."""
     found = _limits("server", own, place, place.server_id)
     if operator_pays:
-        found += _limits("operator", services.operator_turn(), place, 0)
+        found += _limits("operator", operators, place, 0)
     return found
 
 
@@ -263,3 +323,46 @@ def quota_name(reached: UsedUp) -> str:
 def _unknown(error: StorageError) -> QuotaUnknownError:
     log.error("no model is asked, since the quotas cannot be counted: %s", error)
     return QuotaUnknownError(str(error))
+
+
+_USED_UP: dict[tuple[Subject, str], str] = {
+    ("user", "requests"): translatable(
+        "All requests that you may use in a day ({most:,}) are used up."
+    ),
+    ("user", "tokens"): translatable(
+        "All tokens that you may use in a day ({most:,}) are used up."
+    ),
+    ("channel", "requests"): translatable(
+        "All requests that this channel may use in a day ({most:,}) are used up."
+    ),
+    ("channel", "tokens"): translatable(
+        "All tokens that this channel may use in a day ({most:,}) are used up."
+    ),
+    ("server", "requests"): translatable(
+        "All requests that this server may use in a day ({most:,}) are used up."
+    ),
+    ("server", "tokens"): translatable(
+        "All tokens that this server may use in a day ({most:,}) are used up."
+    ),
+}
+
+
+def quota_words(refusal: QuotaRefusal, place: QuotaPlace) -> str:
+    """Say which quota is used up and when it is renewed, in the reader's time zone."""
+    if isinstance(refusal, QuotaUnknownError):
+        return translated(
+            "How much was used today cannot be looked up right now. Try again in a moment."
+        )
+    reached, at = refusal.reached, int(refusal.renews_at.timestamp())
+    subject = reached.limit.account.subject
+    words = translated(_USED_UP[subject, reached.counted], most=reached.most)
+    who = f"<@{place.user_id}>: " if subject == "user" and place.server_id else ""
+    again = translated("It goes on {soon}, at {clock}.", soon=f"<t:{at}:R>", clock=f"<t:{at}:t>")
+    return f"{who}{words} {again}"
+
+
+def quota_notice(refusal: QuotaRefusal, place: QuotaPlace) -> Embed:
+    unknown = isinstance(refusal, QuotaUnknownError)
+    unknown_title = translated("No model can be asked right now")
+    title = unknown_title if unknown else translated("The limit for today is reached")
+    return Embed(title, quota_words(refusal, place))

@@ -8,9 +8,14 @@ own markup or ping anybody.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from oshaberi.bot.conversation.transcript import plain_name
+from oshaberi.delivery.notices import DESCRIPTION_LIMIT
+from oshaberi.delivery.sink import Embed
+from oshaberi.languages import translated
 from oshaberi.secret_redaction import redact
+from oshaberi.stream.model_output import ThoughtLog
 from oshaberi.text.measure import grapheme_edge, utf16_len, utf16_offset
 
 MARK = "💭"
@@ -67,3 +72,53 @@ def _cut(text: str, units: int) -> str:
     cut = text[: grapheme_edge(text, 0, utf16_offset(text, 0, units))]
     slashes = len(cut) - len(cut.rstrip("\\"))
     return cut[:-1] if slashes % 2 else cut
+
+
+# The thought log: the model's thoughts, as embeds in another channel.
+MOST_EMBEDS = 10
+
+
+def thought_embeds(persona: str, logs: Sequence[ThoughtLog]) -> tuple[Embed, ...]:
+    """Return one embed, or several if the text is long; none without thoughts."""
+    body = _body(logs)
+    if not body:
+        return ()
+    title = f"{MARK} " + translated("{persona} thought", persona=plain_name(persona))
+    head = _head(logs)
+    pieces = list(_pieces(body, DESCRIPTION_LIMIT - len(head) - 2))
+    if len(pieces) > MOST_EMBEDS:
+        pieces = [*pieces[: MOST_EMBEDS - 1], translated("… and more than can be shown here.")]
+    first, *others = pieces
+    return (Embed(title, f"{head}\n\n{first}"), *(Embed(f"{title} …", one) for one in others))
+
+
+def _head(logs: Sequence[ThoughtLog]) -> str:
+    """Write which model answered, how long it took, and a link to the answer."""
+    models = dict.fromkeys(f"{log.model} ({log.provider})" for log in logs if log.model)
+    seconds = sum(log.duration_ms for log in logs) / 1000
+    url = next((log.first_reply_url for log in logs if log.first_reply_url), None)
+    link = [translated("[the answer]({url})", url=url)] if url else []
+    return " · ".join([*models, f"{seconds:.1f} s", *link])[:1000]
+
+
+def _body(logs: Sequence[ThoughtLog]) -> str:
+    summaries = [text for log in logs for text in log.of_kind("summary") if text.strip()]
+    raw = [text for log in logs for text in log.of_kind("raw") if text.strip()]
+    sections = []
+    if summaries:
+        sections.append("**Summary**\n" + "\n\n".join(summaries))
+    if raw:
+        sections.append("**Thoughts**\n" + "\n\n".join(raw))
+    # More than is shown, so that the last embed can say that there is more.
+    return redact("\n\n".join(sections), (MOST_EMBEDS + 1) * DESCRIPTION_LIMIT)
+
+
+def _pieces(text: str, most: int) -> Iterator[str]:
+    """Split the text; at the end of a line, if there is one in the last quarter."""
+    while len(text) > most:
+        at = text.rfind("\n", most * 3 // 4, most)
+        at = at if at > 0 else most
+        yield text[:at].rstrip()
+        text = text[at:].lstrip("\n")
+    if text.strip():
+        yield text

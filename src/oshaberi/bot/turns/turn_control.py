@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from oshaberi.bot.clocks import loop_time_s, utc_now
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person, TurnChannel
+from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import TAKEN_BACK, PersonaRecord, TurnRecord
 from oshaberi.bot.turns.admission.answer_reasons import ADMITTED, reason_word, why_sentence
 from oshaberi.bot.turns.admission.channel_queue import Kind, QueuedJob
-from oshaberi.bot.turns.admission.message_admission import MessageAdmission
 from oshaberi.bot.turns.admission.questions import RESTART, OpenQuestions
-from oshaberi.bot.turns.admission.rules import unlisted
-from oshaberi.bot.turns.generation.model_chain import chain_of
+from oshaberi.bot.turns.admission.rules import Cooldowns, unlisted
 from oshaberi.bot.turns.personas import PersonaCache, allowed_in, default_of, persona_called
-from oshaberi.bot.turns.quota_notices import quota_words
-from oshaberi.bot.turns.quotas import RequestQuota, quota_place
+from oshaberi.bot.turns.quotas import QuotaBook, RequestQuota, quota_place, quota_words
 from oshaberi.bot.turns.running.queue_runner import QueueRunner
-from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s, utc_now
+from oshaberi.bot.turns.services.models import ModelAccess
+from oshaberi.bot.turns.services.turn_services import SettingsOf
 from oshaberi.languages import translatable
-from oshaberi.stream.stops import StopAnswer
+from oshaberi.stream.stops import StopAnswer, StopRegistry
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +78,37 @@ class TurnControl:
 
     def __init__(
         self,
-        services: TurnServices,
+        db: Database,
+        settings: SettingsOf,
+        stops: StopRegistry,
+        models: ModelAccess,
+        quotas: QuotaBook,
         persona_cache: PersonaCache,
-        admission: MessageAdmission,
+        cooldowns: Cooldowns,
         questions: OpenQuestions,
         runner: QueueRunner,
     ) -> None:
-        self._services = services
+        self._db = db
+        self._settings = settings
+        self._stops = stops
+        self._models = models
+        self._quotas = quotas
         self._persona_cache = persona_cache
-        self._cooldowns = admission.cooldowns
+        self._cooldowns = cooldowns
         self._questions = questions
         self._runner = runner
 
     def stop(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
         """Stop the turn. The stop registry knows whose turn it is, and refuses other users."""
-        stops = self._services.stops
-        return _STOPS[stops.request_stop_as(str(channel_id), str(by), may_manage=may_manage)]
+        stopped = self._stops.request_stop_as(str(channel_id), str(by), may_manage=may_manage)
+        return _STOPS[stopped]
 
     async def stop_anywhere(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
         """Ask the process that runs the turn to stop it: only that one knows the turn's user."""
-        stops, channel = self._services.stops, str(channel_id)
-        return _STOPS[await stops.request_stop_anywhere(channel, str(by), may_manage=may_manage)]
+        stopping = self._stops.request_stop_anywhere(
+            str(channel_id), str(by), may_manage=may_manage
+        )
+        return _STOPS[await stopping]
 
     async def continue_(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
         found = await self._last(turn_channel, by)
@@ -124,7 +134,7 @@ class TurnControl:
         """
         if self._runner.is_busy(turn_channel.channel_id):
             return False
-        config = (await self._services.settings(turn_channel.path)).turn
+        config = (await self._settings(turn_channel.path)).turn
         asked = await self._asked(turn_channel, turn)
         if asked is None and turn.asked_id is not None:
             return False  # the question was deleted
@@ -135,7 +145,7 @@ class TurnControl:
         ):
             return False  # the user may no longer ask here, or the persona not answer
         job = await self._job(turn_channel, turn, asked, RESTART)
-        job = replace(job, kind="go_on", continues=turn, arrival="stored", told=open_ids)
+        job = replace(job, kind="go_on", continues=turn, arrival="stored", hidden_ids=open_ids)
         await self._questions.keep_cut(job)
         return self._runner.enter(job) == job.why
 
@@ -154,8 +164,7 @@ class TurnControl:
         return self._enter(job, by, REGENERATED)
 
     async def delete(self, turn_channel: TurnChannel, message_id: int, by: Person) -> ControlReply:
-        store = self._services.store
-        turn = None if store is None else await store.turns.of_message(message_id)
+        turn = await self._db.turns.of_message(message_id)
         if turn is None or turn.channel_id != turn_channel.channel_id:
             return BUSY if self._runner.is_busy(turn_channel.channel_id) else UNKNOWN
         if not _may(by, turn):
@@ -172,33 +181,26 @@ class TurnControl:
 
         If several personas were asked, prefer the reason of one that answered.
         """
-        store = self._services.store
-        if store is None:
-            return None
-        turn = await store.turns.of_message(message_id)
+        turn = await self._db.turns.of_message(message_id)
         if turn is not None or channel_id is None:
             return None if turn is None else turn.why
-        reasons = await store.turns.reasons(channel_id, message_id)
+        reasons = await self._db.turns.reasons(channel_id, message_id)
         answered = (one for one in reasons if reason_word(one) in ADMITTED)
         return next(answered, None) or next(iter(reasons), None)
 
     async def _take_back(self, turn_channel: TurnChannel, turn: TurnRecord) -> None:
         """Delete an answer with its continuations, and their exchanges from memory."""
-        store = self._services.store
-        if store is None:
-            return
-        whole = await store.turns.whole(turn)
+        whole = await self._db.turns.whole(turn)
         await turn_channel.delete([number for part in whole for number in part.message_ids])
         for part in whole:
-            await store.turns.take_back(part)
+            await self._db.turns.take_back(part)
             if part.at is not None:
-                await store.memory.forget_at(part.channel_id, part.at)
+                await self._db.memory.forget_at(part.channel_id, part.at)
 
     async def _last(self, turn_channel: TurnChannel, by: Person) -> TurnRecord | ControlReply:
         if self._runner.is_busy(turn_channel.channel_id):
             return BUSY
-        store = self._services.store
-        turn = None if store is None else await store.turns.last(turn_channel.channel_id)
+        turn = await self._db.turns.last(turn_channel.channel_id)
         if turn is None:
             return NOTHING
         if not _may(by, turn):
@@ -218,7 +220,7 @@ class TurnControl:
 
     async def _refusal(self, turn_channel: TurnChannel, by: Person) -> ControlReply | None:
         """Return why the user may not ask again: the lists and the cooldown apply too."""
-        config = (await self._services.settings(turn_channel.path)).turn
+        config = (await self._settings(turn_channel.path)).turn
         if unlisted(by, turn_channel.path, config):
             return NOT_LISTED
         now_s = loop_time_s()
@@ -228,11 +230,10 @@ class TurnControl:
         self, turn_channel: TurnChannel, turn: TurnRecord
     ) -> ControlReply | None:
         """Return why the quota refuses it. The quota of the original user counts."""
-        services = self._services
         place = quota_place(turn_channel, turn.user_id)
-        own = (await services.settings(turn_channel.path)).turn
-        candidates = await chain_of(services, turn_channel.path, turn.user_id)
-        refusal = await RequestQuota(services, own, place).refusal(candidates)
+        own = (await self._settings(turn_channel.path)).turn
+        candidates = await self._models.chain(turn_channel.path, turn.user_id)
+        refusal = await RequestQuota(self._quotas, own, place).refusal(candidates)
         return None if refusal is None else ControlReply(False, quota_words(refusal, place))
 
     async def _asked(self, turn_channel: TurnChannel, turn: TurnRecord) -> IncomingMessage | None:
@@ -245,7 +246,7 @@ class TurnControl:
     async def _job(
         self, turn_channel: TurnChannel, turn: TurnRecord, asked: IncomingMessage, why: str
     ) -> QueuedJob:
-        settings = await self._services.settings(turn_channel.path)
+        settings = await self._settings(turn_channel.path)
         personas = await self._persona_cache.of(turn_channel.server_id)
         persona = await self._persona(turn_channel, turn)
         before = asked.said.id if why == "regenerate" else None

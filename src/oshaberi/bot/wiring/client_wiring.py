@@ -27,17 +27,15 @@ from oshaberi.discord_io import LeaseFence, RequestBudget
 from oshaberi.discord_io.requests.limits import PER_SECOND
 from oshaberi.terminal_output import counted
 
-# Gives the bot's owner the models and keys that older versions stored in direct messages.
-#
-# Older versions did not store whose direct messages they were, and used the keys for everybody.
-# If a team owns the bot, the owner is unknown: the keys stay unused, and a line in the log says
-# so.
-
-
 log = logging.getLogger(__name__)
 
 
 async def adopt_direct_keys(db: Database, application: discord.AppInfo | None) -> None:
+    """Give the bot's owner the models and keys that older versions stored in direct messages.
+
+    They did not store whose direct messages it was, and used the keys for everybody. If a team owns
+    the bot, the owner is unknown: the keys stay unused, and a line in the log says so.
+    """
     keys, models = await db.keys.unowned(), await db.models.unowned()
     if application is None or not keys + models:
         return
@@ -66,9 +64,6 @@ def _sole_owner(application: discord.AppInfo) -> int | None:
         return application.owner.id
     members = application.team.members
     return members[0].id if len(members) == 1 else None
-
-
-# Makes the client of a process, and what runs between its connection and its first question.
 
 
 class ConnectedBot:
@@ -101,7 +96,7 @@ class ConnectedBot:
             shard_count=settings.shard_count or None,
             shard_terms=self.keeper,
             fence=fence,
-            outage=context.services.outage,
+            outage=context.services.traffic.outage,
             budget=RequestBudget(0 if settings.discord_api_url else PER_SECOND),
         )
         db, instance, find = stores.db, settings.instance, self.client.find_turn_channel
@@ -116,7 +111,7 @@ class ConnectedBot:
         )
 
     def problem(self) -> str | None:
-        """Tell why the bot takes no new questions."""
+        """Return why the bot takes no new questions, or None."""
         if self._context.channel_turns.is_closing:
             return "the bot is ending"
         if not self._is_ready.is_set():
@@ -152,12 +147,12 @@ class ConnectedBot:
 
     def _watch(self, bot_metrics: BotMetrics) -> None:
         client, stores = self.client, self._stores
-        slots, channel_turns = self._context.services.slots, self._context.channel_turns
+        slots, channel_turns = self._context.services.traffic.slots, self._context.channel_turns
         bot_metrics.discord_requests.watch(client.guard, client.budget, client.request_meter)
         client.histories.on_read = bot_metrics.note_history
         stores.db.watch(bot_metrics.database_meter())
         client.unanswered.on_unanswered = bot_metrics.note_unanswered
-        for link in self._context.services.models:
+        for link in self._context.services.models.operator.models:
             bot_metrics.expect_model(link.model.provider, link.model.model)
         bot_metrics.process_gauges.watch(
             turns_running=lambda: slots.taken,

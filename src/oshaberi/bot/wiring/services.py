@@ -10,7 +10,7 @@ from pathlib import Path
 
 from oshaberi.bot.client.discord_values import read_text
 from oshaberi.bot.config import LoadedSettings
-from oshaberi.bot.config.current_settings import CurrentSettings, links, persona_of, plug_ins_of
+from oshaberi.bot.config.current_settings import CurrentSettings, operator_choices, plug_ins_of
 from oshaberi.bot.coordination.cache_invalidation import cache_invalidation
 from oshaberi.bot.coordination.process_coordination import (
     InstanceLease,
@@ -25,14 +25,18 @@ from oshaberi.bot.tools.builtin import builtin_tools
 from oshaberi.bot.tools.definition import installed_tool_text
 from oshaberi.bot.tools.toolbox import ToolBox, load_tools
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool, Connect
-from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.services.models import ModelAccess
+from oshaberi.bot.turns.services.turn_services import (
+    AnswerTools,
+    TurnObservers,
+    TurnServices,
+    TurnTraffic,
+)
 from oshaberi.bot.turns.services.turn_slots import TurnSlots
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.errors import ConfigError
 from oshaberi.providers.capabilities import LearnedLimits
 from oshaberi.stream.observers import StreamObserver
-
-# Opens the database and Redis, which processes share, and takes this process's lease.
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class ProcessStores:
 
 @asynccontextmanager
 async def open_stores(settings: LoadedSettings) -> AsyncIterator[ProcessStores]:
-    """Open the stores for the block."""
+    """Open the database and Redis, which processes share, and take this process's lease."""
     vault = SecretVault.from_environment_or_file(settings.secret_key_file)
     with _owned(settings):
         async with (
@@ -83,12 +87,9 @@ def _owned(settings: LoadedSettings) -> AbstractContextManager[object]:
     return sole_owner(settings.database_url, settings.instance)
 
 
-# Opens the tools of a bot: built-in tools, the operator's own modules, MCP servers.
-
-
 @asynccontextmanager
 async def open_tools(settings: LoadedSettings, secrets: Iterable[str]) -> AsyncIterator[ToolBox]:
-    """Open all tools of the bot. MCP servers run until the end of the block."""
+    """Open built-in tools, the operator's own modules and MCP servers, which run for the block."""
     folder = settings.file.parent if settings.file else Path.cwd()
     tools = (*builtin_tools(), *load_tools(settings.tools, folder))
     if not settings.mcp_servers:
@@ -98,9 +99,6 @@ async def open_tools(settings: LoadedSettings, secrets: Iterable[str]) -> AsyncI
 
     async with McpTools(mcp_servers(settings.mcp_servers)) as mcp:
         yield ToolBox(tools, more=lambda: mcp.tools, secrets=secrets)
-
-
-# Makes what all turns of a process share: settings, tools, models and their observers.
 
 
 @asynccontextmanager
@@ -122,27 +120,17 @@ async def open_services(
         aclosing(pool) as adapters,
         open_telemetry(settings.otel_endpoint, settings.instance) as tracer,
     ):
-        current_settings = CurrentSettings(settings, environ, db, lambda: services)
+        operator, plug_ins = operator_choices(settings, environ), plug_ins_of(settings)
+        current_settings = CurrentSettings(settings, environ, db, operator, plug_ins)
+        slots = TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s)
         services = TurnServices(
             settings=current_settings.of,
-            stops=shared.stops,
-            adapters=adapters,
-            tools=tools,
-            store=db,
-            journal=db.journal,
-            instance=settings.instance,
-            models=links(settings, environ),
-            allow_local_models=lambda: current_settings.operators().allow_local_models,
-            persona=persona_of(settings),
-            observers=tuple(observers),
-            plug_ins=plug_ins_of(settings),
-            tool_text=installed_tool_text(),
+            db=db,
+            models=ModelAccess(operator, adapters, db),
+            traffic=TurnTraffic(shared.stops, slots, shared.alone, outage),
+            answer_tools=AnswerTools(tools, installed_tool_text(), plug_ins=plug_ins),
+            observers=TurnObservers(tuple(observers), bot_metrics.note_answer, tracer),
             read_text=read_text,
-            alone=shared.alone,
-            outage=outage,
-            slots=TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s),
-            operator_turn=lambda: current_settings.operators().turn,
-            on_answered=bot_metrics.note_answer,
-            tracer=tracer,
+            instance=settings.instance,
         )
         yield services, current_settings

@@ -25,13 +25,13 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.storage.records import ModelRecord
-from oshaberi.bot.turns.generation.model_chain import (
+from oshaberi.bot.turns.services.models import (
     LOCAL_MODEL,
     WHOLE_SERVER,
+    ModelCandidate,
+    is_same_model,
     key_needed,
-    may_ask_model,
 )
-from oshaberi.bot.turns.services.models import ModelCandidate, is_same_model
 from oshaberi.discord_io.requests.parameters import shortened
 from oshaberi.errors import Sentence
 from oshaberi.languages import said, translatable, translated
@@ -81,7 +81,7 @@ async def checked_model(
         base_url,
         user_id=0 if asker.server_id else asker.person.id,
     )
-    if not await may_ask_model(context.services, record):
+    if not await context.services.models.may_ask(record):
         raise CommandRefusedError(LOCAL_MODEL)
     return record
 
@@ -98,7 +98,7 @@ def _check_address(asker: CommandUser, url: str) -> None:
 
 async def check_payer(context: BotContext, model: ModelRecord) -> None:
     """Refuse a model without a key. The operator's keys are for the operator's models only."""
-    links = context.services.models
+    links = context.services.models.operator.models
     if not ModelCandidate(model).lacks_key or any(is_same_model(model, link) for link in links):
         return
     if not await context.db.keys.of(model.server_id, model.provider, model.user_id):
@@ -131,7 +131,7 @@ async def inherited_chain(
     for place_id in (*path.ids, WHOLE_SERVER):
         if place_id in chains:
             return chains[place_id], place_id
-    return tuple(link.model for link in context.services.models), None
+    return tuple(link.model for link in context.services.models.operator.models), None
 
 
 async def store_chain(

@@ -32,7 +32,9 @@ ANSWERING = "answering_persona"
 async def personas_of(context: BotContext, server_id: int) -> tuple[PersonaRecord, ...]:
     """Return the server's personas, or the operator's if it has none."""
     stored = await context.db.personas.of(server_id)
-    return stored or (replace(context.services.persona, server_id=server_id, is_default=True),)
+    return stored or (
+        replace(context.services.models.operator.persona, server_id=server_id, is_default=True),
+    )
 
 
 async def persona_named(context: BotContext, server_id: int, name: str) -> PersonaRecord:

@@ -160,19 +160,19 @@ class Admission:
         return self.reason in ADMITTED
 
     @property
-    def told(self) -> str:
+    def as_stored(self) -> str:
         """Return the word and the numbers, in the form in which they are stored."""
         return " ".join((self.reason, *self.detail))
 
 
-def reason_word(told: str) -> str:
+def reason_word(stored: str) -> str:
     """Return the reason without its numbers."""
-    return told.partition(" ")[0]
+    return stored.partition(" ")[0]
 
 
-def why_sentence(told: str) -> str | None:
+def why_sentence(stored: str) -> str | None:
     """Return the sentence for a stored reason, with its details; None for an unknown reason."""
-    word, _, detail = told.partition(" ")
+    word, _, detail = stored.partition(" ")
     if word not in WHY:
         return None
     names = re.findall(r"{(\w+)}", WHY[word])

@@ -1,23 +1,24 @@
-"""The queue of a channel: the running job, the messages that wait, and how many may."""
+"""The queue of a channel: the running job, the messages that wait, and how many may.
+
+A question may consist of several messages that its author writes in one go (`Burst`): one answer
+covers them all. `queue_runner` works the queue off.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord, TurnRecord
 from oshaberi.bot.turns.admission.answer_reasons import UNADDRESSED, UNINVITED, reason_word
-from oshaberi.bot.turns.admission.burst_wait import Burst
 from oshaberi.bot.turns.personas import allowed_in, who_answers, who_is_asked
-from oshaberi.bot.turns.services.turn_services import EffectiveConfigs
 from oshaberi.stream.stops import ActiveChannel
-
-# The task of a turn: which messages to answer, as which persona, and why.
-
 
 Kind = Literal["answer", "go_on", "deliver"]
 
@@ -31,16 +32,24 @@ class TurnRequest:
     """
 
     asked: tuple[IncomingMessage, ...]
+    newest: IncomingMessage
+    """The last of them."""
+    answering: IncomingMessage | None
+    """The message to reply to, or None."""
     persona: PersonaRecord
     personas: tuple[PersonaRecord, ...]
     why: str
     user_id: int
     """The user who may stop it: a person, even if a persona asked."""
+    is_unaddressed: bool = False
+    """Whether the bot answers although nobody addressed it."""
+    is_uninvited: bool = False
+    """Whether the message is answered by chance, so that nobody waits for the answer."""
     kind: Kind = "answer"
     text: str = ""
     before: int | None = None
     """The model sees only messages from before this one."""
-    told: frozenset[int] = frozenset()
+    hidden_ids: frozenset[int] = frozenset()
     """Messages that the model does not see: their words are already in `asked`, or they are
     questions that are answered later."""
     continues: TurnRecord | None = None
@@ -56,37 +65,12 @@ class TurnRequest:
     stored: asyncio.Task[None] | None = field(default=None, compare=False)
     """Stores the question. No model is asked before it is done."""
 
-    @property
-    def newest(self) -> IncomingMessage:
-        return self.asked[-1]
-
-    @property
-    def is_unaddressed(self) -> bool:
-        """Return whether the bot answers although nobody addressed it."""
-        return reason_word(self.why) in UNADDRESSED
-
-    @property
-    def is_uninvited(self) -> bool:
-        """Return whether the message is answered by chance, so that nobody waits for the answer."""
-        return reason_word(self.why) in UNINVITED
-
     def asks_about(self, words: Iterable[str]) -> bool:
         """Return whether somebody addresses the bot and names one of these words, in any case."""
         if self.is_unaddressed:
             return False
         texts = [one.said.text.replace("\\", "").lower() for one in self.asked]
         return any(word.lower() in text for word in words for text in texts)
-
-    @property
-    def answering(self) -> IncomingMessage | None:
-        """Return the message to reply to, or None."""
-        ours = self.newest.said.by_us
-        return self.newest if self.kind == "answer" and not ours else None
-
-
-# The queue of a channel: the running job, the messages that wait, and how many may.
-#
-# `queue_runner` works it off, and `status_reactions` has the sign for a full one.
 
 
 Arrival = Literal["new", "missed", "stored"]
@@ -108,11 +92,11 @@ class QueuedJob:
     personas: tuple[PersonaRecord, ...]
     why: str
     user_id: int
-    settings: EffectiveConfigs
+    settings: EffectiveSettings
     kind: Kind = "answer"
     text: str = ""
     before: int | None = None
-    told: frozenset[int] = frozenset()
+    hidden_ids: frozenset[int] = frozenset()
     depth: int = 0
     called: int = 0
     continues: TurnRecord | None = None
@@ -143,17 +127,37 @@ class QueuedJob:
         """Return whether the bot answers although nobody addressed it."""
         return reason_word(self.why) in UNADDRESSED
 
-    def turn_request(self, persona: PersonaRecord) -> TurnRequest:
+    @property
+    def answering_message(self) -> IncomingMessage | None:
+        """Return the message to reply to, or None."""
+        newest = self.asked[-1]
+        return newest if self.kind == "answer" and not newest.said.by_us else None
+
+    def turn_request(
+        self,
+        persona: PersonaRecord,
+        answered_ids: frozenset[int] = frozenset(),
+        waiting_ids: Callable[[], frozenset[int]] = frozenset,
+        reason_of: Callable[[int], str | None] = lambda _message_id: None,
+    ) -> TurnRequest:
+        """Return what one of the personas has to do."""
         return TurnRequest(
             self.asked,
+            self.asked[-1],
+            self.answering_message,
             persona,
             self.personas,
             self.why,
             self.user_id,
+            self.is_unaddressed,
+            self.is_uninvited,
+            answered_ids=answered_ids,
+            waiting_ids=waiting_ids,
+            reason_of=reason_of,
             kind=self.kind,
             text=self.text,
             before=self.before,
-            told=self.told,
+            hidden_ids=self.hidden_ids,
             continues=self.continues,
             stored=self.stored,
         )
@@ -186,7 +190,7 @@ class BusyChannel:
     seconds: float | None
     """Seconds since the question; None if nobody asked."""
     waiting: int
-    """Messages that wait behind it."""
+    """Messages that wait after it."""
     is_gathering: bool = False
     """The question may not be complete: its author is still writing."""
 
@@ -343,3 +347,78 @@ class ChannelQueue:
 
 def _asked(jobs: Iterable[QueuedJob]) -> Iterable[IncomingMessage]:
     return (incoming for job in jobs for incoming in job.asked)
+
+
+TYPING_SECONDS = 10.0
+"""How long Discord shows that somebody is typing, unless they send a message first."""
+ENDING = 50
+"""How many characters at the end of a message are looked at for a question mark."""
+_ASKED = re.compile(
+    # A semicolon after a Greek letter is the question mark of Greek.
+    r"(?:[?？؟⁇⁈⁉‽﹖፧❓❔]|(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e])"
+    r"[!?！？؟\ufe0f]*[)\]}\"'*_~|”’»）」』】]*\Z"
+)
+"""A question mark at the end, perhaps inside a closing bracket, quote or markup."""
+
+
+def is_complete(incoming: IncomingMessage) -> bool:
+    """Return whether a message is a complete question: it mentions the bot and ends with a `?`.
+
+    The mention may follow the question mark. On purpose not the rule of `text.sentences.ends`: a
+    person who has asked waits for an answer, while one who has ended a sentence may go on.
+    """
+    end = incoming.said.own_words.rstrip()[-ENDING:]
+    return incoming.mentions_us and _ASKED.search(end) is not None
+
+
+def burst_of(incoming: IncomingMessage, config: TurnConfig, now_s: float) -> Burst | None:
+    """Return the burst that a message begins, or None if it is answered at once."""
+    if not config.burst_wait_ms or is_complete(incoming):
+        return None
+    return Burst(now_s, config.burst_wait_ms / 1000, config.burst_max_ms / 1000)
+
+
+class Burst:
+    """The messages that one person writes in one go, by the loop's clock.
+
+    It ends `wait_s` after the last message, later if the person is typing, but at the latest
+    `max_s` after the first.
+    """
+
+    def __init__(self, now_s: float, wait_s: float, max_s: float) -> None:
+        self._wait_s = wait_s
+        self._latest_s = now_s + max_s
+        self._quiet_s = now_s + wait_s
+        self._typing_s = now_s
+        self._changed = asyncio.Event()
+
+    @property
+    def ends_s(self) -> float:
+        return min(max(self._quiet_s, self._typing_s), self._latest_s)
+
+    def is_open(self, now_s: float) -> bool:
+        return now_s < self.ends_s
+
+    def note_message(self, now_s: float) -> None:
+        """Note a message. Its author has stopped typing."""
+        self._quiet_s = now_s + self._wait_s
+        self._typing_s = now_s
+        self._changed.set()
+        self._changed.clear()
+
+    def note_typing(self, now_s: float) -> None:
+        self._typing_s = now_s + TYPING_SECONDS
+
+    def end(self) -> None:
+        self._latest_s = 0.0
+        self._changed.set()
+
+    async def over(self) -> None:
+        """Wait until the burst has ended."""
+        loop = asyncio.get_running_loop()
+        while self.is_open(now_s := loop.time()):
+            try:
+                async with asyncio.timeout(self.ends_s - now_s):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue

@@ -6,10 +6,13 @@ attention and the cooldown. It reads the database only for what the caches lack.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from datetime import datetime
 
+from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, TurnChannel
+from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.answer_reasons import (
     ADMITTED,
@@ -19,8 +22,7 @@ from oshaberi.bot.turns.admission.answer_reasons import (
     Refused,
     reason_word,
 )
-from oshaberi.bot.turns.admission.burst_wait import burst_of
-from oshaberi.bot.turns.admission.channel_queue import Arrival, QueuedJob
+from oshaberi.bot.turns.admission.channel_queue import Arrival, QueuedJob, burst_of
 from oshaberi.bot.turns.admission.rules import (
     BotRounds,
     ChannelAttention,
@@ -30,7 +32,7 @@ from oshaberi.bot.turns.admission.rules import (
     why_ignored,
 )
 from oshaberi.bot.turns.personas import PersonaCache, allowed_in, who_answers
-from oshaberi.bot.turns.services.turn_services import EffectiveConfigs, TurnServices, loop_time_s
+from oshaberi.bot.turns.services.turn_services import SettingsOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class HeardMessage:
     """A message with the settings that apply to it, and the decision of the rules."""
 
     incoming: IncomingMessage
-    settings: EffectiveConfigs
+    settings: EffectiveSettings
     personas: tuple[PersonaRecord, ...]
     admission: Admission
 
@@ -51,9 +53,17 @@ class HeardMessage:
 class MessageAdmission:
     """The admission of one process."""
 
-    def __init__(self, services: TurnServices, persona_cache: PersonaCache) -> None:
-        self._services = services
+    def __init__(
+        self,
+        settings: SettingsOf,
+        persona_cache: PersonaCache,
+        clock: Callable[[], datetime],
+        draw: Callable[[], float],
+    ) -> None:
+        self.draw = draw
+        self._settings = settings
         self._persona_cache = persona_cache
+        self._clock = clock
         self.attention = ChannelAttention()
         self.bot_rounds = BotRounds()
         self.cooldowns = Cooldowns()
@@ -64,20 +74,20 @@ class MessageAdmission:
     async def heard(self, incoming: IncomingMessage) -> HeardMessage:
         """Apply the rules. A proxy bot's message counts as that of the person behind it."""
         settings, personas = await self.known(incoming.path)
-        incoming = _by_its_author(incoming, settings.turn.proxy_bots)
+        incoming = _with_its_author(incoming, settings.turn.proxy_bots)
         decided = admission(incoming, personas, settings.turn)
         return HeardMessage(incoming, settings, personas, decided)
 
-    async def known(self, path: ChannelPath) -> tuple[EffectiveConfigs, tuple[PersonaRecord, ...]]:
+    async def known(self, path: ChannelPath) -> tuple[EffectiveSettings, tuple[PersonaRecord, ...]]:
         """Return a channel's settings and the personas of its server."""
-        settings = await self._services.settings(path)
+        settings = await self._settings(path)
         return settings, await self._persona_cache.of(path.server_id)
 
     def why_ignored(
         self,
         message: UnaddressedMessage,
         personas: tuple[PersonaRecord, ...],
-        settings: EffectiveConfigs,
+        settings: EffectiveSettings,
     ) -> Refused | None:
         """Return why a new message is ignored, and note it; None if it may be answered.
 
@@ -113,18 +123,18 @@ class MessageAdmission:
             self.bot_rounds.note_person(incoming.channel_id)
         found = heard.admission
         if not found.ok and arrival == "stored":
-            found = _stored(found, known_why)
+            found = _readmitted(found, known_why)
         elif found.reason == "unaddressed" and reason_word(known_why) in BY_CHANCE:
-            return _told(known_why)
+            return _stored_admission(known_why)
         elif found.reason == "unaddressed" and is_new and incoming.can_answer and not is_bot:
-            found = self.attention.decide(incoming, config, loop_time_s(), self._services.draw)
+            found = self.attention.decide(incoming, config, loop_time_s(), self.draw)
         if not found.ok:
             if is_new:
                 self.attention.note_passed(
                     incoming.channel_id, incoming.user_id, is_for_others=incoming.is_for_others
                 )
             return found
-        if not self._answering(heard, found.told):
+        if not self._answering(heard, found.as_stored):
             return Admission("age_restricted")
         if not self._has_rounds(incoming, config.bot_rounds_limit):
             return Admission("bot_rounds")
@@ -158,7 +168,7 @@ class MessageAdmission:
         """Return how long ago a message was written; 0 for a new one."""
         if arrival == "new":
             return 0.0
-        return max(0.0, (self._services.clock() - incoming.said.at).total_seconds())
+        return max(0.0, (self._clock() - incoming.said.at).total_seconds())
 
     def note_admitted(self, job: QueuedJob) -> None:
         """Note that a job enters the queue."""
@@ -203,7 +213,7 @@ def _may_be_automatic(incoming: IncomingMessage) -> bool:
     return author.is_bot or (author.application_id is not None and incoming.copied_id is None)
 
 
-def _by_its_author(incoming: IncomingMessage, proxy_bots: Collection[int]) -> IncomingMessage:
+def _with_its_author(incoming: IncomingMessage, proxy_bots: Collection[int]) -> IncomingMessage:
     """Return a proxy's message as a person's, and that of any other webhook as the webhook's.
 
     Otherwise a listed webhook that repeats somebody's words would have that person's permissions.
@@ -217,13 +227,17 @@ def _by_its_author(incoming: IncomingMessage, proxy_bots: Collection[int]) -> In
     return replace(incoming, said=said, replied=None, copied_id=None, webhook=None)
 
 
-def _stored(found: Admission, why: str) -> Admission:
+def _readmitted(found: Admission, why: str) -> Admission:
     """Return why a stored question was admitted, if it is now refused only as unaddressed."""
     is_admitted = reason_word(why) in ADMITTED
-    return _told(why) if found.reason in ("unaddressed", "others") and is_admitted else found
+    return (
+        _stored_admission(why)
+        if found.reason in ("unaddressed", "others") and is_admitted
+        else found
+    )
 
 
-def _told(why: str) -> Admission:
+def _stored_admission(why: str) -> Admission:
     """Return a decision that was stored."""
     word, *detail = why.split(" ")
     return Admission(word, tuple(detail))  # type: ignore[arg-type]

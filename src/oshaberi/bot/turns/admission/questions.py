@@ -7,21 +7,21 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 
+from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
+from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion
 from oshaberi.bot.turns.admission.answer_reasons import ADDRESSED, HAD_A_TURN, reason_word
-from oshaberi.bot.turns.admission.burst_wait import is_complete
-from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob, with_part
+from oshaberi.bot.turns.admission.channel_queue import (
+    ChannelQueue,
+    QueuedJob,
+    is_complete,
+    with_part,
+)
 from oshaberi.bot.turns.admission.message_admission import HeardMessage, MessageAdmission
-from oshaberi.bot.turns.background_tasks import BackgroundTasks
 from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
-
-# Stores questions that have no answer yet, so that a restart does not lose them.
-#
-# If the database fails, a question is still answered, but a crash loses it.
-
+from oshaberi.bot.turns.turn_tasks import BackgroundTasks
 
 log = logging.getLogger(__name__)
 
@@ -30,10 +30,14 @@ RESTART = "restart"
 
 
 class OpenQuestions:
-    """The open questions of one process."""
+    """Stores questions that have no answer yet, so that a restart does not lose them.
 
-    def __init__(self, services: TurnServices) -> None:
-        self._services = services
+    If the database fails, a question is still answered, but a crash loses it.
+    """
+
+    def __init__(self, db: Database, instance: str) -> None:
+        self._db = db
+        self._instance = instance
 
     async def keep(self, job: QueuedJob) -> None:
         """Store a question before a model is asked."""
@@ -69,30 +73,23 @@ class OpenQuestions:
 
     async def settle(self, channel_id: int, message_ids: Collection[int]) -> None:
         """Delete questions that were answered, refused with a notice, or withdrawn."""
-        store = self._services.store
-        if store is not None:
-            await _stored(store.questions.settle(channel_id, message_ids))
+        await _try_to_store(self._db.questions.settle(channel_id, message_ids))
 
     async def note_seen(self, channel_id: int, message_id: int) -> None:
         """Store up to which message a channel needs no search after a restart."""
-        store = self._services.store
-        if store is not None:
-            await _stored(store.seen.note(channel_id, message_id))
+        await _try_to_store(self._db.seen.note(channel_id, message_id))
 
     async def _keep(self, job: QueuedJob, *, is_begun: bool) -> None:
-        store = self._services.store
-        if store is None:
-            return
         question = StoredQuestion(
             channel_id=job.turn_channel.channel_id,
             message_id=_asked_id(job),
             server_id=job.turn_channel.server_id,
             user_id=job.user_id,
-            instance=self._services.instance,
+            instance=self._instance,
             why=job.why,
             is_begun=is_begun,
         )
-        await _stored(store.questions.keep(question))
+        await _try_to_store(self._db.questions.keep(question))
 
 
 def _asked_id(job: QueuedJob) -> int:
@@ -101,7 +98,7 @@ def _asked_id(job: QueuedJob) -> int:
     return earlier or job.message_ids[-1]
 
 
-async def _stored(write: Awaitable[None]) -> None:
+async def _try_to_store(write: Awaitable[None]) -> None:
     try:
         await write
     except StorageAwayError:
@@ -109,11 +106,6 @@ async def _stored(write: Awaitable[None]) -> None:
     except Exception as error:
         # An answer that a crash could lose is better than none.
         log.warning("which questions are open could not be stored: %s", error)
-
-
-# Changes questions whose turn has not begun: adds a message to one, or takes one out.
-#
-# A message is taken out if it is deleted or edited, or if a proxy bot replaced it by its copy.
 
 
 Claim = Callable[[int], Awaitable[bool]]
@@ -124,7 +116,11 @@ CLAIMED = "claimed"
 
 
 class UnbegunQuestions:
-    """The questions of one process whose turns have not begun. `queues` is by channel."""
+    """Changes questions whose turns have not begun: adds a message to one, or takes one out.
+
+    A message is taken out if it is deleted or edited, or if a proxy bot replaced it by its copy.
+    `queues` is by channel.
+    """
 
     def __init__(
         self,
@@ -145,7 +141,7 @@ class UnbegunQuestions:
     async def is_ours(self, incoming: IncomingMessage) -> bool:
         return self._claim is None or await self._claim(incoming.said.id)
 
-    async def joined(self, heard: HeardMessage, turn_channel: TurnChannel) -> str | None:
+    async def join_burst(self, heard: HeardMessage, turn_channel: TurnChannel) -> str | None:
         """Add a message to the question that its author has begun, if there is one.
 
         Returns why the message is answered, or None if it is not part of a question.
@@ -163,11 +159,11 @@ class UnbegunQuestions:
         still = queue.job_of(begun.message_ids[-1])
         if still is None:
             return None
-        told = heard.admission.told if heard.admission.ok else "burst"
+        reason = heard.admission.as_stored if heard.admission.ok else "burst"
         # Before it is stored: meanwhile the rest of its question may be deleted.
-        self._reasons.put(heard.incoming.said.id, told)
+        self._reasons.put(heard.incoming.said.id, reason)
         await self._add(queue, still, heard, turn_channel)
-        return told
+        return reason
 
     async def _add(
         self, queue: ChannelQueue, begun: QueuedJob, heard: HeardMessage, turn_channel: TurnChannel
@@ -194,8 +190,8 @@ class UnbegunQuestions:
         if not job.is_unaddressed or found.reason not in ADDRESSED:
             return job
         self._admission.cooldowns.note(job.user_id, loop_time_s())
-        asked = self._admission.job(heard, job.turn_channel, found.told, "new")
-        return replace(job, why=found.told, answering=asked.answering)
+        asked = self._admission.job(heard, job.turn_channel, found.as_stored, "new")
+        return replace(job, why=found.as_stored, answering=asked.answering)
 
     def settle_copy(self, incoming: IncomingMessage) -> bool:
         """Drop the original of a proxy's copy if it waits. Return True if it was answered."""
@@ -214,7 +210,7 @@ class UnbegunQuestions:
         found = heard.admission
         was_for_us = reason_word(self._reasons.get(message_id) or "") in ADDRESSED
         if not found.ok and (was_for_us or found.reason == "others"):
-            self.withdraw(channel_id, message_id, found.told)
+            self.withdraw(channel_id, message_id, found.as_stored)
         elif (queue := self._queues.get(channel_id)) is not None:
             await self._amend(queue, heard)
 
@@ -228,7 +224,7 @@ class UnbegunQuestions:
         queue.amend(heard.incoming)
         if found.reason in ADDRESSED:
             # A question by itself from now on, even if the one before it is deleted.
-            self._reasons.put(message_id, found.told)
+            self._reasons.put(message_id, found.as_stored)
         if asked is not job:
             await self._questions.keep(asked)
 

@@ -23,19 +23,17 @@ from oshaberi.bot.turns.admission.answer_reasons import (
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.personas import is_anybody_named, named_in
 
-# A message that does not address the bot, with only what is needed to ignore it.
-#
-# Most messages on a server are not for the bot. So the bot does not work out names, permissions,
-# pictures and files for them.
-
-
 RoleIds = Callable[[], frozenset[int]]
 """Returns the roles of a person. Few servers have settings that need them."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnaddressedMessage:
-    """A person's message on a server that neither mentions the bot nor replies to it."""
+    """A person's message on a server that neither mentions the bot nor replies to it.
+
+    Most messages are not for the bot. This has only what is needed to ignore one: names,
+    permissions, pictures and files are not worked out.
+    """
 
     id: int
     path: ChannelPath
@@ -49,11 +47,7 @@ class UnaddressedMessage:
     """The bot's name on this server."""
 
 
-# Decides whether a message is answered, with the reason in one word (spec 08). Pure.
-#
-# It looks at the message alone. `message_admission` adds cooldown, attention and the loop guard.
-
-
+# By the message alone. `message_admission` adds cooldown, attention and the loop guard.
 def admission(
     incoming: IncomingMessage, personas: Sequence[PersonaRecord], config: TurnConfig
 ) -> Admission:
@@ -140,9 +134,6 @@ def _call(
     return "trigger" if named_in(text, personas, by_name=False) else None
 
 
-# Remembers when each user last began a turn (`cooldown_ms`).
-
-
 MOST_USERS = 10_000
 
 
@@ -169,14 +160,14 @@ class Cooldowns:
             self._last_s.popitem(last=False)
 
 
-# Counts how often the bot has answered other bots in a channel without a person in between.
-
-
 MOST_CHANNELS = 2000
 
 
 class BotRounds:
-    """The loop guard of `answer_bots`. It is in memory only, so a restart resets it."""
+    """The loop guard of `answer_bots`: how often bots were answered since a person wrote.
+
+    It is in memory only, so a restart resets it.
+    """
 
     def __init__(self) -> None:
         self._rounds: BoundedCache[int, int] = BoundedCache(MOST_CHANNELS)
@@ -193,11 +184,8 @@ class BotRounds:
         self._rounds.forget(channel_id)
 
 
-# Remembers with whom the bot talked, and decides by chance about messages that address nobody.
-#
-# All of this is in memory and limited in size: an ignored message costs no database query.
-
-
+# Attention: with whom the bot talked, and by what chance it answers messages that address nobody.
+# All of it is in memory and limited in size: an ignored message costs no database query.
 SHARE_OF_OTHERS = 0.5
 """The share of the chance that people get who did not talk with the bot."""
 SHARE_AFTER_OTHERS = 0.5
@@ -226,13 +214,13 @@ class RecentTalk:
         return config.attention_chance * fading * share
 
 
-def told_odds(chance: float, drew: float) -> tuple[str, str]:
-    """Return both numbers as they are told: as short as possible, but different if they are."""
+def odds_as_text(chance: float, drew: float) -> tuple[str, str]:
+    """Return both numbers as text: as short as possible, but different if they are."""
     for digits in (2, 4, 8):
-        told = _decimal(chance, digits), _decimal(drew, digits)
-        if told[0] != told[1]:
+        texts = _decimal(chance, digits), _decimal(drew, digits)
+        if texts[0] != texts[1]:
             break
-    return told
+    return texts
 
 
 def _decimal(number: float, digits: int) -> str:
@@ -289,7 +277,7 @@ class ChannelAttention:
         if not chance:
             return Admission("unaddressed")
         drew = draw()
-        odds = told_odds(chance, drew)
+        odds = odds_as_text(chance, drew)
         if talk is None or heeded < chance:
             return Admission("interjection" if drew < chance else "uninvited", odds)
         detail = (f"{now_s - talk.at_s:.0f}", *odds)

@@ -1,4 +1,8 @@
-"""Builds the context items that a model is shown in one turn. Pure (spec 01, spec 08)."""
+"""Builds the context items that a model is shown in one turn. Pure (spec 01, spec 08).
+
+Only our own words and the persona's prompt are system text. Everything that others wrote, named or
+asked the bot to remember is shown as something that was said.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +32,6 @@ from oshaberi.providers.request.model_request import (
     said,
 )
 
-# The system text: how to talk in a chat. It contains nothing that users wrote.
-
-
 MOST_EMOJI = 120
 
 _TAG = re.compile(r"<a?:(\w+):\d+>")
@@ -43,7 +44,7 @@ def rules(
     *,
     is_uninvited: bool = False,
 ) -> str:
-    """Return the rules.
+    """Return the system text: how to talk in a chat. It contains nothing that users wrote.
 
     `silence_marker`: the model may say nothing by writing this. `is_uninvited`: nobody asked.
     """
@@ -84,11 +85,8 @@ def _emoji(channel_info: ChannelInfo) -> list[str]:
     return [f"Emoji of this server that you may use now and then: {listed}"]
 
 
-# Writes notes for a model about the channel and about its memories. Pure.
-#
-# All of it comes from other people (names, topics, memories), so it is never system text.
-
-
+# Notes about the channel and its memories. All of it comes from other people (names, topics,
+# memories), so it is never system text.
 MOST_PEOPLE = 40
 MOST_TOPIC = 300
 MOST_TEXT = 1500
@@ -145,14 +143,14 @@ def _person(person: Person, name: str) -> str:
 
 
 def _exchange(one: Exchange, since: datetime | None) -> str:
-    kept = f"kept aside: {_told(one.details)}" if one.details else ""
+    kept = f"kept aside: {_quoted(one.details)}" if one.details else ""
     if since is not None and one.at is not None and _comparable(one.at, since) >= since:
-        return f"asked {_told(one.asked, 120)}; {kept}" if kept else ""
-    answer = f"asked {_told(one.asked)}; {one.persona or 'you'} answered {_told(one.answered)}"
+        return f"asked {_quoted(one.asked, 120)}; {kept}" if kept else ""
+    answer = f"asked {_quoted(one.asked)}; {one.persona or 'you'} answered {_quoted(one.answered)}"
     return f"{answer}; {kept}" if kept else answer
 
 
-def _told(text: str, most: int = MOST_TEXT) -> str:
+def _quoted(text: str, most: int = MOST_TEXT) -> str:
     return f'"{shortened(text, most)}"'
 
 
@@ -161,12 +159,8 @@ def _comparable(at: datetime, other: datetime) -> datetime:
     return at if (at.tzinfo is None) == (other.tzinfo is None) else at.replace(tzinfo=other.tzinfo)
 
 
-# Builds the request for a summary of what does not fit, and the note that replaces it. Pure.
-#
-# What people wrote is never an instruction, and neither is a summary of it: the note is shown as
-# something that was said, and says what it is.
-
-
+# Summaries of what does not fit. What people wrote is never an instruction, and neither is a
+# summary of it: the note is shown as something that was said, and says what it is.
 SUMMARY_TOKENS = 800
 MOST_CHARS = 6000
 
@@ -225,12 +219,6 @@ def _words(part: Part) -> str:
             return f"  [a file: {part.name}]"
         case _:
             return part.text
-
-
-# Builds the context items that a model is shown in one turn. Pure (spec 01, spec 08).
-#
-# Only our own words and the persona's prompt are system text. Everything that others wrote, named
-# or asked the bot to remember is shown as something that was said.
 
 
 def context_items(around: TurnSurroundings) -> tuple[ContextItem, ...]:

@@ -54,6 +54,7 @@ class ContextDialogue:
     def __init__(self, around: TurnSurroundings) -> None:
         self._around = around
         self._history = around.history
+        self._newest_id = around.newest.id
         self._names = TranscriptNames(
             self._people(), reserved_names(around.personas, around.channel_info.bot_name)
         )
@@ -61,7 +62,7 @@ class ContextDialogue:
             around.personas, around.channel_info.bot_name, around.sprites, around.tables
         )
         self._asked = {incoming.said.id: incoming for incoming in around.asked}
-        self._is_passed = self._found_passed()
+        self._is_passed = self._has_passed()
         self._by_id = {one.id: one for one in self._everything()}
         self._old_images = _newest_images(self._history)
         self._images_left = MOST_IMAGES
@@ -70,7 +71,7 @@ class ContextDialogue:
 
     def items(self) -> Iterator[ContextItem]:
         if self._around.go_on:
-            yield from self._told(_without_last_notices(self._history))
+            yield from self._past_items(_without_last_notices(self._history))
             yield said("user", GO_ON, "current")
             return
         everything = [*self._history, *(incoming.said for incoming in self._around.asked)]
@@ -79,13 +80,13 @@ class ContextDialogue:
             if is_current:
                 yield self._current(list(group))
             else:
-                yield from self._told(list(group))
+                yield from self._past_items(list(group))
         if self._is_passed:
             yield said("user", self._reminder(), "current")
 
     def _is_current(self, one: ChannelMessage) -> bool:
         """Return whether a message is the question, or another persona's answer right after it."""
-        is_after = one.id > self._around.newest.id
+        is_after = one.id > self._newest_id
         return one.id in self._asked or (is_after and not self._is_passed)
 
     def _reminder(self) -> str:
@@ -116,17 +117,17 @@ class ContextDialogue:
                 yield incoming.replied
             yield incoming.said
 
-    def _found_passed(self) -> bool:
+    def _has_passed(self) -> bool:
         """Return whether anything was said after the question.
 
         Other personas' answers to it do not count, nor does a notice about it (only an embed).
         """
-        newest = self._around.newest.id
+        newest = self._newest_id
         answers = self._around.answered_ids
         later = (one for one in self._history if one.id > newest and one.id not in answers)
         return any(not _is_notice(one) for one in later)
 
-    def _told(self, history: Iterable[ChannelMessage]) -> Iterator[ContextItem]:
+    def _past_items(self, history: Iterable[ChannelMessage]) -> Iterator[ContextItem]:
         for one in history:
             spoken = self._reader.read(one) if one.by_us else None
             if spoken is None or spoken.persona != self._around.persona.name:

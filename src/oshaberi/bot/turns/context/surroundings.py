@@ -1,18 +1,46 @@
-"""Everything that one answer depends on, as values."""
+"""Everything that one answer depends on: collected, and told to the text engine.
+
+A part that cannot be read is left out: an answer with less memory is better than none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeVar
 
 from oshaberi.bot.conversation.messages import (
+    AttachedFile,
     ChannelInfo,
     ChannelMessage,
     IncomingMessage,
+    Person,
+    TurnChannel,
+    said_since,
+    visible_exchanges,
+    visible_history,
 )
-from oshaberi.bot.storage.records import ConversationSummary, Exchange, Fact, PersonaRecord
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage import Database
+from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.storage.records import (
+    ConversationSummary,
+    Exchange,
+    Fact,
+    PersonaRecord,
+    StoredSurroundings,
+    SurroundingsQuery,
+)
+from oshaberi.bot.turns.admission.channel_queue import TurnRequest
+from oshaberi.bot.turns.personas import MessageAttribution
+from oshaberi.bot.turns.services.models import OperatorChoices
+from oshaberi.bot.turns.services.turn_services import ReadText
 from oshaberi.bot.turns.shown_reasoning import is_shown_thought
+from oshaberi.text.config import Known, Persona, Sprite, TextConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +55,8 @@ class TurnSurroundings:
     persona: PersonaRecord
     personas: tuple[PersonaRecord, ...]
     channel_info: ChannelInfo
+    history: tuple[ChannelMessage, ...]
+    """The channel's history as the model sees it (`shown_history`)."""
     now: datetime
     facts: tuple[Fact, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
@@ -34,8 +64,6 @@ class TurnSurroundings:
     tables: Mapping[int, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     go_on: bool = False
-    told: frozenset[int] = frozenset()
-    """Messages whose words are already in `asked`."""
     summary: ConversationSummary | None = None
     """Replaces the messages up to its last one."""
     silence_marker: str = ""
@@ -52,16 +80,267 @@ class TurnSurroundings:
         """Return the message that is answered."""
         return self.asked[-1].said
 
-    @property
-    def history(self) -> tuple[ChannelMessage, ...]:
-        """Return the history without the current question and the thoughts that the bot showed."""
-        asked = set() if self.go_on else {incoming.said.id for incoming in self.asked}
-        left_out = asked | self.told
-        after_id = -1 if self.summary is None else self.summary.last_id
-        return tuple(
-            one
-            for one in self.channel_info.history
-            if one.id > after_id
-            and one.id not in left_out
-            and not (one.by_us and is_shown_thought(one.text))
+
+def shown_history(
+    history: Iterable[ChannelMessage],
+    left_out: Collection[int],
+    summary: ConversationSummary | None,
+) -> tuple[ChannelMessage, ...]:
+    """Return the history without the current question and the thoughts that the bot showed."""
+    after_id = -1 if summary is None else summary.last_id
+    return tuple(
+        one
+        for one in history
+        if one.id > after_id
+        and one.id not in left_out
+        and not (one.by_us and is_shown_thought(one.text))
+    )
+
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+MOST_FILES = 4
+MOST_BYTES = 64 * 1024
+_TEXTS = (
+    "application/json",
+    "application/xml",
+    "application/yaml",
+    "application/toml",
+    "application/javascript",
+    "application/x-sh",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSources:
+    """Where the surroundings of a turn come from, besides its channel."""
+
+    db: Database
+    operator: OperatorChoices
+    read_text: ReadText | None
+    clock: Callable[[], datetime]
+
+
+async def surroundings(
+    sources: ContextSources,
+    turn_channel: TurnChannel,
+    turn_request: TurnRequest,
+    config: TurnConfig,
+) -> TurnSurroundings:
+    """Collect what an answer depends on. Parts that fail are left out."""
+    since = sources.operator.context_since
+    limit = (
+        0 if turn_request.kind == "deliver" else config.history_messages + len(turn_request.asked)
+    )
+    channel_info = await turn_channel.channel_info(turn_request.before, limit)
+    asker = turn_request.newest.said.author
+    channel_info = replace(
+        channel_info,
+        history=said_since(
+            visible_history(channel_info.history, asker, turn_request.user_id), since
+        ),
+    )
+    ours = [one.id for one in channel_info.history if one.by_us]
+    stored, texts = await asyncio.gather(
+        _or("memory", _stored(sources.db, turn_request, config, ours), StoredSurroundings()),
+        _texts(sources.read_text, turn_request, channel_info),
+    )
+    go_on, summary = turn_request.kind == "go_on", _summary(stored, turn_request, config)
+    asked_ids = () if go_on else (incoming.said.id for incoming in turn_request.asked)
+    return TurnSurroundings(
+        asked=turn_request.asked,
+        persona=turn_request.persona,
+        personas=turn_request.personas,
+        channel_info=channel_info,
+        history=shown_history(
+            channel_info.history, {*asked_ids, *turn_request.hidden_ids}, summary
+        ),
+        now=sources.clock(),
+        facts=stored.facts,
+        exchanges=said_since(
+            visible_exchanges(stored.exchanges, asker, turn_request.user_id), since
+        ),
+        sprites=stored.sprites,
+        tables=stored.tables,
+        texts=texts,
+        go_on=go_on,
+        summary=summary,
+        silence_marker=_silence_marker(turn_request, config),
+        is_uninvited=turn_request.is_uninvited,
+        answered_ids=turn_request.answered_ids,
+        waiting_ids=turn_request.waiting_ids(),
+    )
+
+
+def _silence_marker(turn_request: TurnRequest, config: TurnConfig) -> str:
+    """Return the silence marker, or none: somebody who addresses the bot wants an answer."""
+    return next(iter(config.silence_markers), "") if turn_request.is_unaddressed else ""
+
+
+async def _or(what: str, work: Awaitable[T], instead: T) -> T:
+    """Return the result, or `instead` if it fails.
+
+    An answer with less memory is better than no answer.
+    """
+    try:
+        return await work
+    except StorageAwayError as error:
+        log.warning("%s could not be read; the turn goes on without: %s", what, error)
+        return instead
+    except Exception:
+        log.exception("%s could not be read; the turn goes on without", what)
+        return instead
+
+
+async def _stored(
+    db: Database, turn_request: TurnRequest, config: TurnConfig, ours: list[int]
+) -> StoredSurroundings:
+    """Read the stored surroundings. `ours` are the bot's own messages in the history."""
+    newest = turn_request.newest
+    query = SurroundingsQuery(
+        newest.server_id, turn_request.user_id, newest.channel_id, config.short_memory_size, ours
+    )
+    return await db.reading.surroundings(query)
+
+
+def _summary(
+    stored: StoredSurroundings, turn_request: TurnRequest, config: TurnConfig
+) -> ConversationSummary | None:
+    """Return the summary, if it may be used.
+
+    A summary of messages after the question must not be used: then an old message is being answered
+    again.
+    """
+    found, newest = stored.summary, turn_request.newest.said
+    if found is None or not config.summarise_history or not newest.author.can_read_history:
+        return None
+    return found if found.last_id < newest.id else None
+
+
+async def _texts(
+    read_text: ReadText | None, turn_request: TurnRequest, channel_info: ChannelInfo
+) -> Mapping[str, str]:
+    """Read attached text files: first those of the question, then the newest of the history."""
+    if read_text is None or turn_request.kind == "deliver":
+        return {}
+    wanted = dict.fromkeys(_readable(turn_request, channel_info))
+    files = list(wanted)[:MOST_FILES]
+    found = await asyncio.gather(*(_or(f.name, read_text(f), None) for f in files))
+    return {file.url: text for file, text in zip(files, found, strict=True) if text}
+
+
+def _readable(turn_request: TurnRequest, channel_info: ChannelInfo) -> Iterator[AttachedFile]:
+    asked: list[ChannelMessage] = []
+    for incoming in turn_request.asked:
+        asked += [incoming.said, *([incoming.replied] if incoming.replied else [])]
+    for one in [*asked, *reversed(channel_info.history)]:
+        if not one.by_us:
+            yield from (file for file in one.files if _is_text(file))
+
+
+def _is_text(file: AttachedFile) -> bool:
+    fits = 0 < file.size <= MOST_BYTES
+    return fits and (file.mime.startswith("text/") or file.mime in _TEXTS)
+
+
+_NAME = re.compile(r"(?<!<)(?<!<a):(\w+):(?!\d)")
+_TAG = re.compile(r"<a?:(\w+):\d+>")
+
+
+def text_config(base: TextConfig, around: TurnSurroundings) -> TextConfig:
+    """Return the server's settings with the persona, people, emoji and recent messages."""
+    known = _known(around)
+    return replace(
+        base,
+        persona=_with_own_names(persona_of(around.persona), around, known),
+        known=tuple(known),
+        emojis=around.channel_info.emojis,
+        recent_bot_messages=_recent(around, base.emoji_unique_lookback),
+        seed=around.newest.id,
+    )
+
+
+def persona_of(record: PersonaRecord) -> Persona:
+    return Persona(
+        record.name,
+        record.aliases,
+        is_alter=not record.is_default,
+        avatar_url=record.avatar_url,
+        sprites=tuple(Sprite(s.name, s.avatar_url, s.is_identity) for s in record.sprites),
+    )
+
+
+def _with_own_names(persona: Persona, around: TurnSurroundings, known: Sequence[Known]) -> Persona:
+    """Add the names by which the model may label its own words (spec 06 S4).
+
+    These are the bot's name, the persona's trigger words and, for an alter, the default
+    persona's name.
+    """
+    defaults = [one.name for one in around.personas if one.is_default and persona.is_alter]
+    names = (*persona.aliases, around.channel_info.bot_name, *around.persona.triggers, *defaults)
+    others = {name.casefold() for one in known if one.name not in defaults for name in one.names}
+    own = [name for name in names if name.strip() and name.casefold() not in others]
+    return replace(persona, aliases=tuple(dict.fromkeys(own)))
+
+
+def speakers(config: TextConfig) -> tuple[str, ...]:
+    """Return the names for which the model must not speak."""
+    persona = config.persona
+    own = set() if persona is None else {name.casefold() for name in persona.names}
+    names = (name for one in config.known for name in one.names if name.casefold() not in own)
+    return tuple(dict.fromkeys(names))
+
+
+def _known(around: TurnSurroundings) -> list[Known]:
+    people: dict[int, Person] = {person.id: person for person in around.channel_info.people}
+    for incoming in around.asked:
+        if not incoming.said.by_us:
+            people.setdefault(incoming.user_id, incoming.said.author)
+    writers, speakers = _participants(around)
+    known = [
+        Known(
+            person.name,
+            "user",
+            str(person.id),
+            tuple(filter(str.strip, person.handles)),
+            person.avatar_url,
+            takes_part=person.id in writers,
         )
+        for person in people.values()
+        if person.name.strip()
+    ]
+    others = [one for one in around.personas if one.name != around.persona.name]
+    return known + [
+        Known(
+            one.name,
+            "persona",
+            aliases=one.aliases,
+            avatar_url=one.avatar_url,
+            takes_part=one.name in speakers,
+        )
+        for one in others
+    ]
+
+
+def _participants(around: TurnSurroundings) -> tuple[set[int], set[str]]:
+    """Return the ids of the people who wrote, and the names of the personas that spoke."""
+    reader = MessageAttribution(
+        around.personas, around.channel_info.bot_name, around.sprites, around.tables
+    )
+    asked = (incoming.said for incoming in around.asked)
+    everything = (*around.channel_info.history, *asked)
+    return (
+        {one.author.id for one in everything if not one.by_us},
+        {reader.read(one).persona for one in everything if one.by_us},
+    )
+
+
+def _recent(around: TurnSurroundings, lookback: int) -> tuple[str, ...]:
+    """Return the bot's last messages, with emoji in Discord's syntax."""
+    if not lookback:
+        return ()
+    tags = {found[1]: tag for tag in around.channel_info.emojis if (found := _TAG.fullmatch(tag))}
+    texts = [one.text for one in around.history if one.by_us][-lookback:]
+    return tuple(_NAME.sub(lambda found: tags.get(found[1], found[0]), text) for text in texts)

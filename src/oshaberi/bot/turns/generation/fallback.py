@@ -1,33 +1,30 @@
-"""Gets an answer from the first model and key that work, and when one is asked again."""
+"""Gets an answer from the first model and key that work: a chain of models, each with keys.
+
+A failed attempt is not shown while another can be tried, and nothing is tried again once text is
+visible (spec 08). A model is asked again after an empty answer, with less history if the request
+was too long, and after a pause if all models are overloaded.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
-from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.bot.turns.generation.model_call import GenerationSetup, ModelCaller
-from oshaberi.bot.turns.interruption import until_stopped
-from oshaberi.bot.turns.quotas import QuotaReachedError, RequestQuota
+from oshaberi.bot.turns.quotas import QuotaReachedError
 from oshaberi.bot.turns.services.models import (
-    KeyCooldowns,
+    ModelAccess,
     ModelCandidate,
-    is_keys_fault,
-    rest_seconds,
-    said_seconds,
+    retry_after_seconds,
 )
-from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
+from oshaberi.bot.turns.turn_tasks import until_stopped
 from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
-from oshaberi.providers.request.model_request import ContextItem, ToolRound
+from oshaberi.providers.request.model_request import ToolRound
 from oshaberi.stream.result import StreamResult
-
-# Computes how long to wait for an overloaded model when there is no other. Pure.
-
 
 LONGEST_SECONDS = 30.0
 """How long overloaded models are tried in total. After that the reader gets a notice."""
@@ -54,15 +51,12 @@ class OverloadWait:
         usual = next(self._pauses_s, None)
         if usual is None:
             return None
-        pauses = [said_seconds(error) or usual for error in errors if is_overload(error)]
+        pauses = [retry_after_seconds(error) or usual for error in errors if is_overload(error)]
         shortest = min(pauses, default=None)
         if shortest is None or shortest > self._left_s:
             return None
         self._left_s -= shortest
         return shortest
-
-
-# Asks one model again: after an empty answer, or with less history if the request was too long.
 
 
 MORE_TRIES = 2
@@ -106,12 +100,6 @@ def failure_of(result: StreamResult) -> ProviderError | None:
     return None
 
 
-# Gets an answer from the first model and key that work: a chain of models, each with keys.
-#
-# A failed attempt is not shown while another can be tried, and nothing is tried again once text
-# is visible (spec 08). `fallback` decides whether the same model is asked again.
-
-
 log = logging.getLogger(__name__)
 
 Failure = tuple[ModelCandidate, ProviderError]
@@ -124,25 +112,31 @@ class ModelTries:
     """The candidates that are left for one answer.
 
     Keys in cooldown are skipped. If all are in cooldown, the first call returns the candidate whose
-    cooldown ends first.
+    cooldown ends first. `seconds_left` says how long a key pauses.
     """
 
-    def __init__(self, candidates: Sequence[ModelCandidate], cooldowns: KeyCooldowns) -> None:
+    def __init__(
+        self,
+        candidates: Sequence[ModelCandidate],
+        seconds_left: Callable[[KeyRecord | None], float],
+    ) -> None:
         self._left = list(candidates)
-        self._cooldowns = cooldowns
+        self._seconds_left = seconds_left
         self._tried = False
 
-    def next(self, wall: datetime, now_s: float) -> ModelCandidate | None:
-        left = [(self._cooldowns.seconds_left(one.key, wall, now_s), one) for one in self._left]
-        awake = [one for seconds, one in left if not seconds]
-        chosen = awake[0] if awake else None
-        if chosen is None and self._left and not self._tried:
+    def next(self) -> tuple[ModelCandidate, float] | None:
+        """Return the next candidate, and how many seconds its key should still pause."""
+        left = [(self._seconds_left(one.key), one) for one in self._left]
+        chosen = next((one for one in left if not one[0]), None)
+        if chosen is None and left and not self._tried:
             # Everything rests: the one that rests shortest may be awake by now.
-            chosen = min(left, key=itemgetter(0))[1]
+            chosen = min(left, key=itemgetter(0))
         self._tried = True
-        if chosen is not None:
-            self._left.remove(chosen)
-        return chosen
+        if chosen is None:
+            return None
+        seconds, candidate = chosen
+        self._left.remove(candidate)
+        return candidate, seconds
 
     def skip(self, model: ModelRecord) -> None:
         """Drop all candidates of a model, because its other keys would fail the same way."""
@@ -158,18 +152,15 @@ class ModelFallback:
 
     def __init__(
         self,
-        services: TurnServices,
+        models: ModelAccess,
+        caller: ModelCaller,
         setup: GenerationSetup,
         candidates: Sequence[ModelCandidate],
-        items: tuple[ContextItem, ...],
-        quota: RequestQuota,
-        condenser: HistoryCondenser,
     ) -> None:
-        self._services = services
+        self._models = models
         self._setup = setup
         self._candidates = list(candidates)
-        caller = ModelCaller(services, setup, items, quota, condenser)
-        self._models = PatientCaller(caller, setup)
+        self._caller = PatientCaller(caller, setup)
 
     async def stream(self, rounds: Sequence[ToolRound] = ()) -> StreamResult:
         """Return one answer, or the last failure. Overloaded models are asked again."""
@@ -188,10 +179,10 @@ class ModelFallback:
     ) -> tuple[StreamResult, list[Failure]]:
         """Try the candidates. Return the first answer, or the last failure and all errors."""
         result, failures = StreamResult("error", data=NO_MODEL), list[Failure]()
-        tries = ModelTries(candidates, self._services.cooldowns)
-        while (candidate := tries.next(self._services.clock(), loop_time_s())) is not None:
-            rested = self._rests(candidate)
-            result = await self._models.ask(candidate, rounds)
+        tries = ModelTries(candidates, self._models.rest_seconds_left)
+        while (following := tries.next()) is not None:
+            candidate, rest_s = following
+            result = await self._caller.ask(candidate, rounds)
             if isinstance(result.data, QuotaReachedError) and result.data.is_operators:
                 tries.skip_operators()
                 continue
@@ -199,46 +190,13 @@ class ModelFallback:
             if error is None:
                 self._prefer(candidate)
                 if _has_answered(result):
-                    self._services.model_outages.answered(candidate.model)
-                    if rested:
-                        await self._end_rest(candidate)
+                    await self._models.note_answer(candidate, has_rested=rest_s > 0)
                 return result, []
-            self._services.model_outages.failed(candidate, error)
             failures.append((candidate, error))
-            await self._note(candidate, error, tries)
+            if error.type in _MODELS_FAULT:
+                tries.skip(candidate.model)
+            await self._models.note_failure(candidate, error)
         return result, failures
-
-    async def _note(
-        self, candidate: ModelCandidate, error: ProviderError, tries: ModelTries
-    ) -> None:
-        if error.type in _MODELS_FAULT:
-            tries.skip(candidate.model)
-        if candidate.key is None or not is_keys_fault(error):
-            return
-        services = self._services
-        rest_s = rest_seconds(error)
-        until = services.cooldowns.note(candidate.key, rest_s, services.clock(), loop_time_s())
-        await self._store_rest(candidate.key, until)
-
-    def _rests(self, candidate: ModelCandidate) -> bool:
-        cooldowns = self._services.cooldowns
-        return cooldowns.seconds_left(candidate.key, self._services.clock(), loop_time_s()) > 0
-
-    async def _end_rest(self, candidate: ModelCandidate) -> None:
-        """End the rest of a key that was asked all the same, and has answered."""
-        if candidate.key is not None:
-            services = self._services
-            until = services.cooldowns.end(candidate.key, services.clock(), loop_time_s())
-            await self._store_rest(candidate.key, until)
-
-    async def _store_rest(self, key: KeyRecord, until: datetime) -> None:
-        store = self._services.store
-        if store is not None and key.id:
-            try:
-                await store.keys.rest(key.id, until)
-            except Exception:
-                # This process knows it anyway.
-                log.exception("a key's rest could not be stored")
 
     def _prefer(self, candidate: ModelCandidate) -> None:
         self._candidates.remove(candidate)

@@ -13,15 +13,17 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any
 
+from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import ConversationSummary
+from oshaberi.bot.storage.repositories.memory import SummaryRepository
 from oshaberi.bot.turns.context.building import MOST_CHARS, summary_note, summary_request
 from oshaberi.bot.turns.context.surroundings import TurnSurroundings
-from oshaberi.bot.turns.interruption import until_stopped
 from oshaberi.bot.turns.quotas import RequestQuota, Reservation
 from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
 from oshaberi.bot.turns.services.models import ModelCandidate
-from oshaberi.bot.turns.services.turn_services import TurnServices, loop_time_s
+from oshaberi.bot.turns.services.turn_services import ChannelNotes
+from oshaberi.bot.turns.turn_tasks import until_stopped
 from oshaberi.chunks import Usage
 from oshaberi.events import Message
 from oshaberi.providers.request.model_request import ContextItem, Request
@@ -47,13 +49,15 @@ class HistoryCondenser:
 
     def __init__(
         self,
-        services: TurnServices,
+        summaries: SummaryRepository,
+        notes: ChannelNotes,
         around: TurnSurroundings,
         turn: TurnConfig,
         quota: RequestQuota,
         channel: ActiveChannel,
     ) -> None:
-        self._services = services
+        self._summaries = summaries
+        self._notes = notes
         self._around = around
         self._turn = turn
         self._quota = quota
@@ -61,7 +65,7 @@ class HistoryCondenser:
         self._summary = around.summary
         self._channel_id = around.asked[-1].channel_id
 
-    async def condensed(
+    async def condense(
         self,
         adapter: ConnectedAdapter,
         candidate: ModelCandidate,
@@ -84,7 +88,7 @@ class HistoryCondenser:
         old = [item for item in (*dropped, *unfit) if item.message_id is not None]
         if len(old) < FEWEST_MESSAGES:
             return items
-        made = await self._summarised(adapter, candidate, asked, old)
+        made = await self._summarise(adapter, candidate, asked, old)
         if made is None:
             return items
         gone = {item.message_id for item in old}
@@ -96,12 +100,12 @@ class HistoryCondenser:
 
     def _is_wanted(self, adapter: ConnectedAdapter) -> bool:
         """Return whether to summarise. A model that can only continue a text cannot summarise."""
-        if not self._turn.summarise_history or self._services.store is None or adapter.continues:
+        if not self._turn.summarise_history or adapter.continues:
             return False
-        paused_until_s = self._services.summaries_paused.get(self._channel_id) or 0.0
+        paused_until_s = self._notes.summaries_paused.get(self._channel_id) or 0.0
         return self._around.newest.author.can_read_history and loop_time_s() >= paused_until_s
 
-    async def _summarised(
+    async def _summarise(
         self,
         adapter: ConnectedAdapter,
         candidate: ModelCandidate,
@@ -111,19 +115,19 @@ class HistoryCondenser:
         request = summary_request(asked, old, self._around.persona.name, self._summary)
         model, purpose = candidate.model, {"oshaberi.purpose": "summary"}
         with request_span(model.provider, model.model, purpose) as span:
-            work = self._asked_model(adapter, candidate, request)
+            work = self._ask_model(adapter, candidate, request)
             text = await until_stopped(self._channel, work)
             if not text:
                 span.fail("no_summary")
         made = self._record(text, old) if text else None
         if made is None:
-            self._services.summaries_paused.put(self._channel_id, loop_time_s() + PAUSE_S)
+            self._notes.summaries_paused.put(self._channel_id, loop_time_s() + PAUSE_S)
             return None
         log.info("channel %s: summarised %s", self._channel_id, counted(made.messages, "message"))
         await self._keep(made)
         return made
 
-    async def _asked_model(
+    async def _ask_model(
         self, adapter: ConnectedAdapter, candidate: ModelCandidate, request: Request
     ) -> str:
         """Return the model's text without its thoughts; empty if it failed."""
@@ -154,7 +158,7 @@ class HistoryCondenser:
     def _record(self, text: str, old: Sequence[ContextItem]) -> ConversationSummary | None:
         """Return the record, or None if one of the messages was deleted meanwhile."""
         ids = [item.message_id for item in old if item.message_id is not None]
-        if any(self._services.deleted_messages.get(one) for one in ids):
+        if any(self._notes.deleted_messages.get(one) for one in ids):
             return None
         authors = {one.id: one.author.id for one in self._around.history if not one.by_us}
         before = self._summary
@@ -166,18 +170,15 @@ class HistoryCondenser:
             messages=len(ids) + (0 if before is None else before.messages),
             user_ids=frozenset(authors[one] for one in ids if one in authors)
             | (frozenset() if before is None else before.user_ids),
-            at=self._services.clock(),
+            at=self._around.now,
         )
 
     async def _keep(self, made: ConversationSummary) -> None:
         """Store the summary, unless the stored one reaches further (turns for old questions)."""
-        store = self._services.store
-        if store is None:
-            return
         try:
-            known = await store.summaries.of(self._channel_id)
+            known = await self._summaries.of(self._channel_id)
             if known is None or known.last_id < made.last_id:
-                await store.summaries.keep(made, days=self._turn.short_memory_days)
+                await self._summaries.keep(made, days=self._turn.short_memory_days)
         except Exception:
             # This turn has it anyway.
             log.exception("a summary could not be stored")

@@ -11,10 +11,8 @@ from typing import Any
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import ModelRecord
 from oshaberi.bot.turns.context.building import without_oldest
-from oshaberi.bot.turns.generation.engine_config import speakers
+from oshaberi.bot.turns.context.surroundings import speakers
 from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
-from oshaberi.bot.turns.generation.model_chain import LOCAL_MODEL, key_needed, may_ask_model
-from oshaberi.bot.turns.interruption import InterruptedTurnError, check, until_stopped
 from oshaberi.bot.turns.quotas import (
     QuotaRefusal,
     RequestQuota,
@@ -22,8 +20,13 @@ from oshaberi.bot.turns.quotas import (
     used_tokens,
 )
 from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
-from oshaberi.bot.turns.services.models import ModelCandidate
-from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.services.models import (
+    LOCAL_MODEL,
+    ModelAccess,
+    ModelCandidate,
+    key_needed,
+)
+from oshaberi.bot.turns.turn_tasks import InterruptedTurnError, check, until_stopped
 from oshaberi.chunks import ProviderError, Usage
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.sink import Sink
@@ -38,12 +41,11 @@ from oshaberi.providers.request.model_request import (
 )
 from oshaberi.providers.request.token_estimate import request_tokens
 from oshaberi.stream.context import StreamContext
+from oshaberi.stream.observers import StreamObserver
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import Provider, WrappedProvider
 from oshaberi.stream.result import StreamResult
 from oshaberi.stream.stops import ActiveChannel
-
-# The values that all streams of one turn share.
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,6 @@ class GenerationSetup:
             return False
         by_itself = self.may_say_nothing and result.finish_reason in (None, "stop")
         return by_itself or self.context.response.chose_silence
-
-
-# Builds the request to a model from the context and the model's parameters.
 
 
 def request_for(
@@ -101,16 +100,9 @@ def config_for(
     return replace(stream, text=changed, suppress_user_errors=True)
 
 
-def begun_request(request: Request, takes_prefill: bool) -> Request:
+def with_prefill_if_taken(request: Request, takes_prefill: bool) -> Request:
     """Return the request; without its prefill if the model does not take one."""
     return request if takes_prefill or request.prefill is None else replace(request, prefill=None)
-
-
-# Continues an answer that ran out of tokens, if its API says how (NovelAI).
-#
-# The next request begins with everything said so far (`continuation_prefill`), and its answer
-# belongs to the same stream: no message has to end where a request ended. (`/continue` is in
-# `bot.turns.turn_control`.)
 
 
 MOST_CONTINUATIONS = 8
@@ -120,7 +112,12 @@ MayContinue = Callable[[Request], Awaitable[bool]]
 
 
 class ContinuedAnswer(WrappedProvider):
-    """A provider that asks its model again as often as one answer needs, within limits."""
+    """Continues an answer that ran out of tokens, if its API says how (NovelAI).
+
+    The next request begins with everything said so far (`continuation_prefill`), and its answer
+    belongs to the same stream: no message has to end where a request ended. (`/continue` is in
+    `bot.turns.turn_control`.)
+    """
 
     def __init__(
         self, provider: Provider, may_continue: MayContinue, most: int = MOST_CONTINUATIONS
@@ -152,9 +149,6 @@ class ContinuedAnswer(WrappedProvider):
             left -= 1
 
 
-# Asks one model with one key once: prepares the request, counts it, and streams the answer.
-
-
 log = logging.getLogger(__name__)
 
 ModelAddress = tuple[str, str, str | None, str | None]
@@ -166,13 +160,15 @@ class ModelCaller:
 
     def __init__(
         self,
-        services: TurnServices,
+        models: ModelAccess,
         setup: GenerationSetup,
         items: tuple[ContextItem, ...],
         quota: RequestQuota,
         condenser: HistoryCondenser,
+        observers: Sequence[StreamObserver] = (),
     ) -> None:
-        self._services = services
+        self._models = models
+        self._observers = observers
         self._setup = setup
         self._items = items
         self._quota = quota
@@ -195,7 +191,7 @@ class ModelCaller:
         setup, model = self._setup, candidate.model
         check(setup.channel)
         if candidate.lacks_key:
-            words = key_needed(model, self._services.models)
+            words = key_needed(model, self._models.operator.models)
             return StreamResult("error", data=ProviderError("model_error", words))
         address = (model.provider, model.model, model.base_url, candidate.secret)
         try:
@@ -212,17 +208,17 @@ class ModelCaller:
         except Exception as error:
             # Whatever an SDK or a plug-in raises, another model may do.
             return StreamResult("error", data=_unusable(candidate, error))
-        reserved = await self._reserved(candidate, request)
+        reserved = await self._reserve(candidate, request)
         if not isinstance(reserved, Reservation):
             return StreamResult("error", data=reserved)
-        async with self._services.adapters.lease(*address, settings) as adapter:
-            request = await self._fitted(adapter, candidate, request, rounds)
+        async with self._models.adapters.lease(*address, settings) as adapter:
+            request = await self._fit(adapter, candidate, request, rounds)
             begins = setup.begins_answer and not rounds
-            request = begun_request(request, begins and adapter.takes_prefill(request))
+            request = with_prefill_if_taken(request, begins and adapter.takes_prefill(request))
             config = config_for(setup.stream, adapter.text, request.prefill)
-            provider = self._watched(self._continued(adapter, candidate, request), config)
+            provider = self._observed(self._continuing(adapter, candidate, request), config)
             result = await stream_to_sink(provider, request, config, setup.context, setup.sink)
-        for observer in self._services.observers:
+        for observer in self._observers:
             observer.ended(setup.context, result)
         await self._quota.settle(reserved, used_tokens(result, reserved.input_tokens))
         return result
@@ -231,12 +227,12 @@ class ModelCaller:
         self, model: ModelRecord, address: ModelAddress, settings: Mapping[str, Any]
     ) -> bool:
         """Prepare the adapter. Return False if the model may not be asked."""
-        if not await may_ask_model(self._services, model):
+        if not await self._models.may_ask(model):
             return False
-        await self._services.adapters.warm(*address, settings)
+        await self._models.adapters.warm(*address, settings)
         return True
 
-    async def _fitted(
+    async def _fit(
         self,
         adapter: ConnectedAdapter,
         candidate: ModelCandidate,
@@ -244,13 +240,13 @@ class ModelCaller:
         rounds: Sequence[ToolRound],
     ) -> Request:
         """Return the request, with a summary in place of what does not fit."""
-        self._items = await self._condenser.condensed(
+        self._items = await self._condenser.condense(
             adapter, candidate, request, self._items, self._dropped
         )
         self._dropped = ()
         return replace(request, items=(*self._items, *rounds))
 
-    def _continued(
+    def _continuing(
         self, adapter: ConnectedAdapter, candidate: ModelCandidate, request: Request
     ) -> Provider:
         """Let the answer be continued. Each continuation counts as a request.
@@ -261,21 +257,21 @@ class ModelCaller:
             return adapter
 
         async def may_continue(more: Request) -> bool:
-            reserved = await self._reserved(candidate, more)
+            reserved = await self._reserve(candidate, more)
             if isinstance(reserved, Reservation):
                 await self._quota.settle(reserved, Usage(reserved.input_tokens, 0))
             return isinstance(reserved, Reservation)
 
         return ContinuedAnswer(adapter, may_continue)
 
-    async def _reserved(
+    async def _reserve(
         self, candidate: ModelCandidate, request: Request
     ) -> Reservation | QuotaRefusal:
         work = self._quota.reserve(candidate, request_tokens(request))
         return await until_stopped(self._setup.channel, work)
 
-    def _watched(self, provider: Provider, config: StreamConfig) -> Provider:
-        for observer in self._services.observers:
+    def _observed(self, provider: Provider, config: StreamConfig) -> Provider:
+        for observer in self._observers:
             provider = observer.opened(provider, config, self._setup.context)
         return provider
 

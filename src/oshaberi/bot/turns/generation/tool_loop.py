@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from oshaberi.bot.tools.definition import ToolContext, ToolFailedError
+from oshaberi.bot.tools.toolbox import ToolBox
 from oshaberi.bot.turns.generation.fallback import ModelFallback
 from oshaberi.bot.turns.generation.model_call import GenerationSetup
-from oshaberi.bot.turns.interruption import until_stopped
 from oshaberi.bot.turns.notices import (
     NoticeSender,
     still_working,
     too_many_errors,
     too_many_rounds,
 )
-from oshaberi.bot.turns.services.turn_services import ToolRunner
+from oshaberi.bot.turns.turn_tasks import until_stopped
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.request.model_request import ToolResult, ToolRound
 from oshaberi.stream.result import StreamResult
@@ -30,7 +30,7 @@ class ToolLoop:
         models: ModelFallback,
         setup: GenerationSetup,
         announcer: NoticeSender,
-        tools: ToolRunner | None,
+        tools: ToolBox,
         context: ToolContext,
     ) -> None:
         self.results: list[StreamResult] = []
@@ -86,8 +86,6 @@ class ToolLoop:
             await self._announcer.show(still_working(STILL_WORKING_AT))
 
     async def _answers(self, calls: tuple[ToolCall, ...]) -> tuple[ToolResult, ...]:
-        if self._tools is None:
-            return tuple(ToolResult("there are no tools here", is_error=True) for _ in calls)
         work = self._tools.run(
             calls,
             self._context,

@@ -1,7 +1,6 @@
 """Runs the turns that were admitted.
 
-- `queue_runner`: in each channel one job after the other.
-- `turn_runner`: runs a job when a slot is free: each persona's turn, and those that an answer
-  calls.
+- `queue_runner`: in each channel one job after the other, when a slot is free: each persona's turn,
+  and those that an answer calls.
 - `turn`: one turn, from an admitted message to its outcome.
 """

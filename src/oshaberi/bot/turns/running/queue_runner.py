@@ -1,30 +1,48 @@
-"""Runs the queues of the busy channels: in each one job after the other."""
+"""Runs the queues of the busy channels: in each one job after the other, when a slot is free.
+
+A job is a question with the personas that answer it, each in a turn of its own; their answers can
+call further personas.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, nullcontext
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
 from typing import Literal
 
+from oshaberi.bot.clocks import loop_time_s
+from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person, TurnChannel
+from oshaberi.bot.storage.records import PersonaRecord
+from oshaberi.bot.turns.admission.answer_reasons import reason_word
 from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob
 from oshaberi.bot.turns.admission.message_admission import MessageAdmission
 from oshaberi.bot.turns.admission.questions import OpenQuestions
-from oshaberi.bot.turns.background_tasks import BackgroundTasks
 from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.notices import StatusReactions
-from oshaberi.bot.turns.running.turn_runner import TurnRunner
+from oshaberi.bot.turns.notices import StatusReactions, notify_overload, notify_too_late
+from oshaberi.bot.turns.outcome import TurnOutcome, log_answer, stop_reason, stored_unsaid_reason
+from oshaberi.bot.turns.personas import allowed_in, who_is_called
+from oshaberi.bot.turns.quotas import QuotaBook
+from oshaberi.bot.turns.running.turn import Turn
 from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.services.turn_slots import NoTurnSlotError, TurnSlots
+from oshaberi.bot.turns.turn_tasks import BackgroundTasks, InterruptedTurnError, until_stopped
+from oshaberi.delivery.typing_indicator import QUIET_SECONDS, TypingIndicator
 from oshaberi.languages import speak_language
 from oshaberi.languages.current_language import channel_language
 from oshaberi.stream.stops import ActiveChannel
-
-# Applies `follow_up_policy` to a message that arrives while a turn runs (spec 04).
+from oshaberi.turn_ids import TurnIds, of_turn
+from oshaberi.turn_spans import traced_turn
 
 
 def queue_follow_up(job: QueuedJob, queue: ChannelQueue) -> Literal["wait", "interrupt"]:
-    """Put the job into the queue. Return whether it interrupts the running turn.
+    """Put a job into the queue as `follow_up_policy` says (spec 04).
+
+    Return whether it interrupts the running turn.
 
     Only a new message interrupts, and only a turn of the same user. A message from before a restart
     waits in order of time, and a message that is answered by chance waits too.
@@ -42,9 +60,6 @@ def queue_follow_up(job: QueuedJob, queue: ChannelQueue) -> Literal["wait", "int
     return "wait"
 
 
-# Runs the queues of the busy channels: in each one job after the other.
-
-
 log = logging.getLogger(__name__)
 
 LAST_SECONDS = 20.0
@@ -58,6 +73,7 @@ class QueueRunner:
     def __init__(
         self,
         services: TurnServices,
+        quotas: QuotaBook,
         admission: MessageAdmission,
         questions: OpenQuestions,
         reasons: BoundedCache[int, str],
@@ -66,12 +82,12 @@ class QueueRunner:
         self.queues: dict[int, ChannelQueue] = {}
         self.is_closing = False
         self.on_busy: Callable[[int, bool], None] = lambda _channel_id, _busy: None
-        self._services = services
+        self._stops, self._slots = services.traffic.stops, services.traffic.slots
         self._admission = admission
         self._questions = questions
         self._reasons = reasons
         self._reactions = StatusReactions(background)
-        self._runner = TurnRunner(services, background, self._waiting_ids, reasons.get)
+        self._runner = TurnRunner(services, quotas, background, self._waiting_ids, reasons.get)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def is_busy(self, channel_id: int) -> bool:
@@ -91,7 +107,7 @@ class QueueRunner:
             return "full"
         if queue_follow_up(job, queue) == "interrupt":
             channel = str(job.turn_channel.channel_id)
-            self._services.stops.request_follow_up(channel, str(job.user_id))
+            self._stops.request_follow_up(channel, str(job.user_id))
         return job.why
 
     def _open(self, job: QueuedJob) -> None:
@@ -116,7 +132,7 @@ class QueueRunner:
     async def close(self, grace_s: float) -> None:
         """Let turns finish for `grace_s` seconds, then end them at the next sentence."""
         self.is_closing = True
-        self._services.slots.dismiss_waiting()
+        self._slots.dismiss_waiting()
         for queue in self.queues.values():
             if queue.is_gathering and queue.job.burst is not None:
                 queue.job.burst.end()
@@ -124,7 +140,7 @@ class QueueRunner:
         if tasks:
             _, tasks = await asyncio.wait(tasks, timeout=grace_s)
         for channel_id in self.queues:
-            self._services.stops.request_end(str(channel_id))
+            self._stops.request_end(str(channel_id))
         if tasks:
             _, tasks = await asyncio.wait(tasks, timeout=LAST_SECONDS)
         for task in tasks:
@@ -138,14 +154,14 @@ class QueueRunner:
 
     def _hold(self, held: ExitStack, job: QueuedJob) -> ActiveChannel:
         channel = str(job.turn_channel.channel_id)
-        return held.enter_context(self._services.stops.active(channel, str(job.user_id)))
+        return held.enter_context(self._stops.active(channel, str(job.user_id)))
 
     async def _run(self, queue: ChannelQueue, held: ExitStack) -> None:
         """Run all jobs of one channel."""
         channel_id = queue.job.turn_channel.channel_id
         try:
             while True:
-                if await self._is_written(queue):
+                if await self._wait_for_burst(queue):
                     await self._perform(queue)
                 if self.is_closing or not queue.waiting:
                     return
@@ -158,7 +174,7 @@ class QueueRunner:
             del self.queues[channel_id]
             self.on_busy(channel_id, False)
 
-    async def _is_written(self, queue: ChannelQueue) -> bool:
+    async def _wait_for_burst(self, queue: ChannelQueue) -> bool:
         """Wait until the question is complete. Return whether it still has to be answered."""
         burst = queue.job.burst
         if burst is None:
@@ -207,3 +223,264 @@ class QueueRunner:
         if oldest is not None:
             newest = min(newest, oldest - 1)
         await self._questions.note_seen(queue.job.turn_channel.channel_id, newest)
+
+
+@asynccontextmanager
+async def turn_slot(
+    slots: TurnSlots, job: QueuedJob, channel: ActiveChannel
+) -> AsyncIterator[None]:
+    """Hold a slot. Raises NoTurnSlotError if there is none, InterruptedTurnError on a stop.
+
+    When the turn is near, the reader sees the typing indicator.
+    """
+    async with AsyncExitStack() as stack:
+        place = job.turn_channel
+        near = asyncio.Event()
+        slot = slots.slot(place.server_id, place.channel_id, near, channel.hurry)
+        stack.callback(channel.end_hurry)
+        if slots.is_free:
+            await stack.enter_async_context(slot)
+        else:
+            async with nullcontext() if job.is_uninvited else _typing_when(near, place):
+                await until_stopped(channel, stack.enter_async_context(slot))
+        yield
+
+
+@asynccontextmanager
+async def _typing_when(near: asyncio.Event, turn_channel: TurnChannel) -> AsyncIterator[None]:
+    task = asyncio.create_task(_type_when(near, turn_channel))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+async def _type_when(near: asyncio.Event, turn_channel: TurnChannel) -> None:
+    """Show the typing indicator once the turn is near, until cancelled.
+
+    A turn that begins at once shows its own indicator.
+    """
+    await near.wait()
+    indicator = TypingIndicator()
+    indicator.keep_alive(turn_channel.sink(None), after_seconds=QUIET_SECONDS)
+    try:
+        await asyncio.get_running_loop().create_future()
+    finally:
+        await indicator.close()
+
+
+# An answer can call other personas, by their trigger words, within `self_trigger_limit`.
+@dataclass(slots=True)
+class AnsweredPersona:
+    """One persona's answer in a job."""
+
+    persona: PersonaRecord
+    outcome: TurnOutcome
+
+
+def called_jobs(
+    job: QueuedJob, played: Sequence[AnsweredPersona], now: datetime
+) -> tuple[QueuedJob, ...]:
+    """Return the jobs of called personas. `self_trigger_limit` limits their answers in all."""
+    left = job.settings.turn.self_trigger_limit - job.called
+    if left <= 0 or any(one.outcome.interrupted for one in played):
+        return ()
+    answered = {one.persona.name for one in played}
+    jobs: list[QueuedJob] = []
+    for one in played:
+        called = who_is_called(one.outcome.text, one.persona, job.personas)
+        called = allowed_in(called, job.turn_channel.is_age_restricted)
+        fresh = tuple(persona for persona in called if persona.name not in answered)[:left]
+        if fresh and one.outcome.message_ids:
+            answered |= {persona.name for persona in fresh}
+            left -= len(fresh)
+            asked = _as_incoming(job, one, now)
+            jobs.append(_reply_job(job, asked, fresh, one.outcome.message_ids))
+    return _with_limits(jobs, left)
+
+
+def _with_limits(jobs: list[QueuedJob], left: int) -> tuple[QueuedJob, ...]:
+    """Set how many more personas each job may call: the last one all that are left, others none."""
+    spent = [replace(job, called=job.settings.turn.self_trigger_limit) for job in jobs]
+    if spent:
+        spent[-1] = replace(spent[-1], called=spent[-1].called - left)
+    return tuple(spent)
+
+
+def _as_incoming(job: QueuedJob, played: AnsweredPersona, now: datetime) -> IncomingMessage:
+    """Return an answer of the bot as a message that another persona may answer."""
+    newest = job.asked[-1]
+    said = ChannelMessage(
+        id=played.outcome.message_ids[-1],
+        author=Person(
+            0,
+            played.persona.name,
+            is_bot=True,
+            can_read_history=newest.said.author.can_read_history,
+            can_add_reactions=newest.said.author.can_add_reactions,
+        ),
+        text=played.outcome.text,
+        at=now,
+        by_us=True,
+        shown_as=played.persona.name,
+    )
+    return replace(newest, said=said, mentions_us=False, replied=None)
+
+
+def _reply_job(
+    job: QueuedJob,
+    asked: IncomingMessage,
+    answering: tuple[PersonaRecord, ...],
+    hidden_ids: tuple[int, ...],
+) -> QueuedJob:
+    return QueuedJob(
+        job.turn_channel,
+        (asked,),
+        answering,
+        job.personas,
+        "persona",
+        job.user_id,
+        job.settings,
+        hidden_ids=frozenset(hidden_ids),
+        depth=job.depth + 1,
+    )
+
+
+SILENT = ("silent", "silent_because")
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """The result of a job. `called` are the jobs of personas that an answer called.
+
+    `is_settled` is false if a shutdown came before anything was said: the job can run again.
+    `is_cut`: a shutdown came in the middle, and the answer can be continued.
+    """
+
+    called: tuple[QueuedJob, ...] = ()
+    is_settled: bool = True
+    is_cut: bool = False
+    unsaid: str | None = None
+    """Why no persona said anything, as it is stored; None if one did, or will after a restart."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Return whether the personas that were asked chose to say nothing."""
+        return reason_word(self.unsaid or "") in SILENT
+
+
+class TurnRunner:
+    """Runs jobs. `waiting_ids` returns the messages of a channel that wait for their turn,
+    `reason_of` why a message was admitted.
+    """
+
+    def __init__(
+        self,
+        services: TurnServices,
+        quotas: QuotaBook,
+        background: BackgroundTasks,
+        waiting_ids: Callable[[int], frozenset[int]],
+        reason_of: Callable[[int], str | None],
+    ) -> None:
+        self._services = services
+        self._quotas = quotas
+        self._background = background
+        self._waiting_ids = waiting_ids
+        self._reason_of = reason_of
+        self._reactions = StatusReactions(background)
+        self._running: set[Turn] = set()
+
+    def why_written(self, message_id: int) -> str | None:
+        """Return why a running answer that has this message is given; None if there is none."""
+        found = (turn.why_written(message_id) for turn in self._running)
+        return next(filter(None, found), None)
+
+    async def of(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
+        place = job.turn_channel
+        with of_turn(TurnIds(place.server_id, place.channel_id, job.user_id)):
+            return await self._of(job, channel)
+
+    async def _of(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
+        """Run a job as soon as Discord answers and there is a slot for it."""
+        traffic, began_s = self._services.traffic, loop_time_s()
+        outage = traffic.outage
+        asked_s = began_s if job.asked_s is None else job.asked_s
+        try:
+            if outage is not None and outage.is_away:
+                await until_stopped(channel, outage.resolved())
+            if outage is not None and outage.seconds_since(asked_s) > outage.patience_s:
+                await notify_too_late(job, channel)
+                return JobResult(unsaid="discord_away")
+            async with turn_slot(traffic.slots, job, channel):
+                return await self._with_slot(job, channel)
+        except NoTurnSlotError as refusal:
+            if refusal.reason == "ending":
+                return JobResult(is_settled=False)
+            if outage is not None and outage.seconds_since(began_s) > 0:
+                return await self._of(job, channel)  # the slots were full of answers that wait
+            await notify_overload(job, channel, self._reactions)
+            return JobResult(unsaid="overloaded")
+        except InterruptedTurnError as stop:
+            is_settled = stop.request.reason != "system_request"
+            return JobResult(is_settled=is_settled, unsaid=stop_reason(stop.request))
+
+    async def _with_slot(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
+        working = self._reactions.working(job)
+        played: list[AnsweredPersona] = []
+        try:
+            async with AsyncExitStack() as stack:
+                alone = self._services.traffic.alone(f"turn:{job.turn_channel.channel_id}")
+                await until_stopped(channel, stack.enter_async_context(alone))
+                await self._play(job, channel, played)
+        finally:
+            self._reactions.done(job, working, [one.outcome for one in played])
+            if job.is_message and any(one.outcome.is_shut_out for one in played):
+                self._reactions.mute(job.turn_channel, job.asked[-1].said.id)
+        unsaid = played and all(one.outcome.is_unsaid for one in played)
+        cut = any(one.outcome.is_cut_by_restart for one in played)
+        called = called_jobs(job, played, self._services.clock())
+        reason = stored_unsaid_reason([one.outcome for one in played])
+        return JobResult(called, not unsaid, cut, reason)
+
+    async def _play(
+        self, job: QueuedJob, channel: ActiveChannel, played: list[AnsweredPersona]
+    ) -> None:
+        for persona in job.answering[: job.settings.turn.max_answering_personas]:
+            asked = job.turn_request(
+                persona,
+                frozenset(number for one in played for number in one.outcome.message_ids),
+                partial(self._waiting_ids, job.turn_channel.channel_id),
+                self._reason_of,
+            )
+            turn = Turn(
+                self._services, self._quotas, job.turn_channel, asked, job.settings, channel
+            )
+            known_to_fail = self._services.models.outages.failing()
+            began_s = loop_time_s() if job.asked_s is None or played else job.asked_s
+            with of_turn(turn.ids):
+                outcome = await self._traced(turn, job)
+                times = turn.times(job.asked_s)
+                if not played:
+                    self._services.observers.on_answered(times)
+                why = reason_word(job.why)
+                log_answer(outcome, times, loop_time_s() - began_s, why, known_to_fail)
+                played.append(AnsweredPersona(persona, outcome))
+                self._background.start(turn.log_thoughts(outcome))
+            if outcome.interrupted:
+                return
+
+    async def _traced(self, turn: Turn, job: QueuedJob) -> TurnOutcome:
+        values = {"oshaberi.why": job.why, "oshaberi.kind": job.kind}
+        with traced_turn(self._services.observers.tracer, turn.ids, values) as span:
+            self._running.add(turn)
+            try:
+                outcome = await turn.run()
+            finally:
+                self._running.discard(turn)
+            span.note(
+                {"oshaberi.status": outcome.status, "oshaberi.messages": len(outcome.message_ids)}
+            )
+            if not outcome.succeeded and not outcome.interrupted:
+                span.fail(outcome.status)
+            return outcome

@@ -8,19 +8,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
+from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.tools.definition import ToolContext
 from oshaberi.bot.turns.admission.channel_queue import TurnRequest
 from oshaberi.bot.turns.context.building import context_items
-from oshaberi.bot.turns.context.gathering import surroundings
-from oshaberi.bot.turns.context.surroundings import TurnSurroundings
-from oshaberi.bot.turns.generation.attachment_sources import AttachmentSources
-from oshaberi.bot.turns.generation.engine_config import may_reply, response_to, text_config
+from oshaberi.bot.turns.context.surroundings import (
+    ContextSources,
+    TurnSurroundings,
+    surroundings,
+    text_config,
+)
 from oshaberi.bot.turns.generation.fallback import ModelFallback
 from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
-from oshaberi.bot.turns.generation.model_call import GenerationSetup
-from oshaberi.bot.turns.generation.model_chain import chain_of
+from oshaberi.bot.turns.generation.model_call import GenerationSetup, ModelCaller
 from oshaberi.bot.turns.generation.tool_loop import ToolLoop
-from oshaberi.bot.turns.interruption import InterruptedTurnError, stopped_result, until_stopped
 from oshaberi.bot.turns.notices import (
     NoticeSender,
     failure_notice,
@@ -28,16 +29,27 @@ from oshaberi.bot.turns.notices import (
     restart_notice,
     show_used_up,
 )
-from oshaberi.bot.turns.outcome import AnswerTimes, TurnOutcome, answer_times, outcome_of
-from oshaberi.bot.turns.post_turn.answer_log import missing_text_reason, unsaid_told
-from oshaberi.bot.turns.post_turn.effects import PostTurnEffects
-from oshaberi.bot.turns.quota_notices import is_to_be_told, quota_notice
-from oshaberi.bot.turns.quotas import QuotaRefusal, RequestQuota, quota_place
+from oshaberi.bot.turns.outcome import (
+    TurnOutcome,
+    answer_times,
+    missing_text_reason,
+    outcome_of,
+    stored_unsaid_reason,
+)
+from oshaberi.bot.turns.post_turn import AttachmentSources, PostTurnEffects, TurnRecords
+from oshaberi.bot.turns.quotas import (
+    QuotaBook,
+    QuotaRefusal,
+    RequestQuota,
+    quota_notice,
+    quota_place,
+)
 from oshaberi.bot.turns.services.models import ModelCandidate
-from oshaberi.bot.turns.services.turn_services import EffectiveConfigs, TurnServices
+from oshaberi.bot.turns.services.turn_services import AnswerTimes, TurnServices
+from oshaberi.bot.turns.turn_tasks import InterruptedTurnError, result_of_stop, until_stopped
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.journal import JournalledSink, JournalledStream
-from oshaberi.delivery.response import ResponseState
+from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS
 from oshaberi.stream.context import StreamContext
@@ -48,47 +60,40 @@ from oshaberi.stream.stops import ActiveChannel, StopRequest
 from oshaberi.turn_ids import TurnIds
 from oshaberi.turn_spans import turn_span
 
-# The journal entry of one turn: what is stored before it is sent.
-
 
 class TurnJournal:
-    """The entry. If the process has no journal, nothing is stored."""
+    """The entry of one turn in the database's journal."""
 
     def __init__(
         self,
-        services: TurnServices,
+        records: TurnRecords,
         turn_channel: TurnChannel,
         turn_request: TurnRequest,
         response: ResponseState,
     ) -> None:
-        self._services = services
+        self._records = records
         self._turn_channel = turn_channel
         self._turn_request = turn_request
         self._response = response
         self._newest_id = turn_request.newest.said.id
 
     def begin(self) -> None:
-        if self._services.journal is None:
-            return
         answering = self._turn_request.answering
         stream = JournalledStream(
             key=self._response.key,
-            instance=self._services.instance,
+            instance=self._records.instance,
             server_id=self._turn_channel.server_id,
             channel_id=self._turn_channel.channel_id,
             user_id=self._turn_request.user_id,
             answering_id=None if answering is None else answering.said.id,
             persona=self._turn_request.persona.name,
-            began=self._services.clock(),
+            began=self._records.clock(),
         )
-        self._services.journal.queue_begin(stream)
+        self._records.db.journal.queue_begin(stream)
 
     def journalled(self, sink: Sink) -> Sink:
         """Return a sink that stores each message before it sends it."""
-        journal = self._services.journal
-        if journal is None:
-            return sink
-        return JournalledSink(sink, journal, self._newest, self._response.key)
+        return JournalledSink(sink, self._records.db.journal, self._newest, self._response.key)
 
     def note_seen(self, message_ids: Iterable[int]) -> None:
         """Note messages that were in the channel before the answer."""
@@ -96,14 +101,27 @@ class TurnJournal:
 
     async def finish(self) -> None:
         """Close the entry of a turn that said nothing."""
-        if self._services.journal is not None:
-            await self._services.journal.finish(self._response.key)
+        await self._records.db.journal.finish(self._response.key)
 
     def _newest(self) -> int:
         return max([self._newest_id, *(sent.id or 0 for sent in self._response.messages)])
 
 
-# One turn: from an admitted message to its outcome and what follows it.
+def may_reply(turn_request: TurnRequest, turn_channel: TurnChannel, mode: str) -> bool:
+    """Return whether a message of the answer may reply. In direct messages only `all` does."""
+    is_direct = not turn_channel.server_id
+    return turn_request.answering is not None and mode != "off" and (not is_direct or mode == "all")
+
+
+def response_to(turn_request: TurnRequest, turn_channel: TurnChannel, mode: str) -> ResponseState:
+    """Return the state of a new response. With `auto` the channel is checked before sending."""
+    asked_id = turn_request.newest.said.id
+
+    def is_due() -> bool:
+        newest_id = turn_channel.newest_message_id
+        return mode != "auto" or newest_id is None or newest_id > asked_id
+
+    return ResponseState(reply_rule=ReplyRule(is_due, every=mode == "all"))
 
 
 log = logging.getLogger(__name__)
@@ -119,29 +137,35 @@ class Turn:
     def __init__(
         self,
         services: TurnServices,
+        quotas: QuotaBook,
         turn_channel: TurnChannel,
         turn_request: TurnRequest,
-        settings: EffectiveConfigs,
+        settings: EffectiveSettings,
         channel: ActiveChannel,
     ) -> None:
         self._services = services
+        self._quotas = quotas
         self._turn_channel = turn_channel
         self._turn_request = turn_request
         self._settings = settings
         self._channel = channel
         self._response = response_to(turn_request, turn_channel, settings.turn.reply_mode)
         self._response.indicator.awaits_words = turn_request.is_uninvited
-        self._journal = TurnJournal(services, turn_channel, turn_request, self._response)
-        self._renderer = AttachmentSources(services.renderer, services.plug_ins)
+        records = TurnRecords(
+            services.db, services.instance, services.clock, services.notes.deleted_messages
+        )
+        self._journal = TurnJournal(records, turn_channel, turn_request, self._response)
+        means = services.answer_tools
+        self._renderer = AttachmentSources(means.renderer, means.plug_ins)
         self._bare_sink = turn_channel.sink(turn_request.answering)
         self._sink = self._journal.journalled(self._bare_sink)
         self._announcer = NoticeSender(self._sink, self._response, channel)
         self._post_turn = PostTurnEffects(
-            services, turn_channel, turn_request, settings, self._announcer
+            records, turn_channel, turn_request, settings, self._announcer, means.plug_ins
         )
         self._results: list[StreamResult] = []
         self._place = quota_place(turn_channel, turn_request.user_id)
-        self._quota = RequestQuota(services, settings.turn, self._place)
+        self._quota = RequestQuota(quotas, settings.turn, self._place)
 
     @property
     def ids(self) -> TurnIds:
@@ -161,7 +185,7 @@ class Turn:
         """Run the turn. Raises only on cancellation; then the journal stays open."""
         self._journal.begin()
         try:
-            last = await self._safely()
+            last = await self._answer_or_report()
         except asyncio.CancelledError:
             self._leave_cut()
             raise
@@ -171,7 +195,7 @@ class Turn:
         outcome = outcome_of(last, self._results, self._response)
         outcome = replace(
             outcome,
-            unsaid=unsaid_told([outcome]),
+            unsaid=stored_unsaid_reason([outcome]),
             missing_text=missing_text_reason(outcome, last),
         )
         if outcome.is_unsaid:
@@ -213,18 +237,18 @@ class Turn:
         if sent is not None:
             await self._post_turn.add_notice(sent)
 
-    async def _safely(self) -> StreamResult:
+    async def _answer_or_report(self) -> StreamResult:
         try:
             return await self._answer()
         except InterruptedTurnError as stop:
-            return stopped_result(stop.request)
+            return result_of_stop(stop.request)
         except Exception as error:
             log.exception("a turn failed by a fault of ours")
             await self._announcer.show(our_fault())
             return StreamResult("error", data=error)
 
     async def _answer(self) -> StreamResult:
-        if self._services.slots.is_crowded:
+        if self._services.traffic.slots.is_crowded:
             self._response.indicator.hold(CROWDED_SECONDS)
         self._keep_typing(after_seconds=QUIET_SECONDS)
         try:
@@ -239,12 +263,12 @@ class Turn:
     async def _answer_asked(self) -> StreamResult:
         candidates: tuple[ModelCandidate, ...] = ()
         if self._turn_request.kind != "deliver":
-            candidates, refusal = await until_stopped(self._channel, self._models())
+            candidates, refusal = await until_stopped(self._channel, self._candidates())
             if refusal is not None:
-                await self._tell_quota(refusal)
+                await self._notify_quota(refusal)
                 return StreamResult("error", data=refusal)
         with turn_span("context"):
-            around = await self._gathered()
+            around = await self._gather()
         text = text_config(self._settings.stream.text, around)
         setup = GenerationSetup(
             stream=replace(self._settings.stream, text=text),
@@ -256,48 +280,55 @@ class Turn:
             may_say_nothing=self._turn_request.is_unaddressed,
         )
         if self._turn_request.kind == "deliver":
-            return await self._delivered(setup)
-        return await self._generated(setup, around, candidates)
+            return await self._deliver(setup)
+        return await self._generate(setup, around, candidates)
 
-    async def _models(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
+    async def _candidates(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
         """Return the models that may be asked, and the reason if none may be asked now."""
         asker = self._turn_request.user_id
-        candidates = await chain_of(self._services, self._turn_channel.path, asker)
+        candidates = await self._services.models.chain(self._turn_channel.path, asker)
         return candidates, await self._quota.refusal(candidates)
 
-    async def _gathered(self) -> TurnSurroundings:
+    async def _gather(self) -> TurnSurroundings:
         """Collect the surroundings while the typing indicator is shown."""
         self._keep_typing()
-        work = surroundings(
-            self._services, self._turn_channel, self._turn_request, self._settings.turn
+        services = self._services
+        sources = ContextSources(
+            services.db, services.models.operator, services.read_text, services.clock
         )
+        work = surroundings(sources, self._turn_channel, self._turn_request, self._settings.turn)
         around = await until_stopped(self._channel, work)
-        await self._stored()
+        await self._wait_until_stored()
         self._journal.note_seen(one.id for one in around.channel_info.history)
         return around
 
-    async def _stored(self) -> None:
+    async def _wait_until_stored(self) -> None:
         """Wait until the question is stored. One that was deleted meanwhile is not answered."""
         if self._turn_request.stored is None:
             return
         await asyncio.wait({self._turn_request.stored})
-        deleted = self._services.deleted_messages
+        deleted = self._services.notes.deleted_messages
         if all(deleted.get(one.said.id) for one in self._turn_request.asked):
             raise InterruptedTurnError(StopRequest(str(self._turn_request.user_id)))
 
-    async def _generated(
+    async def _generate(
         self,
         setup: GenerationSetup,
         around: TurnSurroundings,
         candidates: tuple[ModelCandidate, ...],
     ) -> StreamResult:
-        tools, tool_context = self._services.tools, self._tool_context(setup)
-        if tools is not None:
-            setup = replace(setup, tools=tools.declarations(tool_context))
-        items = context_items(around)
-        condenser = HistoryCondenser(self._services, around, setup.turn, self._quota, self._channel)
-        models = ModelFallback(self._services, setup, candidates, items, self._quota, condenser)
-        loop = ToolLoop(models, setup, self._announcer, tools, tool_context)
+        services, tool_context = self._services, self._tool_context(setup)
+        tools, models = services.answer_tools.tools, services.models
+        setup = replace(setup, tools=tools.declarations(tool_context))
+        condenser = HistoryCondenser(
+            *(services.db.summaries, services.notes, around, setup.turn, self._quota, self._channel)
+        )
+        caller = ModelCaller(
+            *(models, setup, context_items(around), self._quota, condenser),
+            services.observers.streams,
+        )
+        fallback = ModelFallback(models, caller, setup, candidates)
+        loop = ToolLoop(fallback, setup, self._announcer, tools, tool_context)
         self._results = loop.results
         result = await loop.run()
         await self._show_failure(result, loop)
@@ -306,19 +337,19 @@ class Turn:
     async def _show_failure(self, result: StreamResult, loop: ToolLoop) -> None:
         """Show the last failure, unless the tool loop has already shown one."""
         if isinstance(result.data, QuotaRefusal):
-            await self._tell_quota(result.data)
+            await self._notify_quota(result.data)
             return
         wanted = not self._is_quiet
         notice = failure_notice(result, self._settings.stream.inactivity_timeout_ms)
         if wanted and notice is not None and result is loop.results[-1]:
             await self._announcer.show(notice)
 
-    async def _tell_quota(self, refusal: QuotaRefusal) -> None:
+    async def _notify_quota(self, refusal: QuotaRefusal) -> None:
         """Show a notice if it is the first of its kind, else a reaction."""
         log.info("user %s in channel %s: %s", self._place.user_id, self._place.channel_id, refusal)
         if self._turn_request.is_uninvited:
             return
-        if not self._is_quiet and await is_to_be_told(self._services, refusal, self._place):
+        if not self._is_quiet and await self._quotas.is_notice_due(refusal, self._place):
             await self._announcer.show(quota_notice(refusal, self._place))
         elif self._turn_request.answering is not None:
             await show_used_up(self._turn_channel, self._turn_request.answering.said.id)
@@ -328,7 +359,7 @@ class Turn:
         """Return whether failures are hidden: nobody waits for an answer that nobody asked for."""
         return self._settings.stream.suppress_user_errors or self._turn_request.is_uninvited
 
-    async def _delivered(self, setup: GenerationSetup) -> StreamResult:
+    async def _deliver(self, setup: GenerationSetup) -> StreamResult:
         """Send text of an earlier turn, without speaker guard and unique emoji."""
         text = replace(
             setup.stream.text,
@@ -351,7 +382,7 @@ class Turn:
                 self._turn_request, self._turn_channel, self._settings.turn.reply_mode
             ),
             user=str(self._turn_request.user_id),
-            stops=self._services.stops,
+            stops=self._services.traffic.stops,
             response=self._response,
             renderer=self._renderer,
             plug_ins=self._renderer.plug_ins,
@@ -365,14 +396,14 @@ class Turn:
             turn_channel=self._turn_channel,
             incoming=self._turn_request.newest,
             user_id=self._turn_request.user_id,
-            store=self._services.store,
+            store=self._services.db,
             turn=self._settings.turn,
             stream=setup.stream,
             response=self._response,
             now=self._services.clock,
             sink_for=self._sink_for,
             plug_ins=self._renderer.plug_ins,
-            tool_text=self._services.tool_text,
+            tool_text=self._services.answer_tools.tool_text,
         )
 
     def _sink_for(self, incoming: IncomingMessage) -> Sink:

@@ -1,6 +1,7 @@
 """What all turns of a process share, in one object (`turn_services`).
 
 - `turn_slots`: how many turns run at once, and which is next.
-- `models`: the models that may answer, and which of their keys pause after a failure;
-  `adapter_pool`: the adapters that ask them; `model_outages`: models that do not answer.
+- `models`: the models that may answer, which of their keys pause after a failure, and which models
+  do not answer at the moment.
+- `adapter_pool`: the adapters that ask them.
 """

@@ -1,24 +1,47 @@
-"""The models that may answer, each with a key, and which keys pause after a failure."""
+"""The models that may answer: whose they are, which keys pause after a failure, which models fail.
+
+A server, a channel or a person has a chain of models: the first one answers, the others if it
+fails. Those without a chain of their own use the operator's. `generation.fallback` goes through a
+chain.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TypeVar
+from urllib.parse import urlsplit
 
-from oshaberi.bot.storage.records import KeyRecord, ModelRecord
+from oshaberi.bot.clocks import loop_time_s, utc_now
+from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage import Database
+from oshaberi.bot.storage.records import KeyRecord, ModelRecord, PersonaRecord
+from oshaberi.bot.storage.repositories.models import KeyScope, key_scope
+from oshaberi.bot.turns.caches import StoredCache
+from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.checked_json import bounded_seconds
 from oshaberi.chunks import ErrorType, ProviderError
+from oshaberi.errors import Sentence
+from oshaberi.outage_log import OutageLog
 from oshaberi.providers.presets import PRESETS
+from oshaberi.public_fetching import Resolve, is_public, resolve_host
+from oshaberi.secret_redaction import redact
 
-# The models that may answer: a server's own and the operator's, each with a key.
+log = logging.getLogger(__name__)
 
+MOST_SERVERS = 1000
+NOBODY_YET = PersonaRecord(0, "Oshaberi", is_default=True)
 
 StoredChain = tuple[tuple[ModelRecord, tuple[KeyRecord, ...]], ...]
 """Models in order, each with the keys that its owner has for it."""
 StoredChains = Mapping[int, StoredChain]
 """Chains by the channel, thread or category that has them; 0 is the whole server."""
+WHOLE_SERVER = 0
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -29,6 +52,22 @@ class OperatorModel:
     keys: tuple[str, ...] = field(default=(), repr=False)
     price: tuple[float, float] | None = None
     """Dollars for a million tokens: input, output."""
+
+
+@dataclass(slots=True)
+class OperatorChoices:
+    """What the operator's settings say about models and answers, replaced when they change."""
+
+    models: tuple[OperatorModel, ...] = ()
+    """The models of servers that have no chain of their own."""
+    persona: PersonaRecord = NOBODY_YET
+    """The default persona of servers that have none."""
+    turn: TurnConfig = field(default_factory=TurnConfig)
+    """The operator's quotas apply besides a server's."""
+    allow_local_models: bool = False
+    """Whether models that were chosen by command may be inside the operator's network."""
+    context_since: datetime | None = None
+    """What was said before this time is not shown to the model: another model answered it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +91,163 @@ class ModelCandidate:
         return needed and self.key is None
 
 
+class ModelAccess:
+    """The models of a process, with their adapters and what is known of their keys and failures."""
+
+    def __init__(
+        self,
+        operator: OperatorChoices,
+        adapters: AdapterPool,
+        db: Database,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.operator = operator
+        self.adapters = adapters
+        self.cooldowns = KeyCooldowns()
+        self.outages = ModelOutages()
+        self._db = db
+        self._clock = clock
+        self._chains: StoredCache[KeyScope, StoredChains] = StoredCache(
+            MOST_SERVERS, "models", "keys"
+        )
+
+    async def chain(self, path: ChannelPath, user_id: int) -> tuple[ModelCandidate, ...]:
+        """Return the models of a channel, else of the nearest place above it, else the operator's.
+
+        In direct messages they are those of the user. While the database is down, they are the last
+        known ones.
+        """
+        scope = key_scope(path.server_id, user_id)
+        chains = await self._chains.get(
+            self._db.changes, scope, scope.name, lambda: self._stored_chains(scope)
+        )
+        chain = nearest_chain(chains, path)
+        operators = self.operator.models
+        if not chain:
+            return tuple(one for link in operators for one in _of_link(link))
+        found: list[ModelCandidate] = []
+        for record, own in chain:
+            found += [ModelCandidate(record, key) for key in own] or _unowned(record, operators)
+        return tuple(found)
+
+    async def may_ask(self, model: ModelRecord) -> bool:
+        """Return whether the model may be asked: not if it is local, unless the operator says so.
+
+        It is checked when a model is chosen and each time it is used: by then the host name may
+        have another address.
+        """
+        if self.operator.allow_local_models or self._is_listed(model):
+            return True
+        return not await is_local(model.provider, model.base_url)
+
+    def rest_seconds_left(self, key: KeyRecord | None) -> float:
+        """Return the seconds until a key may be tried again; 0 means now."""
+        if key is None:
+            return 0.0
+        return self.cooldowns.seconds_left(key, self._clock(), loop_time_s())
+
+    def cooldown_end(self, key: KeyRecord) -> datetime | None:
+        """Return when the cooldown of a key ends, or None if it can be used now."""
+        left_s = self.rest_seconds_left(key)
+        return self._clock() + timedelta(seconds=left_s) if left_s else None
+
+    async def note_failure(self, candidate: ModelCandidate, error: ProviderError) -> None:
+        """Log a failure. If it is the key's fault, the key pauses."""
+        self.outages.failed(candidate, error)
+        key = candidate.key
+        if key is not None and is_keys_fault(error):
+            seconds = rest_seconds(error)
+            await self._store_rest(
+                key, self.cooldowns.note(key, seconds, self._clock(), loop_time_s())
+            )
+
+    async def note_answer(self, candidate: ModelCandidate, *, has_rested: bool) -> None:
+        """Note that a model has answered. If its key was asked although it paused, that is over."""
+        self.outages.answered(candidate.model)
+        key = candidate.key
+        if has_rested and key is not None:
+            await self._store_rest(key, self.cooldowns.end(key, self._clock(), loop_time_s()))
+
+    async def _store_rest(self, key: KeyRecord, until: datetime) -> None:
+        if key.id:
+            try:
+                await self._db.keys.rest(key.id, until)
+            except Exception:
+                # This process knows it anyway.
+                log.exception("a key's rest could not be stored")
+
+    async def _stored_chains(self, scope: KeyScope) -> StoredChains:
+        chains = await self._db.models.chains(scope.server_id, scope.user_id)
+        providers = dict.fromkeys(one.provider for chain in chains.values() for one in chain)
+        keys = {
+            provider: await self._db.keys.of(scope.server_id, provider, scope.user_id)
+            for provider in providers
+        }
+        return {
+            channel_id: tuple((record, keys[record.provider]) for record in chain)
+            for channel_id, chain in chains.items()
+        }
+
+    def _is_listed(self, model: ModelRecord) -> bool:
+        place = (model.provider, model.model, model.base_url)
+        listed = (link.model for link in self.operator.models)
+        return any((one.provider, one.model, one.base_url) == place for one in listed)
+
+
+def nearest_chain(chains: Mapping[int, tuple[T, ...]], path: ChannelPath) -> tuple[T, ...]:
+    """Return the chain of the nearest place that has one; empty if none has."""
+    return next((chains[one] for one in (*path.ids, WHOLE_SERVER) if chains.get(one)), ())
+
+
 def is_same_model(record: ModelRecord, link: OperatorModel) -> bool:
     """Return whether the record is the operator's model. No base URL means the operator's."""
     same = (record.provider, record.model) == (link.model.provider, link.model.model)
     return same and record.base_url in (None, link.model.base_url)
 
 
-# Decides which API keys pause after a failure, and for how long (spec 08, generation).
-#
-# `generation.fallback` chooses the next key.
+def _unowned(record: ModelRecord, links: Sequence[OperatorModel]) -> list[ModelCandidate]:
+    """Return candidates with the operator's keys, for the operator's models only."""
+    same = [link for link in links if is_same_model(record, link)]
+    return [one for link in same for one in _of_link(link)] or [ModelCandidate(record, None, True)]
+
+
+def _of_link(link: OperatorModel) -> list[ModelCandidate]:
+    keys = [KeyRecord(0, link.model.provider, secret) for secret in link.keys]
+    return [ModelCandidate(link.model, key, True) for key in keys] or [
+        ModelCandidate(link.model, None, True)
+    ]
+
+
+MOST_NAMED = 10
+
+
+def key_needed(record: ModelRecord, links: Sequence[OperatorModel]) -> str:
+    """Explain that a model needs a key, and which models can be used without one."""
+    if record.server_id:
+        words = Sentence(
+            "{model} needs an API key of this server: add it with /model key add.",
+            model=_name(record),
+        )
+    else:
+        words = Sentence(
+            "{model} needs an API key of your own: add it with /model key add.",
+            model=_name(record),
+        )
+    names = list(dict.fromkeys(_name(link.model) for link in links))
+    if not names:
+        return words
+    listed = ", ".join(names[:MOST_NAMED])
+    if len(names) > MOST_NAMED:
+        more = len(names) - MOST_NAMED
+        listed = Sentence("{names} and {more} more", names=listed, more=more)
+    return Sentence("{words} Without one you can use: {names}.", words=words, names=listed)
+
+
+def _name(model: ModelRecord) -> str:
+    return f"{model.provider}/{model.model}"
+
+
+# Which API keys pause after a failure, and for how long (spec 08, generation).
 
 
 SECONDS: Mapping[ErrorType, float] = {
@@ -81,10 +268,10 @@ def is_keys_fault(error: ProviderError) -> bool:
 
 def rest_seconds(error: ProviderError) -> float:
     """Return how long a key pauses: as the provider says, else as usual for this error."""
-    return min(said_seconds(error) or SECONDS[error.type], LONGEST_SECONDS)
+    return min(retry_after_seconds(error) or SECONDS[error.type], LONGEST_SECONDS)
 
 
-def said_seconds(error: ProviderError) -> float | None:
+def retry_after_seconds(error: ProviderError) -> float | None:
     """Return the seconds after which the provider allows a retry, or None."""
     raw = error.raw if isinstance(error.raw, Mapping) else {}
     said = raw.get("retry_after_s", raw.get("retry_after"))
@@ -146,3 +333,95 @@ class KeyCooldowns:
 
 def _aware(at: datetime | None, like: datetime) -> datetime | None:
     return at.replace(tzinfo=like.tzinfo) if at is not None and at.tzinfo is None else at
+
+
+# Models that fail: a line when the first question fails, a count every minute, the end. What a
+# question itself causes (blocked, too long) is no outage, and neither is a rate limit.
+
+MOST_MODELS = 200
+MOST_LOGGED = 500
+NO_OUTAGE: frozenset[ErrorType] = frozenset({"content_blocked", "context_length", "rate_limit"})
+
+ModelName = tuple[str, str]
+
+
+class ModelOutages:
+    """The models of a process that fail now, by provider and name."""
+
+    def __init__(self) -> None:
+        self._logs: OrderedDict[ModelName, OutageLog] = OrderedDict()
+
+    def failing(self) -> frozenset[ModelName]:
+        return frozenset(name for name, one in self._logs.items() if one.is_on)
+
+    def failed(self, candidate: ModelCandidate, error: ProviderError) -> None:
+        """Log a failure with the provider's words, or count it if the model is known to fail."""
+        name, words = _name_of(candidate.model), _failure_words(candidate, error)
+        if error.type in NO_OUTAGE:
+            log.info("%s/%s: %s", *name, words)
+        else:
+            self._log_of(name).begins(words)
+
+    def answered(self, model: ModelRecord) -> None:
+        """Note that a model has answered."""
+        known = self._logs.get(_name_of(model))
+        if known is not None:
+            known.over()
+
+    def _log_of(self, name: ModelName) -> OutageLog:
+        if name not in self._logs:
+            self._logs[name] = OutageLog(
+                *("model", "/".join(name), log),
+                level=logging.WARNING,
+                words=("{what}: {reason}", "{what} still fails", "{what} answers again"),
+                counts_only=True,
+            )
+            if len(self._logs) > MOST_MODELS:
+                self._logs.popitem(last=False)[1].close()
+        return self._logs[name]
+
+
+def _name_of(model: ModelRecord) -> ModelName:
+    return model.provider, model.model
+
+
+def _failure_words(candidate: ModelCandidate, error: ProviderError) -> str:
+    key = candidate.key
+    words = " ".join(redact(error.message).split())[:MOST_LOGGED] or "(no message)"
+    return f"{error.type}: {words}" + (f" (key {key.id})" if key is not None and key.id else "")
+
+
+# Models on the operator's own machine or network. The admins of a server choose models by
+# commands; they must not make the bot call addresses that only its operator can reach.
+
+LOCAL_MODEL = Sentence(
+    "This model is on the machine or in the network of the bot, or a plug-in of it. Only whoever "
+    "runs the bot can choose it: in its settings file, or by setting allow_local_models there."
+)
+
+_PORTS = {"http": 80, "https": 443}
+
+
+async def is_local(provider: str, base_url: str | None, resolve: Resolve = resolve_host) -> bool:
+    """Return whether a provider is local: by its preset, or by a host address that is not public.
+
+    A host that does not resolve cannot be reached. A plugged-in family counts as local: it may run
+    on this machine, or find a key of the operator by itself.
+    """
+    preset = PRESETS.get(provider)
+    if preset is None:
+        return True
+    if base_url is None:
+        return preset.is_local
+    try:
+        parts = urlsplit(base_url)
+        host, port = parts.hostname, parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return True  # its host is unknown
+    if not host:
+        return True
+    try:
+        addresses = await resolve(host, port)
+    except (OSError, UnicodeError):
+        return False
+    return not all(is_public(address) for address in addresses)

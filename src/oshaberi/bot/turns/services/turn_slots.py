@@ -173,7 +173,7 @@ class TurnSlots:
             places = self._servers.pop(server)
             place = places.pop(0)
             if places:
-                self._servers[server] = places  # behind all others
+                self._servers[server] = places  # after all others
             if not place.given.done():  # else it is cancelled, and has not heard of it yet
                 place.given.set_result(None)
                 self._begin(place)

@@ -1,14 +1,19 @@
-"""Does the work after an answer: shows thoughts, stores memories and records."""
+"""Does the work after an answer: shows thoughts, stores memories and records.
+
+Each of these may fail without affecting the answer or the others.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
 
 from oshaberi.bot.conversation.messages import TurnChannel
-from oshaberi.bot.conversation.transcript import plain_name
-from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
+from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import (
     Exchange,
@@ -19,26 +24,29 @@ from oshaberi.bot.storage.records import (
     UsedRequest,
 )
 from oshaberi.bot.turns.admission.channel_queue import TurnRequest
-from oshaberi.bot.turns.generation.attachment_sources import AttachmentSources
-from oshaberi.bot.turns.generation.engine_config import persona_of
+from oshaberi.bot.turns.caches import BoundedCache
+from oshaberi.bot.turns.context.surroundings import persona_of
 from oshaberi.bot.turns.notices import NoticeSender
 from oshaberi.bot.turns.outcome import TurnOutcome
-from oshaberi.bot.turns.services.turn_services import EffectiveConfigs, TurnServices
-from oshaberi.bot.turns.shown_reasoning import MARK, shown_thoughts
-from oshaberi.delivery.attachments import PERSONA_MODE, PersonaMessage
-from oshaberi.delivery.notices import DESCRIPTION_LIMIT
+from oshaberi.bot.turns.shown_reasoning import shown_thoughts, thought_embeds
+from oshaberi.delivery.attachments import (
+    PERSONA_MODE,
+    AttachmentRenderer,
+    DeliveryPlugIns,
+    PersonaMessage,
+    TableRenderer,
+    rendered_block,
+)
+from oshaberi.delivery.ledger import DELIVERED, Ledger
 from oshaberi.delivery.posting import face_of
 from oshaberi.delivery.response import ResponseState
-from oshaberi.delivery.sink import Embed, Sent
-from oshaberi.languages import translated
-from oshaberi.secret_redaction import redact
-from oshaberi.stream.model_output import ThoughtLog
-
-# Makes the record of a question whose answer a restart cut off. From it the answer continues.
+from oshaberi.delivery.sink import File, Sent
+from oshaberi.events import Table
+from oshaberi.render.grid import Picture
 
 
 def cut_question(
-    services: TurnServices, turn_channel: TurnChannel, turn_request: TurnRequest
+    turn_channel: TurnChannel, turn_request: TurnRequest, instance: str
 ) -> StoredQuestion:
     """Return the question to store: the one that the first part of the answer answers."""
     earlier = turn_request.continues
@@ -48,16 +56,10 @@ def cut_question(
         message_id=asked_id or turn_request.newest.said.id,
         server_id=turn_channel.server_id,
         user_id=turn_request.user_id,
-        instance=services.instance,
+        instance=instance,
         why=turn_request.why,
         is_begun=True,
     )
-
-
-# Posts the thought log: the model's thoughts, as embeds in another channel.
-
-
-MOST_EMBEDS = 10
 
 
 async def log_thoughts(
@@ -72,57 +74,6 @@ async def log_thoughts(
         await turn_channel.log_thoughts(channel, embeds, face_of(None, persona_of(persona)))
 
 
-def thought_embeds(persona: str, logs: Sequence[ThoughtLog]) -> tuple[Embed, ...]:
-    """Return one embed, or several if the text is long; none without thoughts."""
-    body = _body(logs)
-    if not body:
-        return ()
-    title = f"{MARK} " + translated("{persona} thought", persona=plain_name(persona))
-    head = _head(logs)
-    pieces = list(_pieces(body, DESCRIPTION_LIMIT - len(head) - 2))
-    if len(pieces) > MOST_EMBEDS:
-        pieces = [*pieces[: MOST_EMBEDS - 1], translated("… and more than can be shown here.")]
-    first, *others = pieces
-    return (Embed(title, f"{head}\n\n{first}"), *(Embed(f"{title} …", one) for one in others))
-
-
-def _head(logs: Sequence[ThoughtLog]) -> str:
-    """Write which model answered, how long it took, and a link to the answer."""
-    models = dict.fromkeys(f"{log.model} ({log.provider})" for log in logs if log.model)
-    seconds = sum(log.duration_ms for log in logs) / 1000
-    url = next((log.first_reply_url for log in logs if log.first_reply_url), None)
-    link = [translated("[the answer]({url})", url=url)] if url else []
-    return " · ".join([*models, f"{seconds:.1f} s", *link])[:1000]
-
-
-def _body(logs: Sequence[ThoughtLog]) -> str:
-    summaries = [text for log in logs for text in log.of_kind("summary") if text.strip()]
-    raw = [text for log in logs for text in log.of_kind("raw") if text.strip()]
-    sections = []
-    if summaries:
-        sections.append("**Summary**\n" + "\n\n".join(summaries))
-    if raw:
-        sections.append("**Thoughts**\n" + "\n\n".join(raw))
-    # More than is shown, so that the last embed can say that there is more.
-    return redact("\n\n".join(sections), (MOST_EMBEDS + 1) * DESCRIPTION_LIMIT)
-
-
-def _pieces(text: str, most: int) -> Iterator[str]:
-    """Split the text; at the end of a line, if there is one in the last quarter."""
-    while len(text) > most:
-        at = text.rfind("\n", most * 3 // 4, most)
-        at = at if at > 0 else most
-        yield text[:at].rstrip()
-        text = text[at:].lstrip("\n")
-    if text.strip():
-        yield text
-
-
-# Does the work after an answer: shows thoughts, stores memories and records.
-#
-# Each of these may fail without affecting the answer or the others.
-
-
 log = logging.getLogger(__name__)
 
 Effect = Callable[[], Awaitable[int | None]]
@@ -130,18 +81,30 @@ Effect = Callable[[], Awaitable[int | None]]
 _SHOWN_AFTER = ("completed", "error", "timeout", "empty_response")
 
 
+@dataclass(frozen=True, slots=True)
+class TurnRecords:
+    """Where turns are stored, by whom and when. What was in deleted messages is not."""
+
+    db: Database
+    instance: str
+    clock: Callable[[], datetime]
+    deleted_messages: BoundedCache[int, bool]
+
+
 class PostTurnEffects:
     """The work after one turn."""
 
     def __init__(
         self,
-        services: TurnServices,
+        records: TurnRecords,
         turn_channel: TurnChannel,
         turn_request: TurnRequest,
-        settings: EffectiveConfigs,
+        settings: EffectiveSettings,
         announcer: NoticeSender,
+        plug_ins: DeliveryPlugIns,
     ) -> None:
-        self._services = services
+        self._records = records
+        self._plug_ins = plug_ins
         self._turn_channel = turn_channel
         self._turn_request = turn_request
         self._settings = settings
@@ -173,16 +136,9 @@ class PostTurnEffects:
         used: Sequence[UsedRequest],
     ) -> None:
         """Store all records of the turn in one transaction, and end its journal."""
-        store, journal = self._services.store, self._services.journal
-        if store is None:
-            if journal is not None:
-                await journal.finish(response.key)
-            return
         traces = self._traces(outcome, response, tables, used)
-        if journal is not None:
-            traces = replace(traces, journal_key=response.key)
         self._stored = traces.turn
-        failed = await store.keep_turn(traces)
+        failed = await self._records.db.keep_turn(replace(traces, journal_key=response.key))
         for what, error in failed.items():
             if not isinstance(error, StorageAwayError):  # then it is kept, and stored later
                 log.error("after a turn: %s failed; the answer itself is there: %s", what, error)
@@ -195,16 +151,15 @@ class PostTurnEffects:
         used: Sequence[UsedRequest] = (),
     ) -> None:
         """Store a cancelled turn. Its journal stays open, because a message may be on its way."""
-        if self._services.store is not None:
-            self._services.store.queue_turn(self._traces(outcome, response, tables, used))
+        self._records.db.queue_turn(self._traces(outcome, response, tables, used))
 
     async def add_notice(self, notice: Sent) -> None:
         """Add a notice, which was sent later, to the stored turn."""
-        store, stored = self._services.store, self._stored
-        if store is None or stored is None or notice.id is None:
+        stored = self._stored
+        if stored is None or notice.id is None:
             return
         message_ids = tuple(sorted({*stored.message_ids, notice.id}))
-        work = store.turns.set_messages(replace(stored, message_ids=message_ids))
+        work = self._records.db.turns.set_messages(replace(stored, message_ids=message_ids))
         await _quietly("a notice", lambda: work)
 
     def _traces(
@@ -226,7 +181,7 @@ class PostTurnEffects:
         )
         if outcome.status != "interrupted":
             return traces
-        question = cut_question(self._services, self._turn_channel, self._turn_request)
+        question = cut_question(self._turn_channel, self._turn_request, self._records.instance)
         if turn.continue_after_restart:
             return replace(traces, cut_question=question)
         return replace(traces, settled_question_id=question.message_id)
@@ -255,7 +210,7 @@ class PostTurnEffects:
         if stream.display_mode == PERSONA_MODE or stream.delivery == "live":
             return message
         limit = stream.text.max_single_message_length
-        return self._services.plug_ins.shown(stream.display_mode, message, limit)
+        return self._plug_ins.shown(stream.display_mode, message, limit)
 
     def _record(self, outcome: TurnOutcome) -> TurnRecord:
         newest, earlier = self._turn_request.newest, self._turn_request.continues
@@ -270,7 +225,7 @@ class PostTurnEffects:
             status=outcome.status,
             undelivered=outcome.undelivered,
             why=self._turn_request.why,
-            at=self._services.clock(),
+            at=self._records.clock(),
             answer_id=None if earlier is None else earlier.first_id,
             questions=self._questions(outcome),
         )
@@ -288,9 +243,8 @@ class PostTurnEffects:
         """Return the exchange with the time of the turn's record, so that both can be found."""
         if not self._settings.turn.short_memory_size or not (outcome.text or outcome.details):
             return None
-        if any(
-            self._services.deleted_messages.get(one.said.id) for one in self._turn_request.asked
-        ):
+        deleted = self._records.deleted_messages
+        if any(deleted.get(one.said.id) for one in self._turn_request.asked):
             return None
         return Exchange(
             channel_id=self._turn_channel.channel_id,
@@ -309,3 +263,49 @@ async def _quietly(what: str, effect: Effect) -> int | None:
     except Exception:
         log.exception("after a turn: %s failed; the answer itself is there", what)
         return None
+
+
+class AttachmentSources:
+    """A renderer that remembers the tables of one turn that became pictures or files.
+
+    `plug_ins` remember the code blocks that they turned into files.
+    """
+
+    def __init__(self, renderer: TableRenderer, plug_ins: DeliveryPlugIns) -> None:
+        attachments = {
+            language: partial(self._remembering, drawn)
+            for language, drawn in plug_ins.attachments.items()
+        }
+        self.plug_ins = replace(plug_ins, attachments=attachments)
+        self._renderer = renderer
+        self._shown: set[str] = set()
+        self._blocks: set[str] = set()
+
+    def pictures(self, table: Table) -> list[Picture]:
+        return self._renderer.pictures(table)
+
+    def alt_text(self, table: Table) -> str:
+        self._shown.add(table.source)
+        return self._renderer.alt_text(table)
+
+    def as_code(self, table: Table, max_length: int) -> list[str]:
+        return self._renderer.as_code(table, max_length)
+
+    def sources(self, ledgers: Iterable[Ledger]) -> dict[int, str]:
+        """Map each message id to the source of the table it shows."""
+        return {
+            entry.message_id: entry.text
+            for ledger in ledgers
+            for entry in ledger.entries
+            if entry.message_id and entry.fate == DELIVERED and self._was_shown(entry.text)
+        }
+
+    def _was_shown(self, source: str) -> bool:
+        block = rendered_block(source, self.plug_ins)
+        return source in self._shown or (block is not None and block.code in self._blocks)
+
+    def _remembering(self, draw: AttachmentRenderer, code: str) -> Sequence[File]:
+        files = draw(code)
+        if files:
+            self._blocks.add(code)
+        return files

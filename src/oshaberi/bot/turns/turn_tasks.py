@@ -1,4 +1,4 @@
-"""Lets a stop or a follow-up end work between the streams of a turn at once (spec 04 O1)."""
+"""Work of a turn that a stop ends at once (spec 04 O1), and small tasks that nobody waits for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class InterruptedTurnError(Exception):
         self.request = request
 
 
-def stopped_result(request: StopRequest) -> StreamResult:
+def result_of_stop(request: StopRequest) -> StreamResult:
     """Return the result of a turn that was stopped while no stream was running."""
     if request.follow_up:
         return StreamResult("follow_up_interrupt")
@@ -68,11 +68,43 @@ async def _end(task: asyncio.Task[T]) -> None:
         await asyncio.wait({task}, timeout=LAST_WORDS_SECONDS)
     if not task.done():
         log.warning("cancelled work does not end; the turn goes on without it")
-        task.add_done_callback(_seen)
+        task.add_done_callback(_retrieve_error)
     else:
-        _seen(task)
+        _retrieve_error(task)
 
 
-def _seen(task: asyncio.Task[T]) -> None:
+def _retrieve_error(task: asyncio.Task[T]) -> None:
     if not task.cancelled():
         task.exception()  # retrieved, so that asyncio does not log it
+
+
+class BackgroundTasks:
+    """Runs such tasks, logs their failures, and waits for the rest at the end."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def start(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._guarded(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def settle(self, seconds: float) -> None:
+        """Wait for running tasks, and cancel those that take longer than `seconds`."""
+        if self._tasks:
+            _, late = await asyncio.wait(set(self._tasks), timeout=seconds)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)
+
+    async def _guarded(self, work: Coroutine[Any, Any, object]) -> None:
+        try:
+            await work
+        except Exception as error:
+            # The answer does not depend on it.
+            log.info("a reaction or the thought log failed: %s", error)
