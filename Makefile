@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_TO_RUN := $(VENV)/.ready-to-run
-RUN_EXTRAS := bot,images,mcp,openai,tables
+RUN_EXTRAS := bot,images,local,mcp,openai,tables
 EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,otel,postgres,redis
 SECONDS ?= 600
 PROCESSORS = $(shell $(BIN)/python -c 'import os; print(os.cpu_count() or 1)')
@@ -103,8 +103,8 @@ walks: setup ## how many modules an answer passes through, and the calls between
 requirements: setup ## pin the versions of the Docker image with their hashes: those that are installed here
 	$(BIN)/python -m tests.pinned_requirements
 
-release: | $(BIN)/python ## build sdist and wheel, and check them in fresh environments
+release: | $(BIN)/python ## build sdists and wheels of bot and stage, and check them in fresh environments
 	$(BIN)/python -m tests.release
 
 clean: ## remove .venv, caches and builds
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist stage/dist

@@ -20,14 +20,16 @@ REASONS: Mapping[str, str] = {
     "emoji": "names of standard emoji (`:smile:`)",
     "regex": "Unicode properties and grapheme clusters, which `re` does not know",
     "anthropic": "Anthropic's own client",
-    "aiohttp": "HTTP to models and for pictures, and the server of the local stage and of "
-    "`/health`; discord.py uses it too",
+    "aiohttp": "HTTP to models and for pictures, and the server of `/health`; discord.py and the "
+    "stage use it too",
     "aiosqlite": "SQLite without blocking the event loop",
     "alembic": "migrations of the database",
     "babel": "reads the translations (`.po` files) of what the bot itself says",
     "cryptography": "stored API keys are encrypted. It raises its major version often, and its "
     "security fixes must get in, so the upper bound is wide",
-    "discord.py": "Discord. Only one minor version: the stage and `discord_io` use its internals",
+    "discord.py": "Discord. Only one minor version: `discord_io` uses its internals",
+    "discord-stage": "the local stage, in `stage/` of this repository: `oshaberi run` without a "
+    "token, and `oshaberi stage`",
     "jsonschema": "arguments of tools are checked against their schema",
     "prometheus-client": "`/metrics`",
     "pydantic": "types of settings",
@@ -81,6 +83,7 @@ _CLASSIFIED = {
 MODULES: Mapping[str, str] = {
     "PIL": "pillow",
     "discord": "discord.py",
+    "discord_stage": "discord-stage",
     "prometheus_client": "prometheus-client",
     "pydantic_settings": "pydantic-settings",
 }

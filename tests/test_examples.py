@@ -21,8 +21,8 @@ from discord_stage.model_servers.scripts import Say
 from discord_stage.testing import on_stage
 from oshaberi.bot.tools import Tool, ToolBox, load_tools
 from oshaberi.bot.tools.builtin import builtin_tools
+from oshaberi.bot.tools.definition import installed_tool_text
 from oshaberi.bot.tools.mcp import McpTools, mcp_servers
-from oshaberi.bot.tools.tool_text_plug_ins import installed_tool_text
 from oshaberi.chunks import ToolCall
 from oshaberi.delivery.attachments import DeliveryPlugIns
 from oshaberi.providers import connect

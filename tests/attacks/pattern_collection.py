@@ -239,8 +239,8 @@ def _exercise() -> None:
     from oshaberi.providers.capabilities.known_models import TABLE, capabilities_of
     from oshaberi.providers.refusals.reading import _anywhere
     from oshaberi.providers.wire.text_outlet import SpeakerHoldback, StopStringCut
-    from oshaberi.stream.silence_patterns import SilencePatterns
     from oshaberi.text.config import Persona
+    from oshaberi.text.silence import SilencePatterns
 
     for family in TABLE:
         capabilities_of(family, "no such model")

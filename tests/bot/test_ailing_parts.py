@@ -145,7 +145,7 @@ def test_a_gateway_that_hears_nothing_is_away(tmp_path: Path) -> None:
             client = watched.bot.client
             ahead_s = 0.0
             state = GatewayState(client, lambda: time.perf_counter() + ahead_s)
-            state.connected(0)
+            state.note_connected(0)
             assert state.problem() is None
             watched.stage.gateway.acknowledges = False
             ahead_s = watched.stage.settings.heartbeat_ms / 1000 + LATE_SECONDS
@@ -159,7 +159,7 @@ def test_one_of_two_shards_is_away(tmp_path: Path) -> None:
         async with serving(tmp_path, OSHABERI_SHARD_COUNT="2") as watched:
             state = watched.bot.client.gateway_state
             assert (state.shard_ids(), state.missing(), state.problem()) == ((0, 1), (), None)
-            state.lost(1)
+            state.note_lost(1)
             told = "gateway: not connected to Discord (shards 1 of 2)"
             assert await watched.get("/health") == (503, told)
             assert watched.metric("shards") == 2

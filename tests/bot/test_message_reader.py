@@ -15,7 +15,7 @@ from oshaberi.bot.client.message_reader import MessageReader
 from oshaberi.bot.commands.answers import speak_to_user
 from oshaberi.bot.conversation.messages import ChannelMessage
 from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
-from oshaberi.discord_io.reply_notice import is_reply_notice
+from oshaberi.discord_io.requests.parameters import is_reply_notice
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
 
 MOCHI = WebhookFace("Mochi", "https://pictures.test/mochi.png")

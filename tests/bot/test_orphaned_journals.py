@@ -253,7 +253,7 @@ def test_an_answer_that_is_to_go_on_is_completed_and_not_told(arrived: bool) -> 
         assert (last.status, last.message_ids) == (INTERRUPTED, (7, ours))
         assert await harness.db.turns.of_message(ours) == last
         harness.db.questions._process = "next"
-        assert [one.is_begun for one in await harness.db.questions.left(INSTANCE)] == [True]
+        assert [one.is_begun for one in await harness.db.questions.left_by(INSTANCE)] == [True]
 
     run_with_client(scenario)
 

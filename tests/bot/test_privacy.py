@@ -97,7 +97,7 @@ def test_who_opts_out_is_neither_heard_nor_seen() -> None:
         assert "secret" not in str(info.history)
         assert await turn_channel.said(secret.id) is None
         assert await turn_channel.incoming(secret.id) is None
-        assert await turn_channel.another().asked(secret.id) is None, "after a restart"
+        assert await turn_channel.another().question(secret.id) is None, "after a restart"
         assert "You have opted out" in await harness.run("privacy show", user=MEMBER)
         await harness.db.opt_outs.refresh()
         assert user_id in harness.db.opt_outs

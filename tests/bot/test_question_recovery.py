@@ -64,7 +64,7 @@ def ask(
 
 
 async def left(harness: ClientHarness) -> list[int]:
-    return [one.message_id for one in await harness.db.questions.left(INSTANCE)]
+    return [one.message_id for one in await harness.db.questions.left_by(INSTANCE)]
 
 
 def told(harness: ClientHarness) -> list[Mapping[str, Any]]:

@@ -138,7 +138,7 @@ async def stored_questions(database_url: str, folder: Path, instance: str = INST
     """Ending many there are."""
     vault = SecretVault.from_environment_or_file(folder / "secret.key")
     async with Database.open(database_url, vault) as db:
-        return len(await db.questions.left(instance))
+        return len(await db.questions.left_by(instance))
 
 
 class BusyChannels:

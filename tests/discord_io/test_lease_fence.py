@@ -13,7 +13,7 @@ from oshaberi.delivery.sink import WireState
 from oshaberi.discord_io import BanGuard, LeaseFence, RequestTrace
 from oshaberi.discord_io.requests.guards import time_since_boot
 from oshaberi.discord_io.requests.limits import KnownRooms
-from oshaberi.discord_io.requests.meter import RequestMeter
+from oshaberi.discord_io.requests.watch import RequestMeter
 from oshaberi.discord_io.webhooks import Hook, WebhookHttp
 from oshaberi.virtual_time import run_virtual
 

@@ -18,7 +18,7 @@ from oshaberi.inspector import replayed, trace
 from oshaberi.scenes import parse_scene
 from oshaberi.stream.provider_protocol import Silence
 from oshaberi.text.config import Persona, Sprite, TextConfig
-from tests.chromium import axe_source
+from stage_page.chromium import axe_source
 from tests.inspector.logged_streams import crumbs, stream
 from tests.inspector.panel_browser import OpenPanel, PanelBrowser
 

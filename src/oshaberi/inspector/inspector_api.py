@@ -36,7 +36,7 @@ Json = dict[str, Any]
 def attach(log: StreamLog, stage: Stage) -> Callable[[], None]:
     """Add the inspector to a running stage. Returns a function that ends the live feed."""
     stage.extensions.update(extensions(log, lambda: stage.requests))
-    stage.page_extensions["inspector"] = PageExtension(PAGE, "inspector.js")
+    stage.page_extensions["inspector"] = PageExtension(PAGE)
     return log.listen(lambda summary: stage.feed.publish(EVENT, summary))
 
 

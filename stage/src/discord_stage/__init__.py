@@ -1,8 +1,9 @@
 """A Discord on loopback: REST and gateway, as strict as the real one, that fails on demand.
 
 The real, unmodified discord.py logs in to it. `testing` has what tests need (`pytest_fixtures`,
-`client_runner`); `bot_runner` starts a bot in its own process, `discord_py_redirect` points
-discord.py at the stage, `scaled_loop` makes its waits shorter.
+`client_runner`); `discord_py_redirect` points discord.py at the stage, `scaled_loop` makes its
+waits shorter. The command `discord-stage` (`__main__`) runs a bot in a process of its own:
+`bot_process` starts it, `bot_runner` is what runs in it.
 
 Each part knows only those before it:
 
@@ -15,12 +16,14 @@ Each part knows only those before it:
 - `server`: puts them together. `model_servers` are scripted models for bots that talk to one.
 """
 
+from discord_stage.control.api import ControlExtension
 from discord_stage.errors import (
     StageError,
     StageProblemsError,
     StageTimeoutError,
     WorldError,
 )
+from discord_stage.page import PageExtension
 from discord_stage.refusals import RefusalError
 from discord_stage.requests.injected_faults import EDIT, SEND, TYPING, WEBHOOK, Fault
 from discord_stage.server import Stage
@@ -33,7 +36,9 @@ __all__ = [
     "SEND",
     "TYPING",
     "WEBHOOK",
+    "ControlExtension",
     "Fault",
+    "PageExtension",
     "RefusalError",
     "Settings",
     "Stage",

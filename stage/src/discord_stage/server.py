@@ -118,7 +118,12 @@ class Stage:
         pipeline = RequestPipeline(self.state, self.gateway)
         cdn, page = FileServer(self.state), Page(self.page_extensions)
         control = ControlApi(
-            self.state, self.gateway, self.people, self.control_token, self.extensions
+            self.state,
+            self.gateway,
+            self.people,
+            self.control_token,
+            self.extensions,
+            self.page_extensions,
         )
         application = web.Application(
             middlewares=[guarded(self.state)], client_max_size=4 * REQUEST_MOST

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from oshaberi.bot.conversation.transcript import plain_name
-from oshaberi.delivery.outcome_handling import DESCRIPTION_LIMIT
+from oshaberi.delivery.notices import DESCRIPTION_LIMIT
 from oshaberi.delivery.sink import Embed
 from oshaberi.languages import translated
 from oshaberi.secret_redaction import redact

@@ -13,6 +13,7 @@ from discord_stage.control.actions import Action, ControlActions
 from discord_stage.errors import RefusedFieldError, StageError
 from discord_stage.gateway.gateway_sessions import SessionHub
 from discord_stage.json_bodies import parse_json
+from discord_stage.page import PageExtension
 from discord_stage.payloads import record_payloads
 from discord_stage.people_actions import PeopleActions
 from discord_stage.refusals import RefusalError
@@ -112,11 +113,15 @@ class ControlApi:
         people: PeopleActions,
         token: str,
         extensions: Mapping[str, ControlExtension],
+        page_extensions: Mapping[str, PageExtension],
     ) -> None:
         self._actions = ControlActions(state, hub, people)
         self._token = token
         self._extensions = extensions
         self._actions.reads["extensions"] = lambda _asked: sorted(extensions)
+        self._actions.reads["page_extensions"] = lambda _asked: [
+            {"name": name, "address": one.address(name)} for name, one in page_extensions.items()
+        ]
         self._actions.acts["start_thread"] = lambda said: start_thread_action(
             state, people.somebody(number_in(str(said.get("user") or ""))).id, said
         )

@@ -6,6 +6,8 @@ formats implement: `openai_wire`, `openai_responses_wire`, `anthropic_wire`, `go
 """
 
 from discord_stage.model_servers.anthropic_wire import AnthropicWire
+from discord_stage.model_servers.google_wire import GoogleWire
+from discord_stage.model_servers.novelai_wire import NovelAIWire
 from discord_stage.model_servers.openai_responses_wire import OpenAIResponsesWire
 from discord_stage.model_servers.openai_wire import OpenAIWire
 from discord_stage.model_servers.server import ModelConnection, ModelServer
@@ -13,8 +15,10 @@ from discord_stage.model_servers.wire_format import ReceivedRequest, WireFormat
 
 __all__ = [
     "AnthropicWire",
+    "GoogleWire",
     "ModelConnection",
     "ModelServer",
+    "NovelAIWire",
     "OpenAIResponsesWire",
     "OpenAIWire",
     "ReceivedRequest",

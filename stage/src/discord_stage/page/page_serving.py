@@ -17,6 +17,7 @@ from aiohttp import web
 from discord_stage.page.module_joining import joined
 
 FOLDER = Path(__file__).parent
+EXTENSIONS = "/page/extensions/"
 MAIN = FOLDER / "js" / "main.js"
 KINDS = {
     ".html": "text/html",
@@ -47,13 +48,17 @@ POLICY = {
 
 @dataclass(frozen=True, slots=True)
 class PageExtension:
-    """Files that a program adds to the page, under `/page/extensions/{name}/`.
+    """A folder of scripts and styles that a program adds to the page.
 
-    `entry` is the module in `folder` that the page loads.
+    They are served under `/page/extensions/{name}/`. The page imports the module `entry` of the
+    folder and calls its `extend(page)`: `js/extensions.js` has what `page` can do.
     """
 
     folder: Path
-    entry: str
+    entry: str = "extension.js"
+
+    def address(self, name: str) -> str:
+        return f"{EXTENSIONS}{name}/{self.entry}"
 
 
 class Page:
@@ -65,7 +70,7 @@ class Page:
     def add_to(self, router: web.UrlDispatcher) -> None:
         router.add_get("/", self._index)
         router.add_get("/channels/{path:.*}", self._index)
-        router.add_get("/page/extensions/{name}/{path:.+}", self._extension_file)
+        router.add_get(EXTENSIONS + "{name}/{path:.+}", self._extension_file)
         router.add_get("/page/{path:.+}", self._file)
         router.add_get("/favicon.ico", self._icon)
 

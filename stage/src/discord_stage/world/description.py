@@ -48,6 +48,7 @@ DEFAULT: dict[str, object] = {
     ]
 }
 PRIVILEGED = ("members", "presences", "message_content")
+BOT_NAME = "Stagehand"
 BOT_KEYS = frozenset({"name", "token", "intents", "permissions", "id"})
 KINDS = {
     "text": ChannelType.TEXT,
@@ -109,7 +110,7 @@ class _WorldBuilder:
 
     def _application(self, node: DescribedValue | None) -> Application:
         fields = node.fields(BOT_KEYS) if node else {}
-        name = name_of_node(fields["name"], USERNAME_MOST) if "name" in fields else "Oshaberi"
+        name = name_of_node(fields["name"], USERNAME_MOST) if "name" in fields else BOT_NAME
         token = fields["token"].text() if "token" in fields else ""
         intents = choices(fields.get("intents"), PRIVILEGED, PRIVILEGED)
         user = User(self._new_id(fields), name, bot=True)

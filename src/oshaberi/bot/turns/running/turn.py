@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
 from oshaberi.bot.conversation.turn_config import EffectiveSettings
-from oshaberi.bot.tools.context import ToolContext
+from oshaberi.bot.tools.definition import ToolContext
 from oshaberi.bot.turns.admission.channel_queue import TurnRequest
 from oshaberi.bot.turns.context.building import context_items
 from oshaberi.bot.turns.context.surroundings import (
@@ -49,7 +49,7 @@ from oshaberi.bot.turns.services.turn_services import AnswerTimes, TurnServices
 from oshaberi.bot.turns.turn_tasks import InterruptedTurnError, result_of_stop, until_stopped
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.journal import JournalledSink, JournalledStream
-from oshaberi.delivery.response import ResponseState
+from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS
 from oshaberi.stream.context import StreamContext
@@ -121,7 +121,7 @@ def response_to(turn_request: TurnRequest, turn_channel: TurnChannel, mode: str)
         newest_id = turn_channel.newest_message_id
         return mode != "auto" or newest_id is None or newest_id > asked_id
 
-    return ResponseState(reply_is_due=is_due, replies_always=mode == "all")
+    return ResponseState(reply_rule=ReplyRule(is_due, every=mode == "all"))
 
 
 log = logging.getLogger(__name__)

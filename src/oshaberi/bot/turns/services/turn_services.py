@@ -15,7 +15,7 @@ from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.conversation.messages import AttachedFile, ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.storage import Database
-from oshaberi.bot.tools.tool_text_plug_ins import ToolText
+from oshaberi.bot.tools.definition import ToolText
 from oshaberi.bot.tools.toolbox import ToolBox
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.services.models import MOST_SERVERS, ModelAccess

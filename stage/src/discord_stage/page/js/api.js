@@ -1,6 +1,6 @@
 // The control API. The token comes once with the address, then lives in this tab only.
 
-const KEPT = "oshaberi.token";
+const KEPT = "stage.token";
 
 export class ApiError extends Error {
   // `field` is the part of the request that was wrong, if the stage says so.

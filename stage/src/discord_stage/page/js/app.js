@@ -4,26 +4,26 @@ import { Api } from "./api.js";
 import { Composer } from "./compose/composer.js";
 import { Outbox } from "./compose/outbox.js";
 import { debounce } from "./dom.js";
+import { loadExtensions } from "./extensions.js";
 import { Feed } from "./feed.js";
-import { InspectorHost } from "./inspector_host.js";
 import { Interactions } from "./interactions.js";
 import { People } from "./people.js";
 import { Store } from "./store.js";
 import { attempt, toast } from "./toast.js";
 import { ArmedLine } from "./view/breaking.js";
 import { loadPrompts, showGreeting } from "./view/intro.js";
-import { ModelState } from "./view/model_state.js";
 import { Members } from "./view/members.js";
 import { MessageLog } from "./view/messages.js";
 import { openModal } from "./view/modal.js";
 import { openSettings } from "./view/settings.js";
+import { SidePanels } from "./view/side_panels.js";
 import { Sidebar } from "./view/sidebar.js";
 import { StopButton } from "./view/stop_button.js";
-import { BREAK, CONNECT, INSPECT, ThingsToTry } from "./view/things_to_try.js";
+import { BREAK, ThingsToTry } from "./view/things_to_try.js";
 import { Toolbar } from "./view/toolbar.js";
 import { TypingLine } from "./view/typing.js";
 
-const ME = "oshaberi.me";
+const ME = "stage.me";
 const STALE_MS = 120;
 
 export class App {
@@ -35,7 +35,10 @@ export class App {
     this.feed = new Feed(this.api);
     this.interactions = new Interactions(this.bus);
     this.prompts = [];
-    this.hasInspector = false;
+    // What extensions have added.
+    this.messageActions = [];
+    this.settings = [];
+    this.greeting = null;
     this.store.me = sessionStorage.getItem(ME);
     this.store.addEventListener(
       "stale",
@@ -45,9 +48,7 @@ export class App {
       if (detail.restarted) this.bus.dispatchEvent(new Event("restarted"));
     });
     this.feed.addEventListener("event", (event) => this.#hear(event.detail));
-    this.bus.addEventListener("inspector", ({ detail }) => detail.open && this.tries.tick(INSPECT));
     this.bus.addEventListener("broken", () => this.tries.tick(BREAK));
-    this.bus.addEventListener("model", () => !this.model.isDemo && this.tries.tick(CONNECT));
     this.bus.addEventListener("highlight-message", (event) => this.jumpTo(event.detail.id));
   }
 
@@ -62,16 +63,14 @@ export class App {
     this.typing = new TypingLine(this);
     this.stop = new StopButton(this);
     this.armed = new ArmedLine(this);
-    this.inspector = new InspectorHost(this);
-    this.model = new ModelState(this);
+    this.panels = new SidePanels(this);
     this.tries = new ThingsToTry(this);
     this.people.startCommand = (line) => this.composer.startCommand(line);
   }
 
   async prepare() {
     this.prompts = await loadPrompts(this);
-    await this.model.load();
-    this.hasInspector = await this.inspector.load();
+    await loadExtensions(this);
   }
 
   #hear({ name, data }) {
@@ -96,11 +95,6 @@ export class App {
 
   async jumpTo(messageId) {
     if (!(await this.log.reveal(String(messageId)))) toast("That message is not in this channel.");
-  }
-
-  why(messageId) {
-    this.log.hold(messageId);
-    return this.inspector.select(messageId);
   }
 
   dismiss(message) {

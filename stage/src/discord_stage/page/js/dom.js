@@ -44,8 +44,11 @@ export function clear(node, ...children) {
   return node;
 }
 
-let lastId = 0;
-export const freshId = (stem) => `${stem}-${++lastId}`;
+// An extension has a copy of this module in its script: all copies count together.
+export function freshId(stem) {
+  document.lastFreshId = (document.lastFreshId ?? 0) + 1;
+  return `${stem}-${document.lastFreshId}`;
+}
 
 // The same listener for a click and for Enter or Space on something that is not a button.
 export function onPress(node, run) {

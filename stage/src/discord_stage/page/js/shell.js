@@ -4,20 +4,19 @@ import { byId, clear, el } from "./dom.js";
 import { icon } from "./icons.js";
 import { chooseTheme, isLight } from "./theme.js";
 import { openBreakMenu } from "./view/breaking.js";
-import { openConnect } from "./view/connect_model.js";
 
 const NARROW = matchMedia("(max-width: 760px)");
 const NO_ROOM_FOR_MEMBERS = matchMedia("(max-width: 1100px)");
-const NO_ROOM_BESIDE_INSPECTOR = matchMedia("(max-width: 1700px)");
+const NO_ROOM_BESIDE_PANEL = matchMedia("(max-width: 1700px)");
 
 export class Shell {
   constructor(app) {
     this.app = app;
     this.#buttons();
     this.#fitMembers();
-    for (const room of [NO_ROOM_FOR_MEMBERS, NO_ROOM_BESIDE_INSPECTOR])
+    for (const room of [NO_ROOM_FOR_MEMBERS, NO_ROOM_BESIDE_PANEL])
       room.addEventListener("change", () => this.#fitMembers());
-    app.bus.addEventListener("inspector", () => this.#fitMembers());
+    app.bus.addEventListener("panel", () => this.#fitMembers());
     byId("shade").addEventListener("click", () => this.closeDrawers());
     document.addEventListener("keydown", (event) => this.#key(event));
     for (const name of ["channel", "world", "bot"])
@@ -32,21 +31,18 @@ export class Shell {
       button.addEventListener("click", () => run(button));
     };
     wire("toggle-places", "menu", () => this.#drawer("places"));
-    byId("connect-model").addEventListener("click", () => openConnect(this.app));
     wire("break", "bolt", (button) => openBreakMenu(this.app, button));
     wire("toggle-theme", isLight() ? "moon" : "sun", (button) => {
       chooseTheme(isLight() ? "dark" : "light");
       clear(button, icon(isLight() ? "moon" : "sun", 22));
     });
-    byId("toggle-inspector").append(icon("inspect", 22));
-    byId("close-inspector").append(icon("close", 20));
     wire("toggle-members", "people", () =>
       NARROW.matches ? this.#drawer("members") : this.#toggleMembers(),
     );
   }
 
   #fitMembers() {
-    const room = byId("inspector").hidden ? NO_ROOM_FOR_MEMBERS : NO_ROOM_BESIDE_INSPECTOR;
+    const room = this.app.panels.open ? NO_ROOM_BESIDE_PANEL : NO_ROOM_FOR_MEMBERS;
     document.body.dataset.members = room.matches ? "closed" : "open";
     this.#membersState();
   }
@@ -88,10 +84,9 @@ export class Shell {
     const sign = channel.guild_id ? (channel.thread_metadata ? "thread" : "hash") : "at";
     clear(byId("channel-title"), icon(sign, 22), el("span", { dir: "auto" }, name));
     byId("topic").textContent = channel.topic ?? "";
-    document.title = `${channel.guild_id ? "#" : "@"}${name} · Oshaberi`;
-    byId("bot-state").textContent = store.world.connected
-      ? ""
-      : `${people.nameOf(store.world.bot)} is offline`;
+    const bot = people.nameOf(store.world.bot);
+    document.title = `${channel.guild_id ? "#" : "@"}${name} · ${bot}`;
+    byId("bot-state").textContent = store.world.connected ? "" : `${bot} is offline`;
   }
 
   disconnected() {

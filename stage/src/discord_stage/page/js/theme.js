@@ -1,6 +1,6 @@
 // Dark or light: as the system says, until somebody chooses.
 
-const KEPT = "oshaberi.theme";
+const KEPT = "stage.theme";
 const system = matchMedia("(prefers-color-scheme: light)");
 
 export const themeChoice = () => localStorage.getItem(KEPT) ?? "system";

@@ -1,20 +1,16 @@
-// How a channel begins: its name, and six things to try.
+// How a channel begins: its name, and some things to try.
 
-import { clear, el } from "../dom.js";
+import { el } from "../dom.js";
 import { icon } from "../icons.js";
 import { attempt } from "../toast.js";
-import { openConnect } from "./connect_model.js";
 
-const CLOSED = "oshaberi.greeting.closed";
+const CLOSED = "stage.greeting.closed";
 
 // `{bot}` becomes a mention. `/stage/prompts` has others, if whoever runs the bot gives them.
 export const PROMPTS = [
-  { title: "A table", text: "{bot} show me a table of the planets" },
-  { title: "Long code", text: "{bot} write some python code" },
-  { title: "Thinking", text: "{bot} think hard: how many weighings find the odd coin?" },
-  { title: "Faces", text: "{bot} act out a little scene with your sprites" },
-  { title: "Emoji and 日本語", text: "{bot} 日本語で自己紹介して、emoji も使って" },
-  { title: "A story, stopped", text: "{bot} tell me a long story (then press Stop)" },
+  { title: "Say hello", text: "{bot} hello!" },
+  { title: "Get help", text: "{bot} help" },
+  { title: "Find out more", text: "{bot} what can you do?" },
 ];
 
 export function channelIntro(app) {
@@ -69,7 +65,7 @@ function greeting(app) {
         "div",
         {},
         el("h3", {}, `Say something to ${bot}`),
-        whoSpeaks(app, bot),
+        app.greeting?.() ?? el("p", {}, "Everything here runs on your machine."),
       ),
       close,
     ),
@@ -84,27 +80,6 @@ function greeting(app) {
     panel.remove();
   });
   return panel;
-}
-
-// In one sentence: what is played, what is real, and how to have more.
-function whoSpeaks(app, bot) {
-  const box = el("div", { class: "who-speaks" });
-  const draw = () => {
-    if (!app.model.now) {
-      clear(box, el("p", {}, "Everything here runs on your machine. Each of these shows one thing it can do:"));
-      return;
-    }
-    const connect = el("button", { class: "button secondary", type: "button" }, "Connect a model");
-    connect.addEventListener("click", () => openConnect(app));
-    const said = app.model.isDemo
-      ? `This is a small Discord on your own machine. What ${bot} says is scripted. How it is cut into messages, typed and sent is real.`
-      : `${bot} speaks with ${app.model.name}, through the same delivery as on Discord.`;
-    clear(box, el("p", {}, said), app.model.isDemo ? connect : null);
-  };
-  draw();
-  const heard = () => (box.isConnected ? draw() : app.bus.removeEventListener("model", heard));
-  app.bus.addEventListener("model", heard);
-  return box;
 }
 
 // Those for the first visit, if it is said which ones these are.

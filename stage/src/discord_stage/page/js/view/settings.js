@@ -1,10 +1,9 @@
-// Settings: look, the model behind the bot (if whoever runs it offers that), and the keys to press.
+// Settings: look, what extensions have added, and the keys to press.
 
 import { el, freshId } from "../dom.js";
 import { chooseTheme, themeChoice } from "../theme.js";
 import { toast } from "../toast.js";
 import { openDialog } from "./dialog.js";
-import { modelPanel } from "./model_panel.js";
 
 const KEYS = [
   ["Enter / Shift+Enter", "Send / new line"],
@@ -12,20 +11,18 @@ const KEYS = [
   ["/", "Commands"],
   ["@ # :", "People, channels, emoji"],
   ["Shift+Tab, then ↑ ↓", "Go through the messages"],
-  ["R · + · E · C · W · Delete", "On a message: reply, react, edit, copy, why, delete"],
+  ["R · + · E · C · Delete", "On a message: reply, react, edit, copy, delete"],
   ["Enter on a message", "All its actions"],
   ["Alt+↑ / Alt+↓", "Other channel"],
   ["Escape", "Back to the box; close what is open"],
 ];
 
 export async function openSettings(app) {
-  const model = await app.model.load();
+  const added = await Promise.all(app.settings.map((make) => make()));
   openDialog({
     title: "Settings",
     className: "settings",
-    content: [look(), model ? modelPanel(app) : null, greetingAgain(app), keys()].filter(
-      Boolean,
-    ),
+    content: [look(), ...added, greetingAgain(app), keys(app)].filter(Boolean),
   });
 }
 
@@ -64,7 +61,10 @@ function greetingAgain(app) {
   return el("div", { class: "field" }, again);
 }
 
-function keys() {
-  const rows = KEYS.map(([key, what]) => [el("dt", {}, key), el("dd", {}, what)]);
+function keys(app) {
+  const added = app.messageActions
+    .filter(({ key }) => key)
+    .map(({ key, label }) => [key.toUpperCase(), `On a message: ${label}`]);
+  const rows = [...KEYS, ...added].map(([key, what]) => [el("dt", {}, key), el("dd", {}, what)]);
   return el("section", { class: "keys" }, el("h3", {}, "Keyboard"), el("dl", {}, rows));
 }

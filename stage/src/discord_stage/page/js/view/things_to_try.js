@@ -4,43 +4,33 @@ import { byId, clear, el } from "../dom.js";
 import { icon } from "../icons.js";
 import { attempt } from "../toast.js";
 import { openBreakMenu } from "./breaking.js";
-import { openConnect } from "./connect_model.js";
 import { openDialog } from "./dialog.js";
 
-const TRIED = "oshaberi.tried";
+const TRIED = "stage.tried";
 const OTHERS = "Prompts";
 
-// What is no prompt: each leads to the button that does it from then on.
+// What is no prompt: each leads to the button that does it from then on. Extensions add to it.
 const AROUND = [
   {
     title: "Break Discord ⚡",
     text: "Let the next message meet an error, a rate limit or a broken connection",
     run: (app) => openBreakMenu(app, byId("break")),
   },
-  {
-    title: "Look inside",
-    text: "The inspector shows each stream, and why it became these messages",
-    offered: (app) => app.hasInspector,
-    run: (app) => app.inspector.show(true),
-  },
-  {
-    title: "Connect a model",
-    text: "Ollama, llama.cpp, LM Studio, OpenRouter, OpenAI or any address",
-    offered: (app) => app.model.now,
-    run: (app) => openConnect(app),
-  },
 ];
 export const BREAK = AROUND[0].title;
-export const INSPECT = AROUND[1].title;
-export const CONNECT = AROUND[2].title;
 
 export class ThingsToTry {
   constructor(app) {
     this.app = app;
     this.seen = new Set(read());
+    this.around = [...AROUND];
     this.button = byId("things-to-try");
     clear(this.button, icon("spark", 20), el("span", { class: "head-words" }, "Things to try"));
     this.button.addEventListener("click", () => this.open());
+  }
+
+  add(entry) {
+    this.around.push(entry);
   }
 
   tick(title) {
@@ -59,23 +49,22 @@ export class ThingsToTry {
 
   open() {
     const groups = Map.groupBy(this.app.prompts, (prompt) => prompt.group ?? OTHERS);
-    const around = AROUND.filter((one) => !one.offered || one.offered(this.app));
     const dialog = openDialog({
       title: "Things to try",
       className: "tries",
       content: [
-        this.#count(around),
+        this.#count(),
         ...[...groups].map(([name, prompts]) =>
           section(name, prompts.map((one) => this.#entry(one, words(one), () => this.say(one)))),
         ),
-        section("On this page", around.map((one) => this.#entry(one, one.text, () => one.run(this.app)))),
+        section("On this page", this.around.map((one) => this.#entry(one, one.text, () => one.run(this.app)))),
       ],
     });
     this.dialog = dialog;
   }
 
-  #count(around) {
-    const all = [...this.app.prompts, ...around];
+  #count() {
+    const all = [...this.app.prompts, ...this.around];
     const seen = all.filter((one) => this.seen.has(one.title)).length;
     return el("p", { class: "hint" }, `${seen} of ${all.length} seen. A click posts the prompt in this channel.`);
   }

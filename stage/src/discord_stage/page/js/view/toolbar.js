@@ -20,8 +20,6 @@ export class Toolbar {
     this.bar = el("div", { class: "toolbar", role: "toolbar", "aria-label": "Message actions" });
     this.messageId = null;
     const list = byId("log");
-    // Why a message is as it is may become known while it is pointed at.
-    app.bus.addEventListener("explained", () => this.#refresh());
     list.addEventListener("pointerover", (event) => this.#follow(event.target));
     list.addEventListener("focusin", (event) => this.#follow(event.target));
     list.addEventListener("keydown", (event) => this.#key(event));
@@ -47,7 +45,8 @@ export class Toolbar {
     this.bar.classList.toggle("upwards", this.bar.getBoundingClientRect().bottom > end);
   }
 
-  #refresh() {
+  // What an extension offers for a message may change while it is pointed at.
+  refresh() {
     const message = this.bar.isConnected ? this.#message(this.messageId) : null;
     if (message && !this.bar.contains(document.activeElement))
       this.bar.replaceChildren(...this.#buttons(message));
@@ -86,9 +85,7 @@ export class Toolbar {
           ),
       hidden ? null : button("reply", "Reply", () => this.app.composer.replyTo(message)),
       own ? button("edit", "Edit", () => this.app.composer.edit(message)) : null,
-      this.app.inspector.explains(message.id)
-        ? button("why", "Why this message?", () => this.app.why(message.id))
-        : null,
+      ...this.#added(message).map((one) => button(one.icon, one.label, () => one.run(message))),
       button("copy", "Copy text", () => copy(message.content)),
       button("more", "More", (opener) => this.#menu(message, opener)),
     ].filter(Boolean);
@@ -117,11 +114,11 @@ export class Toolbar {
         icon: "thread",
         run: () => openNewThread(app, app.store.channels.get(message.channel_id), message),
       },
-      app.inspector.explains(message.id) && {
-        label: "Why this message?",
-        icon: "why",
-        run: () => app.why(message.id),
-      },
+      ...this.#added(message).map((one) => ({
+        label: one.label,
+        icon: one.icon,
+        run: () => one.run(message),
+      })),
       ...(commands.length && !hidden
         ? [
             null,
@@ -150,6 +147,10 @@ export class Toolbar {
       entries.filter((entry) => entry !== false),
       { label: "Message", at },
     );
+  }
+
+  #added(message) {
+    return this.app.messageActions.filter((one) => one.isOffered(message));
   }
 
   #canHaveThread(message) {
@@ -200,13 +201,14 @@ export class Toolbar {
       e: () => own && this.app.composer.edit(message),
       "+": () => pickEmoji(this.app, view, (emoji) => react(this.app, message, emoji)),
       c: () => copy(message.content),
-      w: () => this.app.inspector.explains(message.id) && this.app.why(message.id),
       Delete: () => own && this.#remove(message),
       Enter: () => this.#menu(message, view),
       Escape: () => byId("composer-text").focus(),
     };
-    const run = actions[event.key];
-    if (!run || !message) return;
+    if (!message) return;
+    const added = this.#added(message).find((one) => one.key === event.key);
+    const run = actions[event.key] ?? (added && (() => added.run(message)));
+    if (!run) return;
     event.preventDefault();
     run();
   }
