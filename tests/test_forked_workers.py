@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CONFTEST = """
 import os, pathlib
-from tests.conftest import pytest_addoption, pytest_runtestloop
+from tests.session_hooks import pytest_addoption, pytest_runtestloop
 
 def pytest_sessionfinish():
     pathlib.Path(f"finished-{os.getpid()}").touch()

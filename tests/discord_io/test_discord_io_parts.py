@@ -45,7 +45,7 @@ def test_directory_of_a_guild() -> None:
         assert {one.id for one in known} == {
             str(harness.stage.world.user(name).id) for name in ("mika", "ren")
         }
-        assert bot_name(harness.channel("general"), harness.bot) == "Oshaberi"
+        assert bot_name(harness.channel("general"), harness.bot) == harness.stage.world.bot.name
 
     people = [{"name": "mika", "display_name": "Mika M.", "nick": "Mi"}, "ren"]
     emojis = ["wave", {"name": "spin", "animated": True}]
