@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import discord
 
@@ -15,8 +16,9 @@ from oshaberi.discord_io.requests.guards import BanGuard, CircuitBreaker, LeaseF
 from oshaberi.discord_io.requests.limits import KnownRooms, RequestBudget, RequestRank
 from oshaberi.discord_io.requests.meter import RequestMeter
 from oshaberi.discord_io.requests.typing_requests import TypingRequests
-from oshaberi.discord_io.requests.watch import RequestSender, RequestTrace
+from oshaberi.discord_io.requests.watch import RequestSender, RequestTrace, own_trace
 from oshaberi.discord_io.sink import DiscordSink, SharedSinkState
+from oshaberi.discord_io.token_sinks import InteractionSink, WebhookSink
 from oshaberi.discord_io.webhooks import Alone, ManagedWebhooks, WebhookHttp, alone_anyway
 
 MOST_WAITING_REACTIONS = 1000
@@ -26,7 +28,8 @@ class ClientState:
     """Makes the sinks of one client and owns what they share (`SharedSinkState`).
 
     Create one per client, inside its loop; close it before the client. `alone` is a lock that
-    keeps other processes from creating a second webhook at the same moment.
+    keeps other processes from creating a second webhook at the same moment. `trace` sees the
+    client's requests; without it, the client's `http_trace` is used if it is one of ours.
     """
 
     def __init__(
@@ -34,16 +37,17 @@ class ClientState:
         client: discord.Client,
         alone: Alone = alone_anyway,
         histories: ReceivedHistories | None = None,
+        trace: RequestTrace | None = None,
     ) -> None:
-        trace = client.http.http_trace
-        self.guard = trace.guard if isinstance(trace, RequestTrace) else BanGuard()
-        self.budget = trace.budget if isinstance(trace, RequestTrace) else RequestBudget()
-        fence = trace.fence if isinstance(trace, RequestTrace) else LeaseFence()
-        meter = trace.meter if isinstance(trace, RequestTrace) else RequestMeter()
-        outage = self._outage = trace.outage if isinstance(trace, RequestTrace) else None
+        trace = trace or own_trace(client)
+        self.guard = trace.guard if trace else BanGuard()
+        self.budget = trace.budget if trace else RequestBudget()
+        fence = trace.fence if trace else LeaseFence()
+        meter = trace.meter if trace else RequestMeter()
+        outage = self._outage = trace.outage if trace else None
         self._waiting_reactions = 0
         rooms = KnownRooms()
-        line = RequestSender(client, self.guard)
+        line = RequestSender(trace, self.guard)
         self.sources = TableSourceLookup()
         self.histories = histories or ReceivedHistories()
         self._shared = SharedSinkState(
@@ -75,6 +79,16 @@ class ClientState:
         and the users it mentions.
         """
         return DiscordSink(self._shared, channel, answering, mentions)
+
+    def interaction_sink(
+        self, interaction: discord.Interaction[Any], *, is_ephemeral: bool
+    ) -> InteractionSink:
+        """Create the sink of an answer to an interaction that has been deferred or answered."""
+        return InteractionSink(self._shared, interaction, is_ephemeral=is_ephemeral)
+
+    def webhook_sink(self, webhook: discord.Webhook) -> WebhookSink:
+        """Create the sink of an answer that a given webhook sends."""
+        return WebhookSink(webhook, self._shared.webhook_http, self._shared)
 
     async def remove(
         self, channel: discord.abc.MessageableChannel, message_ids: Iterable[int]
@@ -111,6 +125,10 @@ class ClientState:
 
     async def on_message(self, message: discord.Message) -> None:
         """Note a message of the bot, which proves its arrival. Call this for every message."""
+        self.note_message(message)
+
+    def note_message(self, message: discord.Message) -> None:
+        """Do the same as `on_message`, from a place that cannot wait."""
         me = self._shared.client.user
         if message.webhook_id is not None or (me is not None and message.author.id == me.id):
             self._shared.arrivals.note(message)
