@@ -183,10 +183,11 @@ MOST_CHARACTERS = 2000
 
 @dataclass(slots=True)
 class _Slot:
-    """A message under the token. `shown` is the text that it has on Discord."""
+    """A message under the token: what it shows, and the texts that it shall show."""
 
     id: int
     shown: str
+    texts: list[str]
     is_text: bool = True
     """Whether it can take more text: a message with files or an embed cannot."""
 
@@ -220,7 +221,7 @@ class InteractionSink(TokenSink):
         asker = interaction.user if isinstance(interaction.user, discord.Member) else None
         self._mentions = MentionPolicy(channel, asker, {interaction.user.id})
         self._slots: list[_Slot] = []
-        self._plans: dict[str, list[str]] = {}
+        self._joined: set[str] = set()
         self._is_full = False
         self._instead: DiscordSink | None = None
         """The channel itself, when the token has expired."""
@@ -286,7 +287,7 @@ class InteractionSink(TokenSink):
 
     def _note(self, message_id: int, post: Post) -> None:
         is_text = not (post.files or post.embed)
-        self._slots.append(_Slot(message_id, post.content, is_text))
+        self._slots.append(_Slot(message_id, post.content, [post.content], is_text))
         if shows_table(post):
             self._shared.sources.remember(message_id, post.files[0].source)
 
@@ -297,35 +298,39 @@ class InteractionSink(TokenSink):
 
         All edits are planned first. After a failure they are made again, as far as they are left.
         """
-        if post.nonce not in self._plans:
-            self._plans[post.nonce] = self._planned(post)
-        for slot, text in zip(self._slots, self._plans[post.nonce], strict=True):
-            if slot.shown != text:
-                form = edit_form(Post("", text), discord.AllowedMentions.none())
+        if post.nonce not in self._joined:
+            self._plan(post)
+            self._joined.add(post.nonce)
+        for slot in self._slots:
+            wanted = "\n".join(slot.texts)
+            if slot.shown != wanted:
+                form = edit_form(Post("", wanted), discord.AllowedMentions.none())
                 await self._http.edit(self._hook, slot.id, form, None, wire)
-                slot.shown = text
+                slot.shown = wanted
         return self._slots[-1].id
 
-    def _planned(self, post: Post) -> list[str]:
-        """Return what each message says when the text has been added. Raises if none fits."""
-        texts = [slot.shown for slot in self._slots]
-        if post.files or post.embed or not texts:
+    def _plan(self, post: Post) -> None:
+        """Decide which message shall have which texts. Raises if there is no room for this one."""
+        if post.files or post.embed or not self._slots or not self._slots[-1].is_text:
             raise DiscordRefusalError(NO_MORE_FOLLOW_UPS, "the interaction takes no more messages")
-        if self._slots[-1].is_text and _fits(joined := f"{texts[-1]}\n{post.content}"):
-            return [*texts[:-1], joined]
-        movable = self._movable()
-        for at in range(movable, len(texts) - 1):
-            together = f"{texts[at]}\n{texts[at + 1]}"
-            if _fits(together):
-                return [*texts[:at], together, *texts[at + 2 :], post.content]
-        raise DiscordRefusalError(MISSING_ACCESS, "the interaction takes no more text")
+        last = self._slots[-1]
+        if _fits([*last.texts, post.content]):
+            last.texts.append(post.content)
+            return
+        slots = self._movable()
+        texts = [text for slot in slots for text in slot.texts]
+        packed = _packed([*texts, post.content], len(slots))
+        if packed is None:
+            raise DiscordRefusalError(MISSING_ACCESS, "the interaction takes no more text")
+        for slot, share in zip(slots, packed, strict=True):
+            slot.texts = share
 
-    def _movable(self) -> int:
-        """Return the first of the last messages that are all text, which can move up."""
+    def _movable(self) -> list[_Slot]:
+        """Return the last messages that are all text: what one says can move to the one before."""
         at = len(self._slots)
         while at > 0 and self._slots[at - 1].is_text:
             at -= 1
-        return at
+        return self._slots[at:]
 
     # Everything else.
 
@@ -337,7 +342,7 @@ class InteractionSink(TokenSink):
         form = edit_form(post, self._mentions.allowed(post.content))
         await self._http.edit(self._hook, _id(sent), form, None, wire)
         if slot is not None:
-            slot.shown = post.content
+            slot.shown, slot.texts = post.content, [post.content]
 
     async def delete(self, sent: Sent, wire: WireState) -> None:
         if self._instead is not None and all(slot.id != sent.id for slot in self._slots):
@@ -409,8 +414,21 @@ def channel_of(interaction: discord.Interaction[Any]) -> Any:
     return interaction.client.get_partial_messageable(place, guild_id=guild_id)
 
 
-def _fits(text: str) -> bool:
-    return utf16_len(text) <= MOST_CHARACTERS
+def _packed(texts: list[str], count: int) -> list[list[str]] | None:
+    """Pack texts into so many messages, in order, the first ones full. None if they do not fit."""
+    packed: list[list[str]] = []
+    for at, text in enumerate(texts):
+        # As soon as each of the texts that are left can have a message of its own, it gets one.
+        is_spare = len(texts) - at > count - len(packed)
+        if packed and is_spare and _fits([*packed[-1], text]):
+            packed[-1].append(text)
+        else:
+            packed.append([text])
+    return packed if len(packed) == count else None
+
+
+def _fits(texts: list[str]) -> bool:
+    return utf16_len("\n".join(texts)) <= MOST_CHARACTERS
 
 
 def _id(sent: Sent) -> int:

@@ -109,9 +109,8 @@ async def deliver(
     that is called instead; the text that it returns is sent. Refusals of Discord are not raised:
     see `status`, `stop_reason` and `undelivered`.
     """
-    _check_settings(settings)
+    options = _options(degree, persona, on_error, typing, notices, **settings)
     state = await _state_of(to, ephemeral, after)
-    options = _Options(degree, persona, on_error, typing, notices, settings)
     return await _Answer(state, options).run(stream)
 
 
@@ -152,13 +151,21 @@ TEXT_SETTINGS = {setting.name for setting in fields(TextConfig)} - TAKEN
 STREAM_SETTINGS = {setting.name for setting in fields(StreamConfig)} - TAKEN
 
 
-def _check_settings(settings: dict[str, Any]) -> None:
+def _options(
+    degree: int = 2,
+    persona: Persona | str | None = None,
+    on_error: OnError | None = None,
+    typing: bool = True,
+    notices: bool = False,
+    **settings: Any,
+) -> _Options:
     known = TEXT_SETTINGS | STREAM_SETTINGS
     for name in settings:
         if name not in known:
             near = get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]}?" if near else "docs/settings.md lists all settings"
             raise ConfigError(f"deliver: there is no setting {name}; {hint}")
+    return _Options(degree, persona, on_error, typing, notices, settings)
 
 
 class _Answer:
@@ -364,7 +371,13 @@ class _WritingEnd:
 
 
 @asynccontextmanager
-async def open_delivery(to: Any, **options: Any) -> AsyncIterator[DeliveryWriter]:
+async def open_delivery(
+    to: Any,
+    *,
+    ephemeral: bool | None = None,
+    after: Delivery | None = None,
+    **options: Any,
+) -> AsyncIterator[DeliveryWriter]:
     """Deliver what is written in the block; takes the options of `deliver`.
 
     async with oshaberi.delivery(to=message) as out:
@@ -372,16 +385,21 @@ async def open_delivery(to: Any, **options: Any) -> AsyncIterator[DeliveryWriter
 
     The block ends when everything is delivered. What it raises is raised after that.
     """
+    chosen = _options(**options)
+    state = await _state_of(to, ephemeral, after)
     out = DeliveryWriter()
-    delivering = asyncio.create_task(deliver(out._read(), to, **options))  # noqa: SLF001
+    answer = _Answer(state, chosen)
+    delivering = asyncio.create_task(answer.run(out._read()))  # noqa: SLF001
+    failure: Exception | None = None
     try:
         yield out
     except Exception as error:
-        out.write(_WritingEnd(error))
+        failure = error
     except BaseException:
         delivering.cancel()
         await asyncio.wait({delivering})
         raise
-    else:
-        out.write(_WritingEnd())
+    out.write(_WritingEnd(failure))
     out.result = await delivering
+    if failure is not None and out.result.error is not failure:
+        raise failure  # the answer had ended before
