@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from oshaberi.chunks import Chunk, ThoughtPart, ToolCall
+    from oshaberi.delivery.recording_sink import RecordingSink
     from oshaberi.errors import ConfigError, EngineClosedError, OshaberiError, SceneError
     from oshaberi.events import (
         Details,
@@ -43,6 +44,7 @@ __all__ = [
     "ModelStreamError",
     "OshaberiError",
     "Persona",
+    "RecordingSink",
     "SceneError",
     "SpeakerStop",
     "Sprite",
@@ -61,6 +63,7 @@ __all__ = [
 
 _HOMES = {
     "chunks": ("Chunk", "ThoughtPart", "ToolCall"),
+    "delivery.recording_sink": ("RecordingSink",),
     "errors": ("ConfigError", "EngineClosedError", "OshaberiError", "SceneError"),
     "events": (
         *("Details", "Event", "Identity", "Message"),
