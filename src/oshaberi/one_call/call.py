@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -31,6 +32,10 @@ OnError = Callable[[Exception], str | Awaitable[str | None] | None]
 
 LIBRARIES = {
     "discord": "oshaberi.discord_io.targets",
+    "disnake": "oshaberi.other_libraries.discord_forks",
+    "hikari": "oshaberi.other_libraries.hikari",
+    "nextcord": "oshaberi.other_libraries.discord_forks",
+    "pycord": "oshaberi.other_libraries.discord_forks",
 }
 """The Discord libraries by the name of their package, and the module that knows its objects."""
 
@@ -277,9 +282,10 @@ async def open_target(to: Any, ephemeral: bool | None = None) -> DeliveryTarget:
     """
     if hasattr(to, "find_arrivals"):
         return DeliveryTarget(to, channel=str(id(to)))
-    packages = [cls.__module__.partition(".")[0] for cls in type(to).__mro__]
-    for package in packages:
+    for package in (cls.__module__.partition(".")[0] for cls in type(to).__mro__):
         if package in LIBRARIES:
+            # py-cord has the same package as discord.py, and another title.
+            package = getattr(sys.modules[package], "__title__", package)
             opening = import_module(LIBRARIES[package]).open_target
             target: DeliveryTarget = await opening(to, ephemeral)
             return target
