@@ -97,20 +97,22 @@ async def gemini(url: str, stack: AsyncExitStack) -> Any:
     return await client.aio.models.generate_content_stream(model="m", contents="which tea?")
 
 
-def _agent(url: str) -> Agent[None, str]:
-    return Agent(OpenAIChatModel("m", provider=OpenAIProvider(base_url=url, api_key=KEY)))
+async def _agent(url: str, stack: AsyncExitStack) -> Agent[None, str]:
+    client = await stack.enter_async_context(openai.AsyncOpenAI(base_url=url, api_key=KEY))
+    return Agent(OpenAIChatModel("m", provider=OpenAIProvider(openai_client=client)))
 
 
-async def agent_run(url: str, _stack: AsyncExitStack) -> Any:
-    return _agent(url).run_stream("which tea?")
+async def agent_run(url: str, stack: AsyncExitStack) -> Any:
+    return (await _agent(url, stack)).run_stream("which tea?")
 
 
 async def agent_result(url: str, stack: AsyncExitStack) -> Any:
-    return await stack.enter_async_context(_agent(url).run_stream("which tea?"))
+    agent = await _agent(url, stack)
+    return await stack.enter_async_context(agent.run_stream("which tea?"))
 
 
-async def agent_events(url: str, _stack: AsyncExitStack) -> Any:
-    return _agent(url).run_stream_events("which tea?")
+async def agent_events(url: str, stack: AsyncExitStack) -> Any:
+    return (await _agent(url, stack)).run_stream_events("which tea?")
 
 
 WIRES: dict[Opened, type[WireFormat]] = {
@@ -200,9 +202,9 @@ def test_a_broken_stream_is_the_callers_after_what_was_said(opened: Opened) -> N
 def test_a_tool_that_an_agent_runs_itself_is_no_call() -> None:
     async def main() -> tuple[Delivery, list[str]]:
         sink, first = RecordingSink(), (Say("Let me look.\n"), Call("brew"))
-        async with ModelServer(OpenAIWire(), first) as server:
+        async with ModelServer(OpenAIWire(), first) as server, AsyncExitStack() as stack:
             server.play(Say("Done."))
-            agent = _agent(server.url)
+            agent = await _agent(server.url, stack)
             agent.tool_plain(brew)
             events = agent.run_stream_events("tea, please")
             return await oshaberi.deliver(events, to=sink, degree=1), list(sink.contents)
