@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_TO_RUN := $(VENV)/.ready-to-run
-RUN_EXTRAS := bot,images,mcp,openai,tables
+RUN_EXTRAS := bot,images,local,mcp,openai,tables
 EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,otel,postgres,redis
 SECONDS ?= 600
 PROCESSORS = $(shell $(BIN)/python -c 'import os; print(os.cpu_count() or 1)')
@@ -28,15 +28,15 @@ $(BIN)/python:
 	  || { echo "oshaberi needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 
-$(READY_TO_RUN): pyproject.toml | $(BIN)/python
+$(READY_TO_RUN): pyproject.toml stage/pyproject.toml | $(BIN)/python
 	@echo "Installing (about a minute, once) ..."
 	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[$(RUN_EXTRAS)]"
+	$(BIN)/python -m pip install --quiet --editable ./stage --editable ".[$(RUN_EXTRAS)]"
 	@touch $@
 
-$(READY): pyproject.toml | $(BIN)/python
+$(READY): pyproject.toml stage/pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ./stage --editable ".[$(EXTRAS)]" --group dev
 	@touch $@ $(READY_TO_RUN)
 
 run: $(READY_TO_RUN) ## the bot: on Discord with a token, on the local stage without
@@ -103,8 +103,8 @@ walks: setup ## how many modules an answer passes through, and the calls between
 requirements: setup ## pin the versions of the Docker image with their hashes: those that are installed here
 	$(BIN)/python -m tests.pinned_requirements
 
-release: | $(BIN)/python ## build sdist and wheel, and check them in fresh environments
+release: | $(BIN)/python ## build sdists and wheels of bot and stage, and check them in fresh environments
 	$(BIN)/python -m tests.release
 
 clean: ## remove .venv, caches and builds
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist stage/dist

@@ -24,17 +24,14 @@ PURE = ("__init__.py", "mypyc_attributes.py", "config.py")
 
 
 AROUND_THE_ENGINE = (
-    "delivery/delivery_record.py",
-    "delivery/leave_times.py",
     "delivery/ledger.py",
-    "delivery/outcome_handling.py",
+    "delivery/outcomes.py",
     "delivery/pacing.py",
     "delivery/posting.py",
     "delivery/queue.py",
     "delivery/typing_indicator.py",
     "delivery/waits.py",
     "stream/model_output.py",
-    "stream/time_limits.py",
 )
 
 

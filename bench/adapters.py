@@ -19,6 +19,15 @@ from bench.engines import cut
 from bench.shapes import SHAPES
 from bench.timing import Job, best_in_turns
 from bench.tokens import chunk_json
+from discord_stage.model_servers import (
+    AnthropicWire,
+    ModelServer,
+    OpenAIResponsesWire,
+    OpenAIWire,
+    WireFormat,
+)
+from discord_stage.model_servers.google_wire import GoogleWire
+from discord_stage.model_servers.scripts import Say
 from oshaberi.providers.anthropic.adapter import AnthropicAdapter
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.connections.sdk import BODY
@@ -29,15 +38,6 @@ from oshaberi.providers.openai_responses.adapter import OpenAIResponsesAdapter
 from oshaberi.providers.presets import PRESETS
 from oshaberi.providers.registry import connect
 from oshaberi.providers.request.model_request import Endpoint, Request, said
-from oshaberi.stage.model_servers import (
-    AnthropicWire,
-    ModelServer,
-    OpenAIResponsesWire,
-    OpenAIWire,
-    WireFormat,
-)
-from oshaberi.stage.model_servers.google_wire import GoogleWire
-from oshaberi.stage.model_servers.scripts import Say
 
 LIMIT = 2.0
 """Not held against Google, whose adapter also keeps the time: its SDK cannot, see `limited`."""

@@ -18,11 +18,8 @@ from typing import Any, Literal
 from bench.engines import cut
 from bench.readmes import readmes
 from bench.taps import NullSink, Tap
-from oshaberi import TextConfig
-from oshaberi.chunks import Chunk
-from oshaberi.delivery.sink import Post, RequestKind, RequestRoom, Sent, WireState
-from oshaberi.stage.refusals import RefusalError
-from oshaberi.stage.requests.rate_limits import (
+from discord_stage.refusals import RefusalError
+from discord_stage.requests.rate_limits import (
     MESSAGE_CREATE_LIMIT,
     MESSAGE_DELETE_LIMIT,
     MESSAGE_EDIT_LIMIT,
@@ -30,6 +27,9 @@ from oshaberi.stage.requests.rate_limits import (
     RateLimit,
     RateLimits,
 )
+from oshaberi import TextConfig
+from oshaberi.chunks import Chunk
+from oshaberi.delivery.sink import Post, RequestKind, RequestRoom, Sent, WireState
 from oshaberi.stream import StreamConfig, StreamContext, stream_to_sink
 from oshaberi.virtual_time import run_virtual
 

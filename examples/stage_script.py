@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import discord
 
-from oshaberi.stage import SEND, Fault, Stage
-from oshaberi.stage.testing import default_client, on_stage
+from discord_stage import SEND, Fault, Stage
+from discord_stage.testing import default_client, on_stage
 
 WORLD = {
     "guilds": [

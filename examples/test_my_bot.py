@@ -10,9 +10,9 @@ from collections.abc import Callable
 import pytest
 from my_bot import MyBot
 
-from oshaberi.stage import SEND, Fault, Stage
+from discord_stage import SEND, Fault, Stage
 
-pytest_plugins = ["oshaberi.stage.testing"]
+pytest_plugins = ["discord_stage.testing"]
 
 Perform = Callable[[Callable[..., object]], None]
 

@@ -20,14 +20,16 @@ REASONS: Mapping[str, str] = {
     "emoji": "names of standard emoji (`:smile:`)",
     "regex": "Unicode properties and grapheme clusters, which `re` does not know",
     "anthropic": "Anthropic's own client",
-    "aiohttp": "HTTP to models and for pictures, and the server of the local stage and of "
-    "`/health`; discord.py uses it too",
+    "aiohttp": "HTTP to models and for pictures, and the server of `/health`; discord.py and the "
+    "stage use it too",
     "aiosqlite": "SQLite without blocking the event loop",
     "alembic": "migrations of the database",
-    "babel": "reads the translations (`.po` files) of what the bot says by itself",
+    "babel": "reads the translations (`.po` files) of what the bot itself says",
     "cryptography": "stored API keys are encrypted. It raises its major version often, and its "
     "security fixes must get in, so the upper bound is wide",
-    "discord.py": "Discord. Only one minor version: the stage and `discord_io` know its inside",
+    "discord.py": "Discord. Only one minor version: `discord_io` uses its internals",
+    "discord-stage": "the local stage, in `stage/` of this repository: `oshaberi run` without a "
+    "token, and `oshaberi stage`",
     "jsonschema": "arguments of tools are checked against their schema",
     "prometheus-client": "`/metrics`",
     "pydantic": "types of settings",
@@ -36,7 +38,7 @@ REASONS: Mapping[str, str] = {
     "google-genai": "Google's own client",
     "pillow": "reads pictures for models, draws tables",
     "mcp": "the client of the Model Context Protocol",
-    "openai": "OpenAI's own client, for every API that is compatible",
+    "openai": "OpenAI's own client, for every compatible API",
     "asyncpg": "PostgreSQL",
     "opentelemetry-exporter-otlp-proto-http": "sends traces to a collector",
     "opentelemetry-sdk": "traces of turns",
@@ -82,6 +84,7 @@ _CLASSIFIED = {
 MODULES: Mapping[str, str] = {
     "PIL": "pillow",
     "discord": "discord.py",
+    "discord_stage": "discord-stage",
     "prometheus_client": "prometheus-client",
     "pydantic_settings": "pydantic-settings",
 }
@@ -174,10 +177,10 @@ def _through() -> str:
 
 _PAGE = """# Dependencies
 
-Every package that Oshaberi asks for itself, with the versions it takes, its licence and why it is
-there. Each has an upper bound, so that what was never tested does not come in by itself. This page
-is made by `make generate`; a test compares it with `pyproject.toml` and with what is
-installed.
+This page lists every package that Oshaberi depends on directly, with the versions it accepts, its
+licence and what it is for. Each has an upper bound, so that an untested version is never installed
+automatically. `make generate` writes this page; a test compares it with `pyproject.toml` and with
+what is installed.
 
 ## To run
 
@@ -191,23 +194,23 @@ Imported too, as part of the package that brings them: {through}.
 
 {data}
 
-These packages hold files and next to no code, and none of it is run. We found no package on PyPI by
-those who make these files; so what counts is which files they are.
-Exactly one version of each is taken, and `src/oshaberi/package_assets.py` knows the SHA-256 of
-every font and of the list of emoji pictures. A file is checked when it is first used. One that is
-another is not used: a WARNING line names it, and tables go out as aligned code.
+These packages contain files and hardly any code, and none of it is run. We found no package on PyPI
+by the people who make these files, so we check the files themselves.
+Exactly one version of each is accepted, and `src/oshaberi/package_assets.py` knows the SHA-256 of
+every font and of the list of emoji pictures. A file is checked when it is first used. A file with a
+different hash is not used: a WARNING line names it, and tables are sent as aligned code.
 
 - Noto Sans CJK is, byte for byte, `Sans/OTF/Japanese/NotoSansCJKjp-Regular.otf` of
   [notofonts/noto-cjk](https://github.com/notofonts/noto-cjk).
 - JetBrains Mono is, byte for byte, in the history of
-  [JetBrains/JetBrainsMono](https://github.com/JetBrains/JetBrainsMono), before its 2.220.
+  [JetBrains/JetBrainsMono](https://github.com/JetBrains/JetBrainsMono), before version 2.220.
 - Of the 4009 emoji, 3846 are, byte for byte, those of
   [jdecked/twemoji](https://github.com/jdecked/twemoji) 16.0.1. The other 163 are not in it and were
   not compared.
 - Noto Sans is from [google/fonts](https://github.com/google/fonts), as its package says; it was not
   compared.
 
-To take a newer version: compare its files with those, change the version in `pyproject.toml` and
+To move to a newer version, compare its files with those, change the version in `pyproject.toml` and
 the hashes in `package_assets.py`, and run the tests.
 
 ## To work on it

@@ -12,13 +12,12 @@ from pathlib import Path
 from docs.pictures import degree_pictures, package_graph
 
 from oshaberi.languages.translations import PACKAGED
-from tests import dependencies
+from tests import dependencies, test_stage_docs
 from tests.bot import test_docs as command_pages
 from tests.cli import test_docs as settings_pages
 from tests.cli import test_reference, test_settings_file
 from tests.cli.document_pages import text_of
 from tests.languages import sentence_collection
-from tests.stage import test_stage_docs
 
 ROOT = Path(__file__).parents[1]
 

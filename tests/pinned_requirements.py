@@ -24,6 +24,8 @@ BUILD_FILE = ROOT / "deploy" / "build-requirements.txt"
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"
 HEADING = "# The versions in the image, as they were tested: make requirements writes this file.\n"
 BUILD_HEADING = "# What builds the wheel of the image: make requirements writes this file.\n"
+OURS = ("oshaberi", "discord-stage")
+"""Built with the image, from the same checkout."""
 _PIN = re.compile(r"(?m)^([a-z0-9-]+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$")
 
 
@@ -49,8 +51,7 @@ def installed_versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue  # another platform's
         waiting += [one for one in _needs(name) if _applies(one, extras)]
-    del found["oshaberi"]
-    return found
+    return {name: number for name, number in found.items() if name not in OURS}
 
 
 def _needs(name: str) -> list[Requirement]:
@@ -72,11 +73,12 @@ def pinned(file: Path = FILE) -> dict[str, str]:
 
 
 def build_requirements() -> list[str]:
-    """What pyproject.toml wants for building a wheel."""
-    wanted: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"][
-        "requires"
-    ]
-    return wanted
+    """What both wheels want for being built."""
+    wanted: dict[str, None] = {}
+    for folder in (ROOT, ROOT / "stage"):
+        project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+        wanted |= dict.fromkeys(project["build-system"]["requires"])
+    return list(wanted)
 
 
 def hashed(wanted: Iterable[str], *options: str) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 from oshaberi import TextConfig, TextEngine
 from oshaberi.bot.config import DECLARED
 from oshaberi.chunks import Chunk, ToolCall
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.pacing import pause_ms, policy_of
+from oshaberi.delivery.config import StreamConfig, policy_of
+from oshaberi.delivery.queue import pause_ms
 from oshaberi.delivery.recording_sink import CallKind, ScriptedFault
 from oshaberi.delivery.response import SentSprite
 from oshaberi.events import Event, Message, Table

@@ -16,18 +16,18 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
+from discord_stage import Stage
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Say
+from discord_stage.testing import on_stage
 from oshaberi.bot.tools import Tool, ToolBox, load_tools
 from oshaberi.bot.tools.builtin import builtin_tools
+from oshaberi.bot.tools.definition import installed_tool_text
 from oshaberi.bot.tools.mcp import McpTools, mcp_servers
-from oshaberi.bot.tools.tool_text_plug_ins import installed_tool_text
 from oshaberi.chunks import ToolCall
 from oshaberi.delivery.attachments import DeliveryPlugIns
 from oshaberi.providers import connect
 from oshaberi.providers.request.model_request import ToolResult
-from oshaberi.stage import Stage
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Say
-from oshaberi.stage.testing import on_stage
 from tests.stream.scripted_streams import play
 from tests.tools.fake_tool_context import MIKA, REN, FakeToolChannel, context
 

@@ -118,7 +118,8 @@ DISCORD_PARTS_OF_THE_BOT = {
 @pytest.mark.parametrize(
     ("library", "packages"),
     [
-        ("discord", {"discord_io", "stage", *DISCORD_PARTS_OF_THE_BOT}),
+        ("discord", {"discord_io", *DISCORD_PARTS_OF_THE_BOT}),
+        ("discord_stage", {"bot.local_run", "cli", "inspector"}),
         ("sqlalchemy", {"bot.storage"}),
         ("alembic", {"bot.storage"}),
         ("aiosqlite", {"bot.storage"}),
@@ -133,15 +134,6 @@ DISCORD_PARTS_OF_THE_BOT = {
 )
 def test_only_few_packages_know_a_library(library: str, packages: set[str]) -> None:
     assert {room_of(path) for path in FILES if library in roots(path)} <= packages
-
-
-def test_the_stage_is_a_server_and_needs_no_client() -> None:
-    known = {name_of(path) for path in FILES if "discord" in roots(path)}
-    assert {name for name in known if name.startswith("stage/")} == {
-        "stage/discord_py_redirect.py",
-        "stage/pytest_fixtures.py",
-        "stage/client_runner.py",
-    }
 
 
 def documented(heading: str) -> dict[str, set[str]]:
@@ -217,7 +209,7 @@ def test_the_library_does_not_know_the_bot(package: str) -> None:
 
 
 def test_importing_the_library_imports_none_of_the_bot() -> None:
-    library = sorted(PACKAGES - {"bot", "cli", "inspector", "stage", "discord_io"})
+    library = sorted(PACKAGES - {"bot", "cli", "inspector", "discord_io"})
     loaded = loaded_by("import oshaberi, " + ", ".join(f"oshaberi.{name}" for name in library))
     assert [name for name in loaded if is_within(name, "oshaberi.bot")] == []
 
@@ -250,7 +242,7 @@ def test_a_cycle_would_be_found() -> None:
 
 
 def inner_packages() -> list[str]:
-    """Every package below `oshaberi`, at any depth: `stage`, `stage.world`, …"""
+    """Every package below `oshaberi`, at any depth: `bot`, `bot.turns`, …"""
     folders = {path.parent for path in FILES if path.name == "__init__.py"}
     return sorted(name_of(one).replace("/", ".") for one in folders if name_of(one) != ".")
 
@@ -277,7 +269,6 @@ def rooms(package: str) -> list[str]:
 @pytest.mark.parametrize(
     ("package", "in_order"),
     [
-        ("stage", "world rules payloads world_changes interactions rest control"),
         ("text", "markers segments messages"),
         ("bot.turns", "services admission context generation post_turn running"),
         ("bot", "client commands"),
@@ -292,8 +283,8 @@ def test_the_parts_of_a_package_come_in_order(package: str, in_order: str) -> No
 
 
 def test_a_cycle_of_parts_would_be_found() -> None:
-    graph = {**inner_graph("stage"), "world": frozenset({"rest"})}
-    assert {"world", "rules", "rest"} <= set().union(*cycles(graph))
+    graph = {**inner_graph("text"), "markers": frozenset({"messages"})}
+    assert {"markers", "segments", "messages"} <= set().union(*cycles(graph))
     assert cycles({"a": frozenset("b"), "b": frozenset("c"), "c": frozenset()}) == set()
 
 
@@ -312,9 +303,7 @@ def test_no_class_name_is_used_twice() -> None:
 
 MAPPED = (
     *("cli", "inspector", "providers", "providers.capabilities", "providers.refusals", "recording"),
-    *("render", "scenes", "stage", "stage.control", "stage.demo_model", "stage.gateway"),
-    *("stage.interactions", "stage.model_servers", "stage.payloads", "stage.requests"),
-    *("stage.world", "stage.world_changes", "bot.config", "bot.local_run", "bot.logs"),
+    *("render", "scenes", "bot.config", "bot.local_run", "bot.local_run.demo_model", "bot.logs"),
     *("bot.storage", "bot.storage.schema", "bot.tools", "bot.tools.mcp", "delivery"),
 )
 

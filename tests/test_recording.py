@@ -30,7 +30,7 @@ from oshaberi.recording import (
     write_scene,
 )
 from oshaberi.recording.recording_redaction import IMAGE, LONGEST_ARGUMENT
-from oshaberi.recording.scene_writing import encoded
+from oshaberi.recording.scene_writing import encode
 from oshaberi.scenes import Scene, find_scenes, load_scene, parse_scene
 from oshaberi.scenes.playback import perform
 from oshaberi.stream import ScriptedProvider, Silence, Step, StreamContext, stream_to_sink
@@ -95,7 +95,7 @@ def rerun(scene: Scene) -> tuple[list[Any], list[Any]]:
         listened(scene.steps, scene.config, reemits=scene.reemits, reply_to=scene.reply_to)
     )
     played = SceneFrame(scene.name, scene.config, scene.reply_to, scene.reemits)
-    document = json.loads(encoded(scene_of(tape, played, SecretMasker())))
+    document = json.loads(encode(scene_of(tape, played, SecretMasker())))
     return sink.records, perform(parse_scene(document, "recorded")).records
 
 
@@ -165,7 +165,7 @@ def test_what_a_stream_depends_on_is_kept() -> None:
     document = scene_of(
         heard(Chunk("text", "hi")), SceneFrame("n", config, True, True), SecretMasker()
     )
-    scene = parse_scene(json.loads(encoded(document)), "recorded")
+    scene = parse_scene(json.loads(encode(document)), "recorded")
     assert (scene.config, scene.reply_to, scene.reemits) == (config, True, True)
 
 
@@ -260,7 +260,7 @@ def leaks(document: dict[str, Any]) -> list[str]:
     said = "".join(item for item in document["chunks"] if isinstance(item, str))
     items = [item for item in document["chunks"] if isinstance(item, dict)]
     thought = "".join(item.get("content", "") for item in items)
-    written = encoded(document).decode() + said + thought
+    written = encode(document).decode() + said + thought
     return [name for name, secret in PLANTED.items() if secret in written]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import discord_stage
 from oshaberi import __version__
 from tests import release
 from tests.release import ReleaseError
@@ -27,6 +28,7 @@ def test_help_names_every_target() -> None:
 
 def test_the_changelog_has_this_version_with_a_date() -> None:
     release.check_changelog(__version__)
+    release.check_changelog(discord_stage.__version__, release.STAGE)
 
 
 def test_a_version_without_a_date_is_no_release() -> None:

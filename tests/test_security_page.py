@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.bot.commands import described
+from oshaberi.bot.commands import describe_commands
 from oshaberi.bot.config import DECLARED
 
 ROOT = Path(__file__).parents[1]
@@ -86,7 +86,7 @@ def test_every_setting_exists(name: str) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_exists(name: str) -> None:
     plain = name.partition(" whose:")[0]
-    assert plain in {one.name for one in described()}
+    assert plain in {one.name for one in describe_commands()}
 
 
 def test_settings_and_commands_are_looked_at() -> None:

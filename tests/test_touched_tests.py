@@ -112,7 +112,12 @@ def _selected_here(*changed: str) -> Selection:
 def test_the_graph_is_that_of_the_sources() -> None:
     touched = _selected_here("src/oshaberi/bot/commands/help_command.py").reasons
     assert {"tests/bot/test_docs.py", "tests/test_imports.py"} <= touched.keys()
-    assert "tests/stage/test_messages.py" not in touched
+    assert "stage/tests/stage_server/test_messages.py" not in touched
+    touched = _selected_here("stage/src/discord_stage/rest/routes/user_routes.py").reasons
+    assert "stage/tests/stage_server/test_messages.py" in touched
+    assert "tests/text/test_sentences.py" not in touched
+    touched = _selected_here("stage/tests/stage_server/odd_requests.py").reasons
+    assert "tests/inspector/test_odd_requests.py" in touched
 
 
 def test_relative_imports_and_names_in_strings(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[1]
+TESTS = ("tests/", "stage/tests/")
 Graph = Mapping[str, frozenset[str]]
 """Each Python file, and the files that it imports or names."""
 
@@ -33,12 +34,16 @@ NOT_QUICK = (
 )
 """They start servers."""
 READ_BY = (
+    ("stage/src/", ".py", ("stage/tests/stage_server", "stage/tests/test_imports.py")),
     ("src/", ".py", ("tests/test_imports.py", "tests/test_glossary.py", "tests/languages")),
     ("src/", ".py", ("tests/cli/test_reference.py",)),
     ("src/oshaberi/text/", "", ("tests/laws", "tests/test_scenes.py")),
     ("src/oshaberi/bot/local_run/", "", ("tests/local_run_page",)),
     ("src/", ".po", ("tests/languages",)),
-    ("src/oshaberi/stage/page/", "", ("tests/stage_page",)),
+    ("stage/src/discord_stage/page/", "", ("stage/tests/stage_page",)),
+    ("stage/src/discord_stage/", "", ("stage/tests/test_package.py",)),
+    ("stage/README.md", "", ("stage/tests/test_readme.py",)),
+    ("src/oshaberi/inspector/page/", "", ("tests/inspector", "tests/test_package.py")),
     ("deploy/", "", ("tests/deploy",)),
     ("examples/", "", ("tests/test_examples.py",)),
     ("bench/", "", ("tests/bench",)),
@@ -75,7 +80,7 @@ def selected(changed: Collection[str], graph: Graph) -> Selection:
 
 
 def is_test(path: str) -> bool:
-    return path.startswith("tests/") and PurePosixPath(path).match("test_*.py")
+    return path.startswith(TESTS) and PurePosixPath(path).match("test_*.py")
 
 
 def _of_their_folders(changed: Iterable[str], tests: Collection[str]) -> dict[str, str]:
@@ -97,6 +102,8 @@ def _own_tests(path: str, tests: Collection[str]) -> list[str]:
     if is_test(path):
         return [path]
     *folders, name = PurePosixPath(path).parts
+    if path.startswith("stage/"):
+        return []
     if path.startswith("tests/"):
         return [] if name.endswith(".py") or len(folders) < 2 else _named(folders[1], tests)
     if "src" not in folders:
@@ -118,7 +125,7 @@ def _through_imports(changed: Collection[str], graph: Graph) -> dict[str, str]:
     """
     reasons = {path: path for path in changed}
     for importer, imported in graph.items():
-        if not importer.startswith("tests/"):
+        if not importer.startswith(TESTS):
             for path in sorted(imported & set(changed)):
                 reasons.setdefault(importer, f"{importer} → {path}")
     waiting = list(reasons)
@@ -126,7 +133,7 @@ def _through_imports(changed: Collection[str], graph: Graph) -> dict[str, str]:
     while waiting:
         path = waiting.pop()
         for importer in importers.get(path, ()):
-            if importer.startswith("tests/") and importer not in reasons:
+            if importer.startswith(TESTS) and importer not in reasons:
                 reasons[importer] = reasons[path]
                 waiting.append(importer)
     return {one: f"imports {reasons[one]}" for one in sorted(reasons) if is_test(one)}
@@ -155,7 +162,7 @@ def read_graph(paths: Collection[str], root: Path = ROOT) -> Graph:
         if (root / path).is_file():
             tree = ast.parse((root / path).read_text(encoding="utf-8"))
             named = {modules[one] for one in _imports(tree, path) if one in modules}
-            if path.startswith("tests/"):
+            if path.startswith(TESTS):
                 named |= {one for name in _strings(tree) for one in files.get(name, ())}
                 named |= {one for one in _conftests(path) if one in paths}
             graph[path] = frozenset(named - {path})
@@ -163,7 +170,7 @@ def read_graph(paths: Collection[str], root: Path = ROOT) -> Graph:
 
 
 def _module(path: str) -> str:
-    parts = PurePosixPath(path).with_suffix("").parts
+    parts = PurePosixPath(path.removeprefix("stage/tests/")).with_suffix("").parts
     if "src" in parts:
         parts = parts[parts.index("src") + 1 :]
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

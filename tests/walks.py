@@ -19,13 +19,13 @@ from pathlib import Path
 from types import FrameType
 
 import oshaberi
-from oshaberi.stage.model_servers.scripts import Call, Say, Stall
+from discord_stage.model_servers.scripts import Call, Say, Stall
 from tests.bot.client_harness import MEMBER
 from tests.e2e.bot_harness import Answer, BotHarness, BotScenario, run_with_bot
 
 ROOT = f"{Path(oshaberi.__file__).parent}/"
-NOT_OURS = ("stage/", "bot/local_run/")
-"""The stage is the other side of the wire."""
+NOT_OURS = ("bot/local_run/",)
+"""The demo model is the other side of the wire, as the stage is."""
 
 TABLE = "| tea | price |\n|---|---|\n| sencha | 3 |\n| oolong | 4 |\n"
 

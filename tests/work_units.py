@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-WHOLE_FOLDERS = ("tests/local_run_page", "tests/providers", "tests/stage_page")
+WHOLE_FOLDERS = ("tests/local_run_page", "tests/providers", "stage/tests/stage_page")
 """One browser each, one `oshaberi run`, and the SDKs of all providers loaded once."""
 FIRST = (
-    *("tests/local_run_page", "tests/stage_page", "tests/status_page", "tests/providers"),
+    *("tests/local_run_page", "stage/tests/stage_page", "tests/status_page", "tests/providers"),
     *("tests/e2e/test_outages.py", "tests/turns/test_database_outages.py"),
 )
 """The longest units, which must not be the last to begin."""
-WAITING = tuple(
-    f"tests/{folder}"
-    for folder in (
-        *("storage", "e2e", "bot", "turns", "tools", "stage"),
-        *("discord_io", "cli", "local_run", "render"),
-    )
+WAITING = (
+    "stage/tests",
+    *(
+        f"tests/{folder}"
+        for folder in (
+            *("storage", "e2e", "bot", "turns", "tools"),
+            *("discord_io", "cli", "local_run", "render"),
+        )
+    ),
 )
 
 

@@ -5,7 +5,7 @@
 The description (https://github.com/discord/discord-api-spec, `specs/openapi.json`, MIT) is not part
 of the project. The table keeps facts only: for every route of the stage which fields its body and
 query have, their types, limits and allowed values, and its success statuses. Of the other routes it
-keeps the names. `oshaberi.stage.request_schema` checks requests with it.
+keeps the names. `discord_stage.request_schema` checks requests with it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from oshaberi.stage.request_schema.check import TABLE_FILE, route_key
-from oshaberi.stage.rest import ENDPOINTS
+from discord_stage.request_schema.check import TABLE_FILE, route_key
+from discord_stage.rest import ENDPOINTS
 
 Json = dict[str, Any]
 METHODS = ("get", "post", "put", "patch", "delete")

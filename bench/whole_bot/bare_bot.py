@@ -15,9 +15,9 @@ import discord
 from openai import AsyncOpenAI
 
 from bench.whole_bot.process_probe import MODEL_VARIABLE, ProcessProbe, tell
+from discord_stage.bot_runner import TOKEN_VARIABLE, URL_VARIABLE
+from discord_stage.discord_py_redirect import patch_discord
 from oshaberi.bot.client.discord_client import intents
-from oshaberi.stage.bot_runner import TOKEN_VARIABLE, URL_VARIABLE
-from oshaberi.stage.discord_py_redirect import patch_discord
 
 
 class BareBot(discord.AutoShardedClient):

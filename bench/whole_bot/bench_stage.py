@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench.whole_bot.numbered_answers import AnswerFaults, answer_lines, faults_in, question
-from oshaberi.stage import Stage
-from oshaberi.stage.world.event_bus import GatewayEvent
+from discord_stage import Stage
+from discord_stage.world.event_bus import GatewayEvent
 
 BOT = "Mochi"
 CHANNELS_PER_GUILD = 10

@@ -15,8 +15,8 @@ from bench.whole_bot.child_processes import BenchProcess
 from bench.whole_bot.load_modes import AtOnce, LoadMode
 from bench.whole_bot.process_probe import KEEP_VARIABLE, MODEL_VARIABLE, ProcessProbe
 from bench.whole_bot.stack_summary import stacks_of
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.bot_runner import TOKEN_VARIABLE, URL_VARIABLE
+from discord_stage import Settings, Stage
+from discord_stage.bot_runner import TOKEN_VARIABLE, URL_VARIABLE
 
 WARM_UP = AtOnce(questions=5, lines=3)
 _WARM_GROUP = "warm"

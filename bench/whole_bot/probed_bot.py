@@ -14,11 +14,11 @@ from typing import Any
 
 from bench.whole_bot.process_probe import KEEP_VARIABLE, ProcessProbe, tell
 from bench.whole_bot.statement_counter import StatementCounter
+from discord_stage.bot_runner import URL_VARIABLE
+from discord_stage.discord_py_redirect import patch_discord
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.wiring import bot_wiring
 from oshaberi.cli import main
-from oshaberi.stage.bot_runner import URL_VARIABLE
-from oshaberi.stage.discord_py_redirect import patch_discord
 
 _run = bot_wiring.run
 

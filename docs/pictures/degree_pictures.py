@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from oshaberi.delivery.pacing import POLICIES
+from oshaberi.delivery.config import POLICIES
 from oshaberi.scenes import parse_scene
 from oshaberi.scenes.playback import perform
 

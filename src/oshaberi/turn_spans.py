@@ -29,7 +29,7 @@ class TurnSpan(Protocol):
 
 
 class TurnTracer(Protocol):
-    """Records spans. One that begins inside another is its child."""
+    """Records spans. A span that begins inside another is its child."""
 
     def span(self, name: str, values: SpanValues) -> AbstractContextManager[TurnSpan]: ...
 

@@ -231,16 +231,16 @@ def made_here() -> list[Made]:
 
 def _exercise() -> None:
     """Make the patterns that depend on something: a name, a setting, a tool."""
+    from discord_stage.cdn.drawn_avatars import blob
+    from discord_stage.request_schema.check import _missing_patterns
     from oshaberi import TextConfig, TextEngine
+    from oshaberi.bot.local_run.demo_model import requests, written_scenes
+    from oshaberi.bot.local_run.demo_model.playback import _assigned
     from oshaberi.providers.capabilities.known_models import TABLE, capabilities_of
     from oshaberi.providers.refusals.reading import _anywhere
     from oshaberi.providers.wire.text_outlet import SpeakerHoldback, StopStringCut
-    from oshaberi.stage.cdn.drawn_avatars import blob
-    from oshaberi.stage.demo_model import requests, written_scenes
-    from oshaberi.stage.demo_model.playback import _assigned
-    from oshaberi.stage.request_schema.check import _missing_patterns
-    from oshaberi.stream.silence_patterns import SilencePatterns
     from oshaberi.text.config import Persona
+    from oshaberi.text.silence import SilencePatterns
 
     for family in TABLE:
         capabilities_of(family, "no such model")
@@ -261,8 +261,8 @@ def _exercise() -> None:
 
 def _in_data() -> Iterator[Made]:
     """Yield the patterns of data files, as made where they are used."""
-    from oshaberi.stage.demo_model.playback import _languages
-    from oshaberi.stage.request_schema.check import constraint_table
+    from discord_stage.request_schema.check import constraint_table
+    from oshaberi.bot.local_run.demo_model.playback import _languages
 
     talk = [kind["if"] for language in _languages().values() for kind in language["kinds"]]
     table = constraint_table()

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.client.message_text import _TOKENS
+from oshaberi.bot.client.discord_values import _TOKENS
 from oshaberi.bot.turns.admission.burst_wait import is_complete
-from oshaberi.discord_io.reply_notice import _TOKENS as _NOTICE_TOKENS
-from oshaberi.discord_io.reply_notice import is_reply_notice
+from oshaberi.discord_io.requests.parameters import _TOKENS as _NOTICE_TOKENS
+from oshaberi.discord_io.requests.parameters import is_reply_notice
 from oshaberi.providers.refusals.reading import _in_words
 from tests.attacks.loop_watch import computing_at_most
 from tests.attacks.pattern_attacks import as_re, parsed, slow_text
@@ -41,8 +41,8 @@ HARMLESS = {
     "stage/demo_model/requests.py::_FILE_NOTE": _STAGE,
     "stage/demo_model/requests.py::_NAMED": _STAGE,
     "stage/demo_model/playback.py::_REMEMBER_JAPANESE": _STAGE,
-    "text/messages/live_preview.py::_BEHIND_NAME": _MODIFIER,
-    "text/messages/live_preview.py::_BEHIND_PARTICIPANT": _MODIFIER,
+    "text/messages/live_preview.py::_AFTER_NAME": _MODIFIER,
+    "text/messages/live_preview.py::_AFTER_PARTICIPANT": _MODIFIER,
     "text/normalize/speaker_guard.py::_NUMBERED": "gets a label: 140 characters at most (S7)",
     "text/normalize/speaker_guard.py::_MODIFIED": "gets a label: 140 characters at most (S7)",
     "bot/tools/decorator.py::_FIELD": "gets a docstring: the operator's code",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.bot.config.redaction import masked_url
+from oshaberi.bot.config.redaction import mask_url
 from oshaberi.bot.logs.log_lines import LONGEST_MESSAGE, LONGEST_TRACE, setup
 from oshaberi.bot.logs.recent_warnings import LONGEST, RecentWarnings
 from oshaberi.bot.tools.mcp.transports import _KEPT, _LONGEST_LINE, ServerStderr
@@ -53,7 +53,7 @@ def test_masking_is_linear(beginning: str, last: str) -> None:
     with computing_at_most(0.3):  # it took up to 29 s
         known.redacted(text)
     with computing_at_most(0.3):
-        masked_url(f"https://example.org/?{text}")
+        mask_url(f"https://example.org/?{text}")
     with computing_at_most(0.5):
         SecretMasker(["hunter22"]).text(text)
 

@@ -195,7 +195,7 @@ def test_an_option_that_is_too_long_is_refused_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Discord refuses it before; here it lets everything through.
-    monkeypatch.setattr("oshaberi.stage.interactions.entered_values._within", _unchecked)
+    monkeypatch.setattr("discord_stage.interactions.entered_values._within", _unchecked)
 
     async def scenario(harness: ClientHarness) -> None:
         options = {"key": "ab\n" * 2000, "value": "1"}

@@ -88,12 +88,12 @@ def test_a_check_takes_no_more_than_a_step_of_the_loop(shape: str) -> None:
     schema, args = SHAPES[shape]()
     assert len(json.dumps(schema)) <= LONGEST_SCHEMA
     checks = ArgumentChecks("theirs", {"type": "object"})
-    checks.checked({})  # imports what it needs
+    checks.check({})  # imports what it needs
     checks = ArgumentChecks("theirs", schema)
     with computing_at_most():
         try:
             refusal = ""
-            assert checks.checked(args) == args
+            assert checks.check(args) == args
         except ToolFailedError as failure:
             refusal = str(failure)
     assert len(refusal) < 2000
@@ -103,18 +103,18 @@ def test_a_check_takes_no_more_than_a_step_of_the_loop(shape: str) -> None:
 def test_what_takes_too_much_is_refused(shape: str) -> None:
     schema, args = SHAPES[shape]()
     with pytest.raises(ToolFailedError, match=TOO_LARGE):
-        ArgumentChecks("theirs", schema).checked(args)
+        ArgumentChecks("theirs", schema).check(args)
 
 
 def test_a_call_of_a_sane_size_is_checked() -> None:
     item = _taking({"type": "string"}, required=["a"], additionalProperties=False)
     schema = _taking({"type": "array", "items": item, "uniqueItems": True})
     checks = ArgumentChecks("theirs", schema)
-    assert checks.checked({"a": [{"a": str(n)} for n in range(500)]})
+    assert checks.check({"a": [{"a": str(n)} for n in range(500)]})
     with pytest.raises(ToolFailedError, match=r"a: the same item is there twice"):
-        checks.checked({"a": [{"a": "x"}, {"a": "x"}]})
+        checks.check({"a": [{"a": "x"}, {"a": "x"}]})
     text = ArgumentChecks("theirs", _taking({"type": "string", "maxLength": 400_000}))
-    assert text.checked({"a": "x" * 300_000})
+    assert text.check({"a": "x" * 300_000})
 
 
 def test_a_name_that_no_tool_has_is_compared_only_in_part() -> None:
@@ -126,7 +126,7 @@ def test_a_name_that_no_tool_has_is_compared_only_in_part() -> None:
     names = {f"look_for_{n}": NamedTool("", look, ArgumentChecks("", {})) for n in range(128)}
     offered = OfferedTools(names, names)
     with computing_at_most(), pytest.raises(ToolFailedError, match="there is no tool") as caught:
-        offered.called(ToolCall("look_for_" * 100_000, {}))
+        offered.find(ToolCall("look_for_" * 100_000, {}))
     assert len(str(caught.value)) < 2000
 
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.bot.client.message_text import attached, readable
+from discord_stage.rules.messages import read_draft
+from discord_stage.world_changes import message_posting
+from oshaberi.bot.client.discord_values import file_value, readable_text
 from oshaberi.bot.conversation.transcript import plain_words, shortened
-from oshaberi.discord_io.reply_notice import quoted
-from oshaberi.stage.rules.messages import read_draft
-from oshaberi.stage.world_changes import message_posting
+from oshaberi.discord_io.requests.parameters import quoted
 from tests.attacks.loop_watch import computing_at_most
 from tests.bot.client_harness import OWNER, ClientHarness, run_with_client, world
 
@@ -59,7 +59,7 @@ def test_a_poll() -> None:
 def test_names_of_files_stickers_roles_and_threads() -> None:
     name = "exe\u202egpj\u200b.png"
     file = SimpleNamespace(filename=name, content_type=None, url="", size=1, description=None)
-    assert attached(file).name == "exegpj.png"  # type: ignore[arg-type]
+    assert file_value(file).name == "exegpj.png"  # type: ignore[arg-type]
     role = SimpleNamespace(name=f"mods{HIDDEN}")
     thread = SimpleNamespace(name=f"plans{HIDDEN}", id=2)
     guild = SimpleNamespace(
@@ -74,7 +74,7 @@ def test_names_of_files_stickers_roles_and_threads() -> None:
         stickers=[SimpleNamespace(name=f"wave{HIDDEN}")],
         poll=None,
     )
-    text = readable(message, SimpleNamespace())  # type: ignore[arg-type]
+    text = readable_text(message, SimpleNamespace())  # type: ignore[arg-type]
     assert text == "@mods in #plans\n(sticker: wave)"
 
 

@@ -8,7 +8,7 @@ import discord
 
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io import RequestTrace
-from oshaberi.discord_io.client_state import MOST_WAITING_REACTIONS, ClientState
+from oshaberi.discord_io.sink import MOST_WAITING_REACTIONS, ClientState
 from oshaberi.virtual_time import run_virtual
 
 

@@ -115,7 +115,7 @@ def test_only_charsets_of_the_web_are_used(charset: str) -> None:
     body = b"-" + b"a" * 200_000
     known = set(encodings._cache)
     with computing_at_most():
-        _title, text = module._read(Fetched("", "text/plain", charset, "", body))
+        _title, text = module._decode(Fetched("", "text/plain", charset, "", body))
     assert text == body.decode()
     assert set(encodings._cache) <= known | {"utf_8"}
 
@@ -131,4 +131,4 @@ def test_no_charset_holds_the_loop(charset: str) -> None:
 def test_a_character_that_is_cut_by_a_piece_stays_whole() -> None:
     text = "茶" * module._PIECE
     found = Fetched("", "text/plain", "utf-8", "", b"a" + text.encode())
-    assert module._read(found) == ("", f"a{text}")
+    assert module._decode(found) == ("", f"a{text}")

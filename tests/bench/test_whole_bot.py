@@ -37,7 +37,7 @@ from bench.whole_bot.statement_counter import StatementCounter, StatementCounts
 from click.testing import CliRunner
 from sqlalchemy import create_engine, text
 
-from oshaberi.stage import World
+from discord_stage import World
 from oshaberi.virtual_time import VirtualLoop, run_virtual
 
 _MODES: list[LoadMode] = [AtOnce(2, lines=2), Chatter(messages=20, channels=2)]

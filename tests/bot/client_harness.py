@@ -8,6 +8,11 @@ from typing import Any
 
 import discord
 
+from discord_stage import Settings as StageSettings
+from discord_stage import Stage
+from discord_stage.scaled_loop import run_scaled
+from discord_stage.testing import logged_in, staged
+from discord_stage.world.records import Interaction, StageMessage
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
@@ -22,11 +27,6 @@ from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.bot.turns.services.models import OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
-from oshaberi.stage import Settings as StageSettings
-from oshaberi.stage import Stage
-from oshaberi.stage.scaled_loop import run_scaled
-from oshaberi.stage.testing import logged_in, staged
-from oshaberi.stage.world.records import Interaction, StageMessage
 from oshaberi.stream.stops import StopRegistry
 from tests.storage.migrated_database import database_url
 

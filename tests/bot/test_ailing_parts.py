@@ -14,6 +14,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from discord_stage import Stage
+from discord_stage.scaled_loop import run_scaled
+from discord_stage.testing import staged
 from oshaberi.bot.client.shards import LATE_SECONDS, GatewayState
 from oshaberi.bot.config import load
 from oshaberi.bot.observability.health import KEPT_SECONDS, ModelHealth
@@ -21,9 +24,6 @@ from oshaberi.bot.storage import engine
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.wiring.bot_wiring import Bot, open_bot
 from oshaberi.chunks import ErrorType, ProviderError
-from oshaberi.stage import Stage
-from oshaberi.stage.scaled_loop import run_scaled
-from oshaberi.stage.testing import staged
 from oshaberi.stream.context import StreamContext
 from oshaberi.stream.model_output import ThoughtLog
 from oshaberi.stream.result import StreamResult
@@ -145,7 +145,7 @@ def test_a_gateway_that_hears_nothing_is_away(tmp_path: Path) -> None:
             client = watched.bot.client
             ahead_s = 0.0
             state = GatewayState(client, lambda: time.perf_counter() + ahead_s)
-            state.connected(0)
+            state.note_connected(0)
             assert state.problem() is None
             watched.stage.gateway.acknowledges = False
             ahead_s = watched.stage.settings.heartbeat_ms / 1000 + LATE_SECONDS
@@ -159,7 +159,7 @@ def test_one_of_two_shards_is_away(tmp_path: Path) -> None:
         async with serving(tmp_path, OSHABERI_SHARD_COUNT="2") as watched:
             state = watched.bot.client.gateway_state
             assert (state.shard_ids(), state.missing(), state.problem()) == ((0, 1), (), None)
-            state.lost(1)
+            state.note_lost(1)
             told = "gateway: not connected to Discord (shards 1 of 2)"
             assert await watched.get("/health") == (503, told)
             assert watched.metric("shards") == 2

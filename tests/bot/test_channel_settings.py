@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from oshaberi.bot.client.people import is_gone, path_of
+from oshaberi.bot.client.discord_values import is_gone, path_of
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.storage.records import ModelRecord, PersonaRecord

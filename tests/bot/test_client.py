@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from discord_stage import Fault, Stage
+from discord_stage.scaled_loop import run_scaled
+from discord_stage.testing import logged_in, staged
 from oshaberi.bot.client import discord_client, unanswered
 from oshaberi.bot.client.discord_client import OshaberiClient, intents
 from oshaberi.bot.client.message_reader import MessageReader
@@ -19,9 +22,6 @@ from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import PersonaRecord, TurnRecord
 from oshaberi.errors import ConfigError, OshaberiError
-from oshaberi.stage import Fault, Stage
-from oshaberi.stage.scaled_loop import run_scaled
-from oshaberi.stage.testing import logged_in, staged
 from tests.bot.client_harness import (
     FAST,
     MEMBER,

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from discord_stage import Settings, Stage
+from discord_stage.world.records import InteractionReply
 from oshaberi.bot.commands import help_command, status_command
 from oshaberi.bot.commands.answers import (
     MESSAGE_LIMIT,
@@ -26,8 +28,6 @@ from oshaberi.errors import ConfigError
 from oshaberi.providers.capabilities import ModelPlace
 from oshaberi.providers.capabilities.learned import Lesson
 from oshaberi.providers.presets import PRESETS
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.world.records import InteractionReply
 from tests.bot.client_harness import MEMBER, OWNER, ClientHarness, run_with_client
 
 OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operators-own-key",))

@@ -6,7 +6,7 @@ import pytest
 
 from oshaberi.bot.config import SERVER_KEYS, LoadedSettings
 from oshaberi.bot.conversation.turn_config import TurnConfig
-from oshaberi.delivery.pacing import LIVE_WITHOUT_GROWTH
+from oshaberi.delivery.config import LIVE_WITHOUT_GROWTH
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client
 
 

@@ -14,8 +14,7 @@ from oshaberi.bot.config.current_settings import CurrentSettings
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.storage import Database, SecretVault, StorageError
 from oshaberi.delivery.attachments import DeliveryPlugIns
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.pacing import LIVE_WITHOUT_GROWTH
+from oshaberi.delivery.config import LIVE_WITHOUT_GROWTH, StreamConfig
 from oshaberi.text.config import TextConfig
 from tests.storage.counting import counted
 

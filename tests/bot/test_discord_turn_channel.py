@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from discord_stage.world.records import MessageFlag, StageMessage
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.turns.post_turn.effects import thought_embeds
 from oshaberi.chunks import ThoughtPart
 from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
-from oshaberi.stage.world.records import MessageFlag, StageMessage
 from oshaberi.stream.model_output import ThoughtLog
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
 

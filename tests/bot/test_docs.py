@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from discord import app_commands
 
-from oshaberi.bot.commands import COMMANDS, DescribedCommand, described
-from oshaberi.bot.commands.help_command import listed_commands
+from oshaberi.bot.commands import COMMANDS, DescribedCommand, describe_commands
+from oshaberi.bot.commands.help_command import list_commands
 
 PAGE = Path(__file__).parents[2] / "docs" / "bot-commands.md"
 BEGIN, END = "<!-- commands -->\n", "<!-- end -->"
@@ -24,7 +24,7 @@ def _row(command: DescribedCommand) -> str:
 
 def page(text: str) -> str:
     """With its tables as the commands are."""
-    slash = [_row(one) for one in described() if one.name.startswith("/")]
+    slash = [_row(one) for one in describe_commands() if one.name.startswith("/")]
     rows = "\n".join(["| command | what | seen by |", "|---|---|---|", *slash])
     before, _, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
@@ -38,14 +38,14 @@ def test_the_page_has_every_command() -> None:
 
 def test_the_page_has_every_entry_of_the_menu() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    menu = [one.name for one in described() if not one.name.startswith("/")]
+    menu = [one.name for one in describe_commands() if not one.name.startswith("/")]
     assert len(menu) == 4
     assert [name for name in menu if f"**{name}**" not in text] == []
 
 
 def test_help_names_every_slash_command() -> None:
     slash = [one for one in COMMANDS if not isinstance(one, app_commands.ContextMenu)]
-    lines = listed_commands(slash).splitlines()
+    lines = list_commands(slash).splitlines()
     assert set(re.findall(r"`(/\w+)`", "\n".join(lines))) == {f"/{one.name}" for one in slash} - {
         "/help"
     }
@@ -53,7 +53,7 @@ def test_help_names_every_slash_command() -> None:
     assert lines[-1].startswith("- `/config`, `/model`, `/persona`, `/sprite`: change my settings")
 
 
-@pytest.mark.parametrize("command", described(), ids=lambda one: one.name)
+@pytest.mark.parametrize("command", describe_commands(), ids=lambda one: one.name)
 def test_every_option_is_described(command: DescribedCommand) -> None:
     assert command.what or not command.name.startswith("/")
     for leaf in _leaves(command.name):

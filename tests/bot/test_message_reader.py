@@ -8,14 +8,14 @@ from typing import Any
 
 import discord
 
+from discord_stage.rules.messages import MessageDraft, Upload, read_draft
+from discord_stage.world.records import MessageType
+from discord_stage.world_changes import message_posting
 from oshaberi.bot.client.message_reader import MessageReader
 from oshaberi.bot.commands.answers import speak_to_user
 from oshaberi.bot.conversation.messages import ChannelMessage
 from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
-from oshaberi.discord_io.reply_notice import is_reply_notice
-from oshaberi.stage.rules.messages import MessageDraft, Upload, read_draft
-from oshaberi.stage.world.records import MessageType
-from oshaberi.stage.world_changes import message_posting
+from oshaberi.discord_io.requests.parameters import is_reply_notice
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
 
 MOCHI = WebhookFace("Mochi", "https://pictures.test/mochi.png")

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from discord.gateway import KeepAliveHandler
 
+from discord_stage import Settings
+from discord_stage.scaled_loop import run_scaled
+from discord_stage.testing import staged
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client.shards import MovableShardsClient
 from oshaberi.bot.commands import bot_command_tree
 from oshaberi.errors import TemporaryError
-from oshaberi.stage import Settings
-from oshaberi.stage.scaled_loop import run_scaled
-from oshaberi.stage.testing import staged
 from tests.bot.client_harness import SPEED, ClientHarness, client_harness, context_of
 
 SHARDS = 4

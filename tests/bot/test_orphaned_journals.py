@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from discord_stage import WEBHOOK, Fault
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.config import EffectiveSettings, LoadedSettings
 from oshaberi.bot.config.current_settings import CurrentSettings
@@ -38,7 +39,6 @@ from oshaberi.bot.storage.records import (
 from oshaberi.bot.turns.services.turn_services import nobody_else
 from oshaberi.delivery.journal import JournalledSink, post_as_body
 from oshaberi.delivery.sink import Post, WebhookFace, WireState
-from oshaberi.stage import WEBHOOK, Fault
 from tests.bot.client_harness import MEMBER, ClientHarness, run_with_client, world
 
 INSTANCE, KEY = "main", "abcdef"
@@ -250,7 +250,7 @@ def test_an_answer_that_is_to_go_on_is_completed_and_not_told(arrived: bool) -> 
         assert (last.status, last.message_ids) == (INTERRUPTED, (7, ours))
         assert await harness.db.turns.of_message(ours) == last
         harness.db.questions._process = "next"
-        assert [one.is_begun for one in await harness.db.questions.left(INSTANCE)] == [True]
+        assert [one.is_begun for one in await harness.db.questions.left_by(INSTANCE)] == [True]
 
     run_with_client(scenario)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
+from discord_stage.world.records import MessageType, StageMessage
 from oshaberi.bot.storage.records import Exchange, Fact, TurnRecord
 from oshaberi.bot.storage.schema.ownership import DataSubject
-from oshaberi.stage.world.records import MessageType, StageMessage
 from tests.bot.client_harness import MEMBER, OWNER, ClientHarness, run_with_client
 
 SURE = {"sure": "yes, delete it"}
@@ -97,7 +97,7 @@ def test_who_opts_out_is_neither_heard_nor_seen() -> None:
         assert "secret" not in str(info.history)
         assert await turn_channel.said(secret.id) is None
         assert await turn_channel.incoming(secret.id) is None
-        assert await turn_channel.another().asked(secret.id) is None, "after a restart"
+        assert await turn_channel.another().question(secret.id) is None, "after a restart"
         assert "You have opted out" in await harness.run("privacy show", user=MEMBER)
         await harness.db.opt_outs.refresh()
         assert user_id in harness.db.opt_outs

@@ -12,6 +12,8 @@ import discord
 import pytest
 from redis.asyncio import Redis
 
+from discord_stage import Fault
+from discord_stage.testing import default_client, logged_in, staged
 from oshaberi.bot.coordination import redis_coordination
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination, SingleProcess
 from oshaberi.bot.coordination.redis_coordination import RedisCoordination, over_redis
@@ -19,8 +21,6 @@ from oshaberi.bot.wiring.services import shared_state
 from oshaberi.discord_io import ClientState
 from oshaberi.discord_io.webhooks import alone_anyway
 from oshaberi.errors import ConfigError
-from oshaberi.stage import Fault
-from oshaberi.stage.testing import default_client, logged_in, staged
 from oshaberi.virtual_time import run_virtual
 from tests.crash.redis_proxy import RedisProxy, redis_proxy
 from tests.storage.database_servers import redis_url

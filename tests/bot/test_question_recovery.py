@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from discord_stage.world.records import StageMessage
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.recovery.crash_recovery import INTERRUPTED
 from oshaberi.bot.recovery.question_recovery import (
@@ -20,7 +21,6 @@ from oshaberi.bot.recovery.question_recovery import (
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion, TurnRecord
 from oshaberi.bot.turns.admission.questions import CLAIMED
-from oshaberi.stage.world.records import StageMessage
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
 
 INSTANCE = "main"
@@ -64,7 +64,7 @@ def ask(
 
 
 async def left(harness: ClientHarness) -> list[int]:
-    return [one.message_id for one in await harness.db.questions.left(INSTANCE)]
+    return [one.message_id for one in await harness.db.questions.left_by(INSTANCE)]
 
 
 def told(harness: ClientHarness) -> list[Mapping[str, Any]]:

@@ -9,11 +9,11 @@ from typing import Any
 import discord
 import pytest
 
+from discord_stage.world.permissions import Permission
+from discord_stage.world_changes import channel_changes
 from oshaberi.delivery.sink import Post, WebhookFace, WireState
 from oshaberi.discord_io import histories as module
 from oshaberi.discord_io.histories import ReceivedHistories
-from oshaberi.stage.world.permissions import Permission
-from oshaberi.stage.world_changes import channel_changes
 from tests.bot.client_harness import MEMBER, OWNER, ClientHarness, run_with_client, world
 
 MOCHI = WebhookFace("Mochi", "https://pictures.test/mochi.png")

@@ -10,6 +10,9 @@ from dataclasses import replace
 import discord
 import pytest
 
+from discord_stage import Settings, Stage
+from discord_stage.scaled_loop import run_scaled
+from discord_stage.testing import staged
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client.shards import (
     ANSWER_SECONDS,
@@ -22,9 +25,6 @@ from oshaberi.bot.coordination.reconnect_backoff import (
     LONGEST_SECONDS,
     ReconnectBackoff,
 )
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.scaled_loop import run_scaled
-from oshaberi.stage.testing import staged
 from oshaberi.virtual_time import run_virtual
 from tests.bot.client_harness import ClientHarness, client_harness, context_of
 from tests.bot.test_movable_shards import ChosenShards, ShardHarness, sharded_world

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import NoReturn
 
+from discord_stage import Settings, Stage
+from discord_stage.scaled_loop import run_scaled
+from discord_stage.testing import logged_in, staged
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.commands import bot_command_tree
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
 from oshaberi.discord_io import LeaseFence
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.scaled_loop import run_scaled
-from oshaberi.stage.testing import logged_in, staged
 from tests.bot.client_harness import NotedChannelTurns, context_of
 from tests.bot.memory_leases import LeaseStore, MemoryLeases
 from tests.bot.test_movable_shards import SHARDS, sharded_world

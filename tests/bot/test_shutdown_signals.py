@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from discord_stage import Settings, Stage
 from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.wiring.shutdown_signals import ShutdownSignals
-from oshaberi.stage import Settings, Stage
 from tests.crash import numbered_lines_model
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_rounds import errors_in

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from discord_stage.testing import staged
 from oshaberi.bot.observability.systemd_notify import SystemdNotifier
 from oshaberi.bot.wiring.bot_wiring import run
-from oshaberi.stage.testing import staged
 from oshaberi.virtual_time import run_virtual
 from tests.bot.client_harness import world
 from tests.e2e.bot_harness import FAST, settings_of

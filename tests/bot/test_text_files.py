@@ -8,7 +8,7 @@ import gzip
 import pytest
 from aiohttp import web
 
-from oshaberi.bot.client.message_text import LARGEST_BYTES, read_text
+from oshaberi.bot.client.discord_values import LARGEST_BYTES, read_text
 from oshaberi.bot.conversation.messages import AttachedFile
 from tests.attacks.loop_watch import memory_at_most
 

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from discord_stage import Fault, Stage
+from discord_stage.world.records import Webhook
 from oshaberi import cli
 from oshaberi.bot.config import load
 from oshaberi.bot.storage import Database, SecretVault
@@ -26,8 +28,6 @@ from oshaberi.cli.doctor_checks.channel_checks import (
     ChannelOverwrites,
 )
 from oshaberi.cli.doctor_checks.machine_checks import machine
-from oshaberi.stage import Fault, Stage
-from oshaberi.stage.world.records import Webhook
 from tests.storage.database_servers import redis_url
 
 KEY = "a-very-secret-key"
@@ -54,7 +54,7 @@ def on_stage(world: Mapping[str, object] | None, folder: str, token: str | None 
         async with Stage(world) as stage:
             found = await findings(
                 OSHABERI_DATA_DIR=folder,
-                OSHABERI_STAGE_URL=stage.url,
+                DISCORD_STAGE_URL=stage.url,
                 OSHABERI_DISCORD_TOKEN=token or stage.token,
             )
             stage.check()
@@ -130,7 +130,7 @@ def in_channels(folder: str, *taken: tuple[str, str], webhooks: int = 0) -> dict
                 )
             found = await findings(
                 OSHABERI_DATA_DIR=folder,
-                OSHABERI_STAGE_URL=stage.url,
+                DISCORD_STAGE_URL=stage.url,
                 OSHABERI_DISCORD_TOKEN=stage.token,
             )
             stage.check()
@@ -199,7 +199,7 @@ def test_discord_that_does_not_answer(folder: str) -> None:
     async def main() -> dict[str, Finding]:
         nobody = "http://127.0.0.1:1"
         return await findings(
-            OSHABERI_DATA_DIR=folder, OSHABERI_STAGE_URL=nobody, OSHABERI_DISCORD_TOKEN=KEY
+            OSHABERI_DATA_DIR=folder, DISCORD_STAGE_URL=nobody, OSHABERI_DISCORD_TOKEN=KEY
         )
 
     found = asyncio.run(main())
@@ -224,7 +224,7 @@ def test_which_side_of_discord_is_away(folder: str, rest: bool, gateway: bool, t
                 stage.fault(Fault(kind="status", status=503, route="*", times=None))
             return await findings(
                 OSHABERI_DATA_DIR=folder,
-                OSHABERI_STAGE_URL=stage.url,
+                DISCORD_STAGE_URL=stage.url,
                 OSHABERI_DISCORD_TOKEN=stage.token,
             )
 

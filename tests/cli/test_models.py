@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from discord_stage.model_servers import AnthropicWire, ModelServer, OpenAIWire, WireFormat
+from discord_stage.model_servers.google_wire import GoogleWire
+from discord_stage.model_servers.scripts import Finish, Refuse, Step
+from discord_stage.model_servers.server import Reply
+from discord_stage.model_servers.wire_format import ReceivedRequest, WireAnswer
 from oshaberi import cli
 from oshaberi.bot.config import load
 from oshaberi.cli.doctor_checks import Finding, examine
-from oshaberi.stage.model_servers import AnthropicWire, ModelServer, OpenAIWire, WireFormat
-from oshaberi.stage.model_servers.google_wire import GoogleWire
-from oshaberi.stage.model_servers.scripts import Finish, Refuse, Step
-from oshaberi.stage.model_servers.server import Reply
-from oshaberi.stage.model_servers.wire_format import ReceivedRequest, WireAnswer
 
 KEY = "a-very-secret-key-WXYZ"
 NAMES = ["gpt-small", "gpt-large"]
@@ -221,7 +221,7 @@ def test_offline_does_not_ask_discord_either(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OSHABERI_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("OSHABERI_STAGE_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("DISCORD_STAGE_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("OSHABERI_DISCORD_TOKEN", KEY)
     assert cli.main(["doctor", "--offline", "--json"]) == 0
     names = {json.loads(line)["name"] for line in capsys.readouterr().out.splitlines()}

@@ -18,13 +18,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from oshaberi import cli
-from oshaberi.scenes import load_scene
-from oshaberi.scenes.playback import perform
-from oshaberi.stage.model_servers import AnthropicWire, ModelServer, OpenAIWire, WireFormat
-from oshaberi.stage.model_servers.google_wire import GoogleWire
-from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
-from oshaberi.stage.model_servers.scripts import (
+from discord_stage.model_servers import AnthropicWire, ModelServer, OpenAIWire, WireFormat
+from discord_stage.model_servers.google_wire import GoogleWire
+from discord_stage.model_servers.novelai_wire import NovelAIWire
+from discord_stage.model_servers.scripts import (
     Call,
     Cut,
     Finish,
@@ -34,6 +31,9 @@ from oshaberi.stage.model_servers.scripts import (
     Step,
     Think,
 )
+from oshaberi import cli
+from oshaberi.scenes import load_scene
+from oshaberi.scenes.playback import perform
 
 KEY = "hush-This1sTheKey-of-nobody"
 ANSWER = ("Hi th", "ere!\nHow are ", "you?\n```py\nx = 1\n```\nBye.")

@@ -40,7 +40,7 @@ def refused(data: Path, *options: str, status: int = 78, **more: str) -> str:
 def test_a_newcomer_gets_a_page_and_a_streamed_answer(tmp_path: Path) -> None:
     scenes = tmp_path / "scenes"
     with local_run(tmp_path / "data", "--speed", "50", "--record", str(scenes)) as running:
-        assert "<title>Oshaberi" in running.page()
+        assert "<title>Discord stage" in running.page()
         assert sum(prompt["first"] for prompt in running.get("prompts")) == 6
         running.post("post", channel="general", content="Compare three kinds of tea in a table")
         answered = running.until(lambda found: any(one["attachments"] for one in found[1:]))
@@ -121,6 +121,26 @@ def test_no_place_to_write(tmp_path: Path) -> None:
     line = refused(tmp_path / "file" / "data", "--port", "0")
     assert line.startswith(f"oshaberi: data_dir: {tmp_path}")
     assert "OSHABERI_DATA_DIR" in line
+
+
+def test_without_the_stage_it_says_what_to_do(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['discord_stage'] = None;"
+        "from oshaberi.cli import main; sys.exit(main(['run', '--no-browser']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment(tmp_path),
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (78, "")
+    assert done.stderr == (
+        "oshaberi: there is no Discord token, and the local stage is not installed: set "
+        'OSHABERI_DISCORD_TOKEN, or: pip install "oshaberi[local]" '
+        "(in a checkout: pip install ./stage)\n"
+    )
 
 
 def test_a_setting_that_is_wrong(tmp_path: Path) -> None:

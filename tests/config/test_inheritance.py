@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from oshaberi.bot.config import SERVER_KEYS, LoadedSettings, check_together, effective
-from oshaberi.bot.config.server_settings import SERVER_ONLY_KEYS, check_limit, inherited, origin
+from oshaberi.bot.config.server_settings import (
+    SERVER_ONLY_KEYS,
+    check_limit,
+    nearest_values,
+    origin,
+)
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.errors import ConfigError
 
@@ -35,7 +40,7 @@ def test_where_a_value_comes_from() -> None:
     layers = (THREAD, CHANNEL, CATEGORY, SERVER)
     keys = ("humanizer_degree", "notify", "history_messages", "cooldown_ms", "reply_mode")
     assert [origin(layers, key) for key in keys] == [0, 1, 2, 3, None]
-    assert inherited(*layers) == {
+    assert nearest_values(*layers) == {
         "humanizer_degree": 0,
         "notify": "first",
         "history_messages": 7,

@@ -422,7 +422,7 @@ headers = {{ Authorization = "{TOKEN}" }}
 def test_secrets_are_never_shown(read: Load) -> None:
     settings = read(SECRETS)
     assert settings.discord_token == TOKEN
-    shown = {key: settings.shown(key) for key in DECLARED}
+    shown = {key: settings.display(key) for key in DECLARED}
     assert TOKEN not in json.dumps(shown)
     assert shown["discord_token"] == "[secret]"
     assert shown["redis_url"] == "redis://:[secret]@cache/0"

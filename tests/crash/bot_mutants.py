@@ -30,17 +30,17 @@ PATIENCE_S = 15.0
 
 def sends_again() -> None:
     """Whatever is in doubt goes out once more, under a new nonce."""
-    found_or_sent = unsent_post_recovery.found_or_sent
+    find_or_send = unsent_post_recovery.find_or_send
 
     async def send(post: Any, sink: Any, response: Any, **more: Any) -> Any:
         fresh = replace(post, nonce=secrets.token_hex(8))
-        return await found_or_sent(fresh, sink, response, **more)
+        return await find_or_send(fresh, sink, response, **more)
 
     async def nobody(*_given: Any) -> tuple[()]:
         return ()
 
-    vars(unsent_post_recovery).update(_looked_for=nobody, found_or_sent=send)
-    vars(recovery).update(found_or_sent=send)
+    vars(unsent_post_recovery).update(_search=nobody, find_or_send=send)
+    vars(recovery).update(find_or_send=send)
 
 
 def has_no_journal() -> None:

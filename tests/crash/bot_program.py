@@ -9,11 +9,11 @@ import asyncio
 import os
 import sys
 
+from discord_stage.bot_runner import URL_VARIABLE
+from discord_stage.discord_py_redirect import patch_discord
 from oshaberi.bot.config import load
 from oshaberi.bot.logs import setup
 from oshaberi.bot.wiring.bot_wiring import run
-from oshaberi.stage.bot_runner import URL_VARIABLE
-from oshaberi.stage.discord_py_redirect import patch_discord
 
 
 def main() -> None:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from discord_stage import Settings, Stage
+from discord_stage.errors import StageTimeoutError
 from oshaberi.bot.recovery.crash_recovery import TITLE as INTERRUPTED
 from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.turns.notices import RESTARTED
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.errors import StageTimeoutError
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_rounds import INSTANCE, errors_in, unfinished
 from tests.crash.crash_world import OTHER, USER, environment, settle_in, world
@@ -138,7 +138,7 @@ async def stored_questions(database_url: str, folder: Path, instance: str = INST
     """Ending many there are."""
     vault = SecretVault.from_environment_or_file(folder / "secret.key")
     async with Database.open(database_url, vault) as db:
-        return len(await db.questions.left(instance))
+        return len(await db.questions.left_by(instance))
 
 
 class BusyChannels:

@@ -14,11 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from discord_stage import SEND, WEBHOOK, Fault, Settings, Stage
+from discord_stage.errors import StageTimeoutError
+from discord_stage.world.records import StageMessage
 from oshaberi.bot.storage import Database, SecretVault
-from oshaberi.discord_io.reply_notice import is_reply_notice
-from oshaberi.stage import SEND, WEBHOOK, Fault, Settings, Stage
-from oshaberi.stage.errors import StageTimeoutError
-from oshaberi.stage.world.records import StageMessage
+from oshaberi.discord_io.requests.parameters import is_reply_notice
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_world import CHANNEL, USER, environment, settle_in, world
 from tests.crash.numbered_lines_model import LINES, PAUSE_S, asked, expected, lined_model

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from discord_stage import Stage
+from discord_stage.bot_runner import TOKEN_VARIABLE, URL_VARIABLE
 from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
-from oshaberi.stage import Stage
-from oshaberi.stage.bot_runner import TOKEN_VARIABLE, URL_VARIABLE
 from tests.crash.numbered_lines_model import ALTER, PERSONA, SPRITE
 
 CHANNEL = "general"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from oshaberi.stage import Settings, Stage
+from discord_stage import Settings, Stage
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_rounds import errors_in
 from tests.crash.crash_world import USER, environment, settle_in, world

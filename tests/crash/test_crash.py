@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from discord_stage import Settings, Stage
 from oshaberi.bot.storage import Database, SecretVault
-from oshaberi.stage import Settings, Stage
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_rounds import SETTLE_S, Plan, Played, Round, crash_rounds
 from tests.crash.crash_world import CHANNEL, USER, environment, world

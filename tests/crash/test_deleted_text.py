@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.world.records import Interaction
+from discord_stage import Settings, Stage
+from discord_stage.world.records import Interaction
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_world import CHANNEL, OTHER, USER, environment, settle_in, world
 from tests.crash.numbered_lines_model import asked, expected, lined_model

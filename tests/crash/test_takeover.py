@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from discord_stage import Settings, Stage
+from discord_stage.world.records import StageMessage
 from oshaberi.bot.recovery.crash_recovery import TITLE
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.world.records import StageMessage
 from tests.crash.bot_process import BotProcess
 from tests.crash.busy_channels import stored_questions
 from tests.crash.crash_rounds import errors_in

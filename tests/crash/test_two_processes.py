@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from oshaberi.stage import Settings, Stage
-from oshaberi.stage.world.records import Interaction, StageMessage
+from discord_stage import Settings, Stage
+from discord_stage.world.records import Interaction, StageMessage
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_rounds import errors_in
 from tests.crash.crash_world import CHANNEL, MODERATOR, OTHER, USER, environment, settle_in, world

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
-from oshaberi.delivery.recording_sink import RecordingSink
-from oshaberi.delivery.sink import Post, RequestKind, RequestRoom, Sent, WireState
-from oshaberi.stage.refusals import RefusalError
-from oshaberi.stage.requests.rate_limits import (
+from discord_stage.refusals import RefusalError
+from discord_stage.requests.rate_limits import (
     MESSAGE_CREATE_LIMIT,
     MESSAGE_EDIT_LIMIT,
     RateLimit,
     RateLimits,
 )
+from oshaberi.delivery.recording_sink import RecordingSink
+from oshaberi.delivery.sink import Post, RequestKind, RequestRoom, Sent, WireState
 
 
 class LimitedSink(RecordingSink):

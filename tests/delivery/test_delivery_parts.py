@@ -8,9 +8,8 @@ import pytest
 
 from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.delivery.ledger import DELIVERED, Ledger
-from oshaberi.delivery.outcome_handling import HEADLINES, error_notice, flush_limit_notice
-from oshaberi.delivery.pacing import Wait
-from oshaberi.delivery.queue import BOUND, MessageQueue, OutgoingMessage
+from oshaberi.delivery.notices import HEADLINES, error_notice, flush_limit_notice
+from oshaberi.delivery.queue import BOUND, MessageQueue, OutgoingMessage, Wait
 from oshaberi.delivery.recording_sink import RecordingSink, ScriptedFault
 from oshaberi.delivery.sink import AmbiguousError, Post, WebhookFace, WireState
 from oshaberi.delivery.waits import InterruptibleWaits

@@ -10,17 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.chunks import Chunk, ToolCall
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.pacing import (
-    POLICIES,
-    Wait,
-    fit,
-    paces,
-    pause_ms,
-    policy_of,
-    table_typing_ms,
-    typing_ms,
-)
+from oshaberi.delivery.config import POLICIES, StreamConfig, paces, policy_of
+from oshaberi.delivery.pacing import fit
+from oshaberi.delivery.queue import Wait, pause_ms, table_typing_ms, typing_ms
 from oshaberi.delivery.response import ResponseState
 from oshaberi.errors import ConfigError
 from oshaberi.stream import Silence

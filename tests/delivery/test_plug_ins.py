@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from oshaberi import plug_in_loading
-from oshaberi.bot.tools.tool_text_plug_ins import GROUP as TOOL_TEXT_GROUP
-from oshaberi.bot.tools.tool_text_plug_ins import installed_tool_text, plugged_text
+from oshaberi.bot.tools.definition import GROUP as TOOL_TEXT_GROUP
+from oshaberi.bot.tools.definition import apply_plug_ins, installed_tool_text
 from oshaberi.delivery import attachments
 from oshaberi.delivery.attachments import (
     ATTACHMENT_GROUP,
@@ -243,10 +243,10 @@ class TestDisplayModes:
 class TestToolText:
     def test_all_pass_in_order(self) -> None:
         plug_ins = {"a": str.upper, "b": lambda text: f"{text}!"}
-        assert plugged_text("tea", plug_ins) == "TEA!"
+        assert apply_plug_ins("tea", plug_ins) == "TEA!"
 
     @pytest.mark.parametrize("broken", [fail, leave, lambda _text: None])
     def test_a_broken_one_is_left_out(self, broken: Any, caplog: pytest.LogCaptureFixture) -> None:
-        assert plugged_text("tea", {"a": broken, "b": str.upper}) == "TEA"
+        assert apply_plug_ins("tea", {"a": broken, "b": str.upper}) == "TEA"
         line = only_error(caplog)
         assert line.startswith("the plug-in 'a' of oshaberi.tool_text failed")

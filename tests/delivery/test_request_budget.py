@@ -13,11 +13,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from discord_stage.requests.rate_limits import MESSAGE_CREATE_LIMIT
 from oshaberi.delivery.attachments import DeliveryPlugIns, PersonaMessage
-from oshaberi.delivery.leave_times import leave_at, planned_sends
+from oshaberi.delivery.pacing import leave_at, planned_sends
 from oshaberi.delivery.recording_sink import ScriptedFault
 from oshaberi.delivery.sink import RequestRoom
-from oshaberi.stage.requests.rate_limits import MESSAGE_CREATE_LIMIT
 from oshaberi.stream import Silence, Step, Stop
 
 from ..stream.scripted_streams import Played, play

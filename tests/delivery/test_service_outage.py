@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from oshaberi.delivery.outcomes import PATIENCE_SECONDS
+from oshaberi.delivery.exactly_once import PATIENCE_SECONDS
 from oshaberi.delivery.recording_sink import RecordingSink, ScriptedFault
 from oshaberi.delivery.service_outage import DOUBT_SECONDS, LAST_PAUSE_SECONDS, ServiceOutage
 from oshaberi.delivery.sink import Post, Sent, SinkAwayError, WireState

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 from oshaberi.bot.conversation.messages import ChannelInfo
 from oshaberi.bot.conversation.transcript import line
+from oshaberi.bot.local_run.demo_model import MODEL, DemoModel
 from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
 from oshaberi.bot.turns.context.building import rules
 from oshaberi.chunks import Chunk
 from oshaberi.providers import connect
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.request.model_request import Item, Request, ToolDeclaration, said
-from oshaberi.stage.demo_model import MODEL, DemoModel
 
 T = TypeVar("T")
 SYSTEM = rules(

@@ -12,10 +12,10 @@ import pytest
 from aiohttp import ClientSession
 
 from oshaberi.bot.conversation.transcript import line
+from oshaberi.bot.local_run.demo_model import MODEL, DemoModel
+from oshaberi.bot.local_run.demo_model.requests import read
+from oshaberi.bot.local_run.demo_model.server import TOKENS_PER_SECOND
 from oshaberi.providers.request.model_request import said
-from oshaberi.stage.demo_model import MODEL, DemoModel
-from oshaberi.stage.demo_model.requests import read
-from oshaberi.stage.demo_model.server import TOKENS_PER_SECOND
 from tests.demo_model.demo_questions import answer
 
 Json = Mapping[str, Any]

@@ -8,11 +8,11 @@ from random import Random
 import pytest
 
 from oshaberi.bot.conversation.messages import ChannelInfo
+from oshaberi.bot.local_run.demo_model.playback import talk
+from oshaberi.bot.local_run.demo_model.requests import DemoRequest, read
+from oshaberi.bot.local_run.demo_model.written_scenes import scene_for, scene_of
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.context.building import rules
-from oshaberi.stage.demo_model.playback import talk
-from oshaberi.stage.demo_model.requests import DemoRequest, read
-from oshaberi.stage.demo_model.written_scenes import scene_for, scene_of
 from tests.demo_model.demo_questions import answer, text
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.local_run.demo_model.playback import asked_arguments, made_arguments
+from oshaberi.bot.local_run.demo_model.requests import RequestedTool, named_in, read
 from oshaberi.providers.request.model_request import ToolDeclaration, ToolResult, ToolRound
-from oshaberi.stage.demo_model.playback import asked_arguments, made_arguments
-from oshaberi.stage.demo_model.requests import RequestedTool, named_in, read
 from tests.demo_model.demo_questions import CLOCK, MEMORY, answer, text
 
 TOOLS = ("roll_dice", "react", "forget", "searchWeb", "files-read", "remember", "current_time")

@@ -6,15 +6,15 @@ import asyncio
 
 import pytest
 
+from oshaberi.bot.local_run.demo_model import PROMPTS, DemoModel
+from oshaberi.bot.local_run.demo_model.page_prompts import ALL_PROMPTS, PagePrompt
+from oshaberi.bot.local_run.demo_model.written_scenes import library, scene_for, written
 from oshaberi.chunks import ToolCall
 from oshaberi.errors import SceneError
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.request.model_request import ToolResult, ToolRound
 from oshaberi.scenes import parse_scene
 from oshaberi.scenes.playback import perform
-from oshaberi.stage.demo_model import PROMPTS, DemoModel
-from oshaberi.stage.demo_model.page_prompts import ALL_PROMPTS, PagePrompt
-from oshaberi.stage.demo_model.written_scenes import library, scene_for, written
 from tests.demo_model.demo_questions import CLOCK, MEMORY, answer, ask, chunks, text, with_model
 
 NAMES = [scene.name for scene in library()]

@@ -27,8 +27,8 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
+from discord_stage import Settings, Stage
 from oshaberi.bot.storage import SecretVault
-from oshaberi.stage import Settings, Stage
 from tests.crash.crash_world import CHANNEL, USER, world
 from tests.crash.numbered_lines_model import SHORT, asked, expected, instant_model
 from tests.deploy import deploy_files

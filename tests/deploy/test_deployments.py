@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
-from oshaberi.stage import Settings, Stage
+from discord_stage import Settings, Stage
 from tests.crash.crash_world import world
 from tests.crash.numbered_lines_model import instant_model
 from tests.deploy.container import (
@@ -22,7 +22,7 @@ from tests.deploy.container import (
     need_namespaces,
 )
 from tests.deploy.deployments import KINDS, Deployment
-from tests.pinned_requirements import pinned
+from tests.pinned_requirements import OURS, pinned
 
 pytestmark = pytest.mark.slow
 ENOUGH_S = 600
@@ -48,7 +48,8 @@ def test_what_the_files_say_answers_a_question(kind: str, image: Container) -> N
 
 
 def test_the_image_has_nothing_that_the_requirements_do_not_name(image: Container) -> None:
-    listed = image.run("/opt/oshaberi/bin/pip", "freeze", "--exclude", "oshaberi")
+    ours = [word for name in OURS for word in ("--exclude", name)]
+    listed = image.run("/opt/oshaberi/bin/pip", "freeze", *ours)
     found = dict(line.split("==") for line in listed.stdout.split())
     installed = {canonicalize_name(name): version for name, version in found.items()}
     assert installed

@@ -11,13 +11,13 @@ from typing import Any
 
 import discord
 
+from discord_stage import Settings, Stage, StageMessage
+from discord_stage.scaled_loop import run_scaled
+from discord_stage.testing import logged_in, staged
 from oshaberi.chunks import Chunk
 from oshaberi.discord_io import BanGuard, ClientState, MentionPolicy, RequestTrace
 from oshaberi.events import Table
 from oshaberi.render.grid import Picture
-from oshaberi.stage import Settings, Stage, StageMessage
-from oshaberi.stage.scaled_loop import run_scaled
-from oshaberi.stage.testing import logged_in, staged
 from oshaberi.stream import (
     ScriptedProvider,
     Step,

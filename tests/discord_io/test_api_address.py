@@ -11,7 +11,7 @@ import discord.http
 from aiohttp import web
 
 from oshaberi.delivery.sink import Post, WebhookFace, WireState
-from oshaberi.discord_io.requests.api_address import requests_through
+from oshaberi.discord_io.requests.watch import requests_through
 
 from .sink_harness import SinkHarness, run_with_sinks
 

@@ -8,11 +8,11 @@ import logging
 import discord
 import pytest
 
+from discord_stage import SEND, TYPING, WEBHOOK, Fault, Settings
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.delivery.sink import Post, WebhookFace, WireState
 from oshaberi.discord_io import BanGuard, RequestBudget, RequestMeter
 from oshaberi.discord_io.requests.guards import INVALID, LIMIT, WINDOW_SECONDS, Slowdown
-from oshaberi.stage import SEND, TYPING, WEBHOOK, Fault, Settings
 from oshaberi.text.config import Persona
 from oshaberi.virtual_time import run_virtual
 from tests.discord_io.sink_harness import SinkHarness, guild, run_with_sinks

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from discord_stage import Fault, Settings
 from oshaberi.delivery.sink import Post, WireState
 from oshaberi.discord_io.requests.limits import (
     KEPT_ROOMS,
@@ -16,7 +17,6 @@ from oshaberi.discord_io.requests.limits import (
     is_exempt,
     rank_of,
 )
-from oshaberi.stage import Fault, Settings
 from oshaberi.virtual_time import run_virtual
 
 from .sink_harness import SinkHarness, run_with_sinks

@@ -7,14 +7,14 @@ import asyncio
 import discord
 from discord.http import handle_message_parameters
 
+from discord_stage import Stage
+from discord_stage.testing import logged_in, staged
 from oshaberi.delivery.sink import WireState
 from oshaberi.discord_io import BanGuard, LeaseFence, RequestTrace
 from oshaberi.discord_io.requests.guards import time_since_boot
 from oshaberi.discord_io.requests.limits import KnownRooms
-from oshaberi.discord_io.requests.meter import RequestMeter
+from oshaberi.discord_io.requests.watch import RequestMeter
 from oshaberi.discord_io.webhooks import Hook, WebhookHttp
-from oshaberi.stage import Stage
-from oshaberi.stage.testing import logged_in, staged
 from oshaberi.virtual_time import run_virtual
 
 

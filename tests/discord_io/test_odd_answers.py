@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from oshaberi.stage import SEND, WEBHOOK, Fault, Settings
+from discord_stage import SEND, WEBHOOK, Fault, Settings
 from oshaberi.text.config import Persona
 from tests.discord_io.sink_harness import SinkHarness, run_with_sinks
 

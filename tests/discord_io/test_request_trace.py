@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from discord_stage import Fault, RefusalError, Settings
+from discord_stage.requests.injected_faults import SEND, TYPING
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, Post, WireState
 from oshaberi.discord_io import DiscordSink, TokenRevokedError
-from oshaberi.stage import Fault, RefusalError, Settings
-from oshaberi.stage.requests.injected_faults import SEND, TYPING
 from tests.discord_io.sink_harness import SinkHarness, run_with_sinks
 
 NO_LIMITS = Settings(rate_limits=False)

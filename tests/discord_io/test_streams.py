@@ -8,9 +8,9 @@ from typing import Any
 import discord
 import pytest
 
+from discord_stage import Fault, Settings
+from discord_stage.requests.injected_faults import EDIT, SEND, TYPING, WEBHOOK
 from oshaberi.delivery.typing_indicator import KEEP_ALIVE_SECONDS
-from oshaberi.stage import Fault, Settings
-from oshaberi.stage.requests.injected_faults import EDIT, SEND, TYPING, WEBHOOK
 from oshaberi.stream import FollowUp, Silence, Step, Stop, StopRegistry, StreamConfig
 from oshaberi.text.config import Persona, Sprite
 from tests.discord_io.sink_harness import SinkHarness, guild, run_with_sinks

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from discord_stage import Fault, Settings, StageMessage
+from discord_stage.requests.injected_faults import SEND
 from oshaberi.delivery.sink import File, Post
-from oshaberi.discord_io.buttons import GONE, SHOW_TEXT_LABEL, TableSourceLookup, shows_table, told
+from oshaberi.discord_io.buttons import (
+    GONE,
+    SHOW_TEXT_LABEL,
+    TableSourceLookup,
+    shows_table,
+    text_answer,
+)
 from oshaberi.discord_io.requests.parameters import text_in, with_text
-from oshaberi.stage import Fault, Settings, StageMessage
-from oshaberi.stage.requests.injected_faults import SEND
 from oshaberi.text.config import Persona
 from tests.discord_io.sink_harness import SinkHarness, run_with_sinks, tiny_png
 
@@ -113,9 +119,9 @@ def test_huge_source_is_not_unpacked() -> None:
 
 
 def test_source_that_is_no_code_block_comes_as_a_file() -> None:
-    assert told(None) == {"content": GONE}
+    assert text_answer(None) == {"content": GONE}
     for source in ("| ```x``` |", "x" * 3000):
-        file = told(source)["file"]
+        file = text_answer(source)["file"]
         assert file.fp.read() == source.encode()
 
 

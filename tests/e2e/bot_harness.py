@@ -15,19 +15,19 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from discord_stage import Settings as StageSettings
+from discord_stage import Stage
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Say, Step
+from discord_stage.model_servers.wire_format import WireFormat
+from discord_stage.scaled_loop import run_scaled, scale_of
+from discord_stage.testing import staged
+from discord_stage.world.records import Interaction, StageMessage
 from oshaberi.bot.config import LoadedSettings, load
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.wiring.bot_wiring import Bot, open_bot
 from oshaberi.errors import ConfigError
-from oshaberi.stage import Settings as StageSettings
-from oshaberi.stage import Stage
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Say, Step
-from oshaberi.stage.model_servers.wire_format import WireFormat
-from oshaberi.stage.scaled_loop import run_scaled, scale_of
-from oshaberi.stage.testing import staged
-from oshaberi.stage.world.records import Interaction, StageMessage
 from tests.bot.client_harness import MEMBER, OWNER, world
 from tests.e2e.model_question import ModelQuestion
 from tests.storage.migrated_database import place_database

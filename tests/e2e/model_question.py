@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oshaberi.stage.model_servers import ReceivedRequest
+from discord_stage.model_servers import ReceivedRequest
 
 _NOTE = re.compile(
     r'\(Now answer what (.+?) wrote: "(.*?)"\. What stands after it was said since\.'

@@ -22,10 +22,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from oshaberi.stage import Fault
-from oshaberi.stage.model_servers.scripts import NoAnswer, Refuse
-from oshaberi.stage.scaled_loop import run_scaled
-from oshaberi.stage.world.records import Webhook
+from discord_stage import Fault
+from discord_stage.model_servers.scripts import NoAnswer, Refuse
+from discord_stage.scaled_loop import run_scaled
+from discord_stage.world.records import Webhook
 from tests.crash.redis_proxy import RedisProxy, redis_proxy
 from tests.e2e.alert_rules import ALERTS, Timeline, alert_names, program
 from tests.e2e.bot_harness import Answer, BotHarness, bot_harness

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from discord_stage import Fault
+from discord_stage.testing import staged
+from discord_stage.world_changes.channel_changes import channel_changed
 from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.storage.schema.migration import VERSION_TABLE
 from oshaberi.bot.wiring.bot_wiring import run
 from oshaberi.errors import OshaberiError
-from oshaberi.stage import Fault
-from oshaberi.stage.testing import staged
-from oshaberi.stage.world_changes.channel_changes import channel_changed
 from tests.bot.client_harness import MEMBER, OWNER, world
 from tests.e2e.bot_harness import FAST, BotHarness, run_with_bot, settings_of
 

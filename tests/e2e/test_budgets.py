@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Call, Count, Say
+from discord_stage.testing import staged
 from oshaberi.bot.storage import SecretVault, upgrade
 from oshaberi.bot.storage.records import ModelRecord
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Call, Count, Say
-from oshaberi.stage.testing import staged
 from tests.bot.client_harness import ADMIN, MEMBER, OWNER, world
 from tests.e2e.bot_harness import (
     FAST,

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from oshaberi.stage.model_servers.scripts import Finish
+from discord_stage.model_servers.scripts import Finish
 from tests.bot.client_harness import MEMBER, OWNER
 from tests.e2e.bot_harness import MENTION, BotHarness, run_with_bot, whys
 from tests.e2e.test_when_it_speaks import (

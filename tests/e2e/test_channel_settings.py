@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.model_servers import OpenAIWire
-from oshaberi.stage.world_changes import channel_changes, member_changes
+from discord_stage.model_servers import OpenAIWire
+from discord_stage.world_changes import channel_changes, member_changes
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, world
 from tests.e2e.bot_harness import MENTION, BotHarness, run_with_bot, whys
 

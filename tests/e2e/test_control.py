@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oshaberi.stage import SEND
-from oshaberi.stage.model_servers.scripts import Call, Say, Stall
+from discord_stage import SEND
+from discord_stage.model_servers.scripts import Call, Say, Stall
 from tests.bot.client_harness import MEMBER, OWNER
 from tests.e2e import bad_tools
 from tests.e2e.bot_harness import BotHarness, run_with_bot

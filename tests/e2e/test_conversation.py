@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from discord_stage.model_servers.scripts import Say
 from oshaberi.bot.storage.records import SpriteRecord
-from oshaberi.stage.model_servers.scripts import Say
 from tests.bot.client_harness import OWNER
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 

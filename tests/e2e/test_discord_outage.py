@@ -17,7 +17,7 @@ import discord
 import pytest
 from discord.http import Route
 
-from oshaberi.stage import SEND, Fault
+from discord_stage import SEND, Fault
 from tests.bot.client_harness import world
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 from tests.free_ports import free_port

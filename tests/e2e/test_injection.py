@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.stage.model_servers.scripts import ErrorEvent, Refuse, Say, Think
-from oshaberi.stage.world.permissions import NAMES
-from oshaberi.stage.world.records import StageMessage
+from discord_stage.model_servers.scripts import ErrorEvent, Refuse, Say, Think
+from discord_stage.world.permissions import NAMES
+from discord_stage.world.records import StageMessage
 from tests.bot.client_harness import MEMBER, OWNER, world
 from tests.e2e import bad_tools
 from tests.e2e.bot_harness import KEY, BotHarness, run_with_bot

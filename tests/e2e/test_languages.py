@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from discord_stage.model_servers.scripts import Refuse
+from discord_stage.world.records import StageMessage
 from oshaberi.bot.commands import COMMANDS
-from oshaberi.stage.model_servers.scripts import Refuse
-from oshaberi.stage.world.records import StageMessage
 from tests.bot.client_harness import MEMBER, OWNER, world
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import aiohttp
 from redis.asyncio import Redis
 
+from discord_stage import Settings
+from discord_stage.model_servers.openai_wire import OpenAIWire
+from discord_stage.model_servers.scripts import Say
+from discord_stage.model_servers.server import ModelServer
+from discord_stage.testing import staged
 from oshaberi.bot.config import load
 from oshaberi.bot.coordination.redis_leases import PREFIX, SINCE
 from oshaberi.bot.wiring.bot_wiring import Bot, run
-from oshaberi.stage import Settings
-from oshaberi.stage.model_servers.openai_wire import OpenAIWire
-from oshaberi.stage.model_servers.scripts import Say
-from oshaberi.stage.model_servers.server import ModelServer
-from oshaberi.stage.testing import staged
 from tests.bot.client_harness import world
 from tests.e2e.bot_harness import KEY, PATIENCE_S, BotHarness
 from tests.free_ports import free_port

@@ -7,12 +7,12 @@ import logging
 
 import pytest
 
+from discord_stage.model_servers import AnthropicWire, OpenAIWire
+from discord_stage.model_servers.google_wire import GoogleWire
+from discord_stage.model_servers.novelai_wire import NovelAIWire
+from discord_stage.model_servers.scripts import Status
+from discord_stage.model_servers.wire_format import WireFormat
 from oshaberi.bot.storage.records import ModelRecord
-from oshaberi.stage.model_servers import AnthropicWire, OpenAIWire
-from oshaberi.stage.model_servers.google_wire import GoogleWire
-from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
-from oshaberi.stage.model_servers.scripts import Status
-from oshaberi.stage.model_servers.wire_format import WireFormat
 from tests.bot.client_harness import OWNER
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from oshaberi.stage.model_servers.scripts import Count, Refuse, Say
-from oshaberi.stage.scaled_loop import run_scaled
+from discord_stage.model_servers.scripts import Count, Refuse, Say
+from discord_stage.scaled_loop import run_scaled
 from tests.crash.redis_proxy import redis_proxy
 from tests.e2e.bot_harness import BotHarness, bot_harness, run_with_bot
 from tests.e2e.operator_log import ids_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Say, Stall
+from discord_stage.testing import staged
 from oshaberi.bot.storage.records import SpriteRecord
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Say, Stall
-from oshaberi.stage.testing import staged
 from tests.bot.client_harness import ADMIN, MEMBER, world
 from tests.e2e.bot_harness import (
     FAST,

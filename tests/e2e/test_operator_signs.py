@@ -9,9 +9,9 @@ import sqlite3
 from contextlib import suppress
 from typing import Any
 
-from oshaberi.stage import Fault
-from oshaberi.stage.model_servers.scripts import NoAnswer, Refuse, Say, Stall
-from oshaberi.stream.time_limits import InactivityTimer
+from discord_stage import Fault
+from discord_stage.model_servers.scripts import NoAnswer, Refuse, Say, Stall
+from oshaberi.stream.reader import InactivityTimer
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 from tests.e2e.operator_log import TOKEN, ids_of, status_of, warnings
 from tests.free_ports import free_port
@@ -163,8 +163,7 @@ def test_a_queue_that_is_full_is_no_silence_of_the_model() -> None:
     timer_now_s = 0.0
 
     async def main() -> None:
-        timer = InactivityTimer(60_000, 3_600_000, lambda: 0.0, lambda: None)
-        timer._now = lambda: timer_now_s
+        timer = InactivityTimer(60_000, 3_600_000, lambda: 0.0, lambda: None, lambda: timer_now_s)
         timer.start()
         set_now(40.0)
         assert timer.silent_s() == 40

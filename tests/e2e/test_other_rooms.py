@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from discord_stage.model_servers.scripts import Call, NoAnswer, Say
+from discord_stage.world.permissions import Permission
+from discord_stage.world.records import Overwrite
 from oshaberi.bot.storage.records import PersonaRecord
-from oshaberi.stage.model_servers.scripts import Call, NoAnswer, Say
-from oshaberi.stage.world.permissions import Permission
-from oshaberi.stage.world.records import Overwrite
 from tests.bot.client_harness import ADMIN, MEMBER, OWNER, ClientHarness, run_with_client, world
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 from tests.e2e.test_tools import call, results

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from oshaberi.stage import SEND, TYPING, Fault
-from oshaberi.stage.gateway.gateway_sessions import SessionHub
-from oshaberi.stage.model_servers.scripts import Cut, NoAnswer, Say, Stall
+from discord_stage import SEND, TYPING, Fault
+from discord_stage.gateway.gateway_sessions import SessionHub
+from discord_stage.model_servers.scripts import Cut, NoAnswer, Say, Stall
 from tests.e2e.bot_harness import Answer, BotHarness, run_with_bot
 
 SPEED = 30.0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.stage.model_servers.scripts import Say
-from oshaberi.stage.world.permissions import NAMES
-from oshaberi.stage.world.records import StageMessage
+from discord_stage.model_servers.scripts import Say
+from discord_stage.world.permissions import NAMES
+from discord_stage.world.records import StageMessage
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, world
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 from tests.e2e.test_tools import call

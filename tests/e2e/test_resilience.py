@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oshaberi.stage.model_servers import AnthropicWire, OpenAIWire
-from oshaberi.stage.model_servers.scripts import (
+from discord_stage.model_servers import AnthropicWire, OpenAIWire
+from discord_stage.model_servers.scripts import (
     Count,
     Cut,
     Finish,

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import aiohttp
 
+from discord_stage import Stage
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Count, Refuse, Say, Stall
+from discord_stage.testing import staged
 from oshaberi.bot.config import load
 from oshaberi.bot.turns.context.dialogue import GO_ON
 from oshaberi.bot.turns.notices import RESTARTED
 from oshaberi.bot.wiring.bot_wiring import Bot, run
-from oshaberi.stage import Stage
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Count, Refuse, Say, Stall
-from oshaberi.stage.testing import staged
 from tests.bot.client_harness import world
 from tests.e2e.bot_harness import (
     FAST,

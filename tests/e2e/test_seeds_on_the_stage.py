@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.stage.model_servers.scripts import Call, Say, Stall
+from discord_stage.model_servers.scripts import Call, Say, Stall
 from tests.bot.client_harness import MEMBER, OWNER
 from tests.e2e.bot_harness import MENTION, BotHarness, run_with_bot, whys
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oshaberi.stage.model_servers.scripts import Refuse, Say, Stall, Think
-from oshaberi.stage.world.records import MessageFlag
+from discord_stage.model_servers.scripts import Refuse, Say, Stall, Think
+from discord_stage.world.records import MessageFlag
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 
 

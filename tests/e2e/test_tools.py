@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from oshaberi.stage.model_servers.scripts import Call, Say
+from discord_stage.model_servers.scripts import Call, Say
 from tests.e2e.bad_tools import STARTED
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
+from discord_stage.control.api import start_thread
+from discord_stage.model_servers.scripts import Say, Stall
+from discord_stage.rules.messages import FORWARD, MessageDraft
+from discord_stage.world.records import MessageType, StageMessage
+from discord_stage.world_changes import message_posting
 from oshaberi.bot.client import message_reader
-from oshaberi.stage.control.api import start_thread
-from oshaberi.stage.model_servers.scripts import Say, Stall
-from oshaberi.stage.rules.messages import FORWARD, MessageDraft
-from oshaberi.stage.world.records import MessageType, StageMessage
-from oshaberi.stage.world_changes import message_posting
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, world
 from tests.e2e.bot_harness import MENTION, BotHarness, run_with_bot, whys
 from tests.e2e.test_bursts import PLACE, parts, written

@@ -19,13 +19,13 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
+from discord_stage import Fault
+from discord_stage.model_servers.scripts import NoAnswer, Refuse
+from discord_stage.scaled_loop import run_scaled
+from discord_stage.world.records import Webhook
 from oshaberi.bot.commands.answers import AWAY
 from oshaberi.bot.turns.notices import MUTE
 from oshaberi.cli.doctor_checks import Finding, examine
-from oshaberi.stage import Fault
-from oshaberi.stage.model_servers.scripts import NoAnswer, Refuse
-from oshaberi.stage.scaled_loop import run_scaled
-from oshaberi.stage.world.records import Webhook
 from tests.crash.redis_proxy import RedisProxy, redis_proxy
 from tests.e2e.alert_rules import alert_names
 from tests.e2e.bot_harness import Answer, BotHarness, bot_harness, run_with_bot
@@ -317,7 +317,7 @@ async def on_the_page(here: BotHarness) -> str:
 
 async def doctor(here: BotHarness) -> dict[str, Finding]:
     settings = replace(here.settings, discord_token=here.stage.token)
-    environ = {"OSHABERI_STAGE_URL": here.stage.url}
+    environ = {"DISCORD_STAGE_URL": here.stage.url}
     return {one.name: one async for one in examine(settings, environ)}
 
 

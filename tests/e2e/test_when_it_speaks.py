@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Call, Say, Stall
+from discord_stage.rules.messages import MessageDraft
+from discord_stage.scaled_loop import scale_of
+from discord_stage.testing import staged
+from discord_stage.world_changes import message_posting
 from oshaberi.bot.conversation.turn_config import PROXY_BOTS
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Call, Say, Stall
-from oshaberi.stage.rules.messages import MessageDraft
-from oshaberi.stage.scaled_loop import scale_of
-from oshaberi.stage.testing import staged
-from oshaberi.stage.world_changes import message_posting
 from tests.bot.client_harness import MEMBER, OWNER, world
 from tests.e2e.bot_harness import (
     FAST,

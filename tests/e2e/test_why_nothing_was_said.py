@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Call, NoAnswer, Refuse, Say, Stall, Think
-from oshaberi.stage.testing import staged
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Call, NoAnswer, Refuse, Say, Stall, Think
+from discord_stage.testing import staged
 from tests.bot.client_harness import MEMBER, OWNER, world
 from tests.e2e.bot_harness import (
     FAST,

@@ -22,8 +22,8 @@ from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
 
-from oshaberi.stage import Fault, Settings, Stage
-from oshaberi.stage.errors import StageTimeoutError
+from discord_stage import Fault, Settings, Stage
+from discord_stage.errors import StageTimeoutError
 from tests.crash.bot_process import BotProcess
 from tests.crash.busy_channels import stored_questions
 from tests.crash.crash_rounds import errors_in, unfinished

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from oshaberi.stage import Fault
+from discord_stage import Fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Literal
 from unittest.mock import patch
 
+from discord_stage import SEND, WEBHOOK, Fault, Settings
+from discord_stage.scaled_loop import run_scaled
 from oshaberi.delivery import queue
 from oshaberi.delivery.ledger import DELIVERED
-from oshaberi.stage import SEND, WEBHOOK, Fault, Settings
-from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stream import StreamResult
 from oshaberi.text.config import Persona
 from tests.discord_io.sink_harness import SinkHarness, sink_harness, words

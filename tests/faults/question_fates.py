@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from oshaberi.stage import Stage
-from oshaberi.stage.world.records import StageMessage
+from discord_stage import Stage
+from discord_stage.world.records import StageMessage
 from tests.crash.numbered_lines_model import expected
 
 TOLD_BY = {"🈵", "⏳", "🔇", "⚠️"}

@@ -17,10 +17,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from discord_stage import SEND, WEBHOOK, Fault, Settings, Stage
+from discord_stage.scaled_loop import run_scaled
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.delivery.response import ResponseState
-from oshaberi.stage import SEND, WEBHOOK, Fault, Settings, Stage
-from oshaberi.stage.scaled_loop import run_scaled
 from oshaberi.stream import StreamConfig, StreamContext, StreamResult, stream_to_sink
 from oshaberi.text.config import Persona, TextConfig
 from tests.discord_io.sink_harness import QUICK, SinkHarness, sink_harness

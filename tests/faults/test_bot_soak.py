@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.stage import Stage
+from discord_stage import Stage
 from tests.crash.crash_world import USER, world
 from tests.crash.numbered_lines_model import expected
 from tests.faults.bot_soak import soak_bot

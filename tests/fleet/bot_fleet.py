@@ -12,8 +12,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from discord_stage import Settings, Stage
 from oshaberi.bot.recovery.crash_recovery import TITLE as INTERRUPTED
-from oshaberi.stage import Settings, Stage
 from tests.crash.bot_process import BotProcess
 from tests.crash.crash_world import environment
 from tests.crash.numbered_lines_model import (

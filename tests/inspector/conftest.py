@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.chromium import chromium
+from stage_page.chromium import chromium
 from tests.inspector.panel_browser import PanelBrowser, open_panel_browser
 
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from playwright.async_api import Browser, ConsoleMessage, Page, Route, async_playwright
 
+from discord_stage import Stage
 from oshaberi.inspector import StreamLog
 from oshaberi.inspector.inspector_api import attach
-from oshaberi.stage import Stage
 
 HARNESS = """
 import { Api } from "/page/js/api.js";
 import { Feed } from "/page/js/feed.js";
-import { mountInspector } from "/page/inspector/inspector.js";
+import { mountInspector } from "/page/extensions/inspector/inspector.js";
 document.documentElement.dataset.theme = "THEME";
 const root = document.createElement("main");
 Object.assign(root.style, { height: "100vh", overflow: "auto", background: "var(--side)" });

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, ClientWebSocketResponse
 
+from discord_stage import Stage
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.inspector import StreamLog
 from oshaberi.inspector.inspector_api import EVENT, attach
 from oshaberi.scenes import parse_scene
-from oshaberi.stage import Stage
 from oshaberi.stream.context import StreamContext
 from oshaberi.stream.provider_protocol import Silence
 from tests.inspector.logged_streams import crumbs, stream

@@ -18,7 +18,7 @@ from oshaberi.inspector import replayed, trace
 from oshaberi.scenes import parse_scene
 from oshaberi.stream.provider_protocol import Silence
 from oshaberi.text.config import Persona, Sprite, TextConfig
-from tests.chromium import axe_source
+from stage_page.chromium import axe_source
 from tests.inspector.logged_streams import crumbs, stream
 from tests.inspector.panel_browser import OpenPanel, PanelBrowser
 
@@ -163,7 +163,7 @@ def test_stepping_with_the_keyboard(in_browser: PanelBrowser) -> None:
 
 ANOTHER = """async (wanted) => {
   const { Api } = await import("/page/js/api.js");
-  const { mountInspector } = await import("/page/inspector/inspector.js");
+  const { mountInspector } = await import("/page/extensions/inspector/inspector.js");
   const bus = new EventTarget();
   mountInspector(document.querySelector("main"), { api: new Api(), bus });
   bus.dispatchEvent(new CustomEvent("select-message", { detail: { id: wanted } }));

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from discord_stage.requests.request_log import RequestLog
 from oshaberi.delivery.response import LimitWait
 from oshaberi.inspector.recorded_sends import recorded_sends
-from oshaberi.stage.requests.request_log import RequestLog
 
 CHANNEL = 7
 SEND, WEBHOOK = f"/channels/{CHANNEL}/messages", "/webhooks/3/token"

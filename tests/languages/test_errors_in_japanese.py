@@ -8,7 +8,7 @@ import pickle
 
 import pytest
 
-from oshaberi.bot.commands.answers import _told
+from oshaberi.bot.commands.answers import _error_text
 from oshaberi.bot.commands.command_context import CommandRefusedError
 from oshaberi.bot.commands.config_answers import ChannelSettings, setting_line
 from oshaberi.bot.commands.personas.persona_changes import checked_name
@@ -23,7 +23,7 @@ from oshaberi.bot.config.server_settings import check_limit
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.storage.records import StoredSettings
 from oshaberi.chunks import ProviderError
-from oshaberi.delivery.outcome_handling import error_notice
+from oshaberi.delivery.notices import error_notice
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.languages import in_language, said
 from oshaberi.providers.error_classification import ProviderFailure, provider_error
@@ -88,7 +88,7 @@ def test_a_refused_value(act: object, english: str, japanese: str) -> None:
         with in_language(language), pytest.raises((ConfigError, CommandRefusedError)) as refused:
             act()
         with in_language(language):
-            assert _told(refused.value) == words
+            assert _error_text(refused.value) == words
 
 
 def shown_error(error: ProviderError) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from discord_stage.cdn import drawn_avatars
 from oshaberi.bot.config import PersonaEntry, load
 from oshaberi.bot.local_run.demo_world import ATTENTION_MS, FACES, MAIN, settle_in, world
 from oshaberi.bot.local_run.startup import _with_settings_of
@@ -23,6 +24,10 @@ def test_the_same_world_has_the_same_ids() -> None:
     assert list(first.channels) == list(second.channels)
     assert first.bot.id == second.bot.id
     assert first.application.token != second.application.token
+
+
+def test_no_face_of_the_cast_is_the_usual_one() -> None:
+    assert len({drawn_avatars.mascot(), *map(drawn_avatars.mascot, FACES)}) == len(FACES) + 1
 
 
 def test_the_bot_goes_on_listening_unless_the_visitor_chose_otherwise() -> None:

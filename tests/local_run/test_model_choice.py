@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from discord_stage.errors import StageError
 from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.local_run.demo_model import MODEL, DemoModel
 from oshaberi.bot.local_run.model_choice import ModelChoice
 from oshaberi.bot.storage.records import ModelRecord
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.bot.turns.services.models import OperatorModel
 from oshaberi.bot.turns.services.turn_services import EffectiveConfigs, TurnServices
-from oshaberi.stage.demo_model import MODEL, DemoModel
-from oshaberi.stage.errors import StageError
 from oshaberi.stream.stops import StopRegistry
 
 OWN = OperatorModel(ModelRecord(0, "openrouter", "some/model"), ("sk-of-the-settings",))

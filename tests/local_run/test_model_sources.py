@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from discord_stage.errors import RefusedFieldError, StageError
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Refuse, Say, Stall
+from oshaberi.bot.local_run.demo_model import MODEL, DemoModel
 from oshaberi.bot.local_run.model_choice import ModelChoice
 from oshaberi.bot.local_run.model_sources import (
     called_model,
@@ -19,10 +23,6 @@ from oshaberi.bot.local_run.model_sources import (
     ollama_address,
     tried_connection,
 )
-from oshaberi.stage.demo_model import MODEL, DemoModel
-from oshaberi.stage.errors import RefusedFieldError, StageError
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Refuse, Say, Stall
 
 NOWHERE = "http://127.0.0.1:9/v1"
 

@@ -10,10 +10,10 @@ import pytest
 from aiohttp import web
 from PIL import Image
 
+from discord_stage import Stage
+from discord_stage.world.records import Attachment
 from oshaberi.bot.local_run.startup import StagePictures
 from oshaberi.providers.request.model_request import ImagePart, TextPart
-from oshaberi.stage import Stage
-from oshaberi.stage.world.records import Attachment
 from tests.providers.picture_files import flat_png
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from tests.chromium import KeptPage, Visit, open_browser, visits
+from stage_page.chromium import KeptPage, Visit, open_browser, visits
 from tests.local_run.local_run_process import LocalRunProcess
 from tests.local_run_page.chat_page import ChatPage, fast_local_run
 

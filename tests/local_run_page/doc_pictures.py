@@ -16,13 +16,13 @@ from docs.pictures.degree_pictures import ANSWER, TOKEN_CHARS
 from PIL import Image
 from playwright.sync_api import FloatRect, Page, expect
 
-from oshaberi.delivery.pacing import POLICIES
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Say
-from tests.chromium import Visit, open_browser, visits
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Say
+from oshaberi.delivery.config import POLICIES
+from stage_page.chromium import Visit, open_browser, visits
+from stage_page.page_harness import looping
 from tests.local_run.local_run_process import LocalRunProcess, local_run
 from tests.local_run_page.chat_page import ChatPage, ChatTurn
-from tests.stage_page.page_harness import looping
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 WHOLE = {"width": 1640, "height": 1055}

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from playwright.sync_api import expect
 
-from tests.chromium import PHONE, Visit, barriers
+from stage_page.chromium import PHONE, Visit, barriers
 from tests.local_run.local_run_process import LocalRunProcess
 from tests.local_run_page.chat_page import ChatPage, until
 
@@ -63,7 +63,7 @@ def test_a_phone(talked: LocalRunProcess, visit: Visit) -> None:
     expect(chat.inspector.locator(".in-row").first).to_be_visible()
     assert page.evaluate("document.scrollingElement.scrollWidth") <= PHONE["width"]
     assert barriers(page) == []
-    page.get_by_role("button", name="Close the inspector").click()
+    page.get_by_role("button", name="Close Inspector").click()
     expect(chat.inspector).to_be_hidden()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.chromium import Visit
+from stage_page.chromium import Visit
 from tests.local_run.local_run_process import LocalRunProcess
 from tests.local_run_page.chat_page import ChatPage
 
@@ -83,7 +83,7 @@ def test_a_reload_keeps_the_conversation(chat: ChatPage) -> None:
     assert [one for one in before if one in set(after)] == after
 
 
-@pytest.mark.slow  # tests/stage_page/test_connection.py proves it without the bot
+@pytest.mark.slow  # stage/tests/stage_page/test_connection.py proves it without the bot
 def test_two_browsers_at_once(chat: ChatPage, running: LocalRunProcess, visit: Visit) -> None:
     other = ChatPage(running, visit(running.address))
     other.page.locator("#me .who").click()

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from oshaberi.scenes import parse_scene
-from tests.chromium import Visit
+from stage_page.chromium import Visit
 from tests.local_run.local_run_process import OSHABERI, LocalRunProcess
 from tests.local_run_page.chat_page import FAST, ChatPage, ChatTurn
 
@@ -110,7 +110,7 @@ def test_what_is_copied_is_a_scene(chat: ChatPage, tmp_path: Path) -> None:
 def test_members_make_room_for_it(chat: ChatPage) -> None:
     members = chat.page.locator("#members")
     expect(members).to_be_hidden()
-    chat.page.get_by_role("button", name="Close the inspector").click()
+    chat.page.get_by_role("button", name="Close Inspector").click()
     expect(members).to_be_visible()
     chat.page.get_by_role("button", name="Inspector", exact=True).click()
     expect(members).to_be_hidden()
@@ -216,5 +216,5 @@ def test_the_picker_stays_in_sight_and_the_signs_are_explained(chat: ChatPage) -
     degree = chat.inspector.get_by_role("slider", name="Degree")
     assert degree.evaluate(
         """slider => slider.getBoundingClientRect().top
-          < document.querySelector("#inspector-root .in-row").getBoundingClientRect().top"""
+          < document.querySelector(".panel-root .in-row").getBoundingClientRect().top"""
     )

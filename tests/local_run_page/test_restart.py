@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.chromium import Visit
+from stage_page.chromium import Visit
 from tests.local_run.local_run_process import PATIENT, local_run
 from tests.local_run_page.chat_page import FAST_TYPING, ChatPage
 

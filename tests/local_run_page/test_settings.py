@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Say
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Say
+from stage_page.page_harness import looping
 from tests.local_run_page.chat_page import FAST, ChatPage
-from tests.stage_page.page_harness import looping
 
 KEY = "sk-nobody-may-see-this"
 

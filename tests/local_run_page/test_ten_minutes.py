@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.chromium import Visit, barriers
+from stage_page.chromium import Visit, barriers
 from tests.local_run.local_run_process import LocalRunProcess
 from tests.local_run_page.chat_page import FAST, ChatPage
 

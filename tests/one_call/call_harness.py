@@ -12,10 +12,10 @@ from discord import app_commands
 from discord.ext import commands
 
 import oshaberi
+from discord_stage import Settings, Stage, StageMessage
+from discord_stage.scaled_loop import run_scaled
+from discord_stage.testing import logged_in, staged
 from oshaberi import Delivery
-from oshaberi.stage import Settings, Stage, StageMessage
-from oshaberi.stage.scaled_loop import run_scaled
-from oshaberi.stage.testing import logged_in, staged
 
 SPEED = 20.0
 

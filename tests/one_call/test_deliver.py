@@ -11,8 +11,8 @@ import pytest
 from discord.ext import commands
 
 import oshaberi
+from discord_stage import SEND, TYPING, Fault
 from oshaberi import Chunk, ToolCall
-from oshaberi.stage import SEND, TYPING, Fault
 from tests.one_call.call_harness import CallHarness, deliver, play, tokens
 
 

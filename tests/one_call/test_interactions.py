@@ -10,9 +10,9 @@ import discord
 import pytest
 
 import oshaberi
+from discord_stage import Fault, Settings
+from discord_stage.world.records import MessageFlag
 from oshaberi import Delivery
-from oshaberi.stage import Fault, Settings
-from oshaberi.stage.world.records import MessageFlag
 from tests.one_call.call_harness import CallHarness, deliver, play
 
 FOLLOW_UP = "POST /webhooks/*/*"

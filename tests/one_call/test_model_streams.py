@@ -17,18 +17,18 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 import oshaberi
-from oshaberi import Chunk, Delivery, ModelStreamError, ThoughtPart, ToolCall
-from oshaberi.chunks import ProviderError
-from oshaberi.delivery.recording_sink import RecordingSink
-from oshaberi.stage.model_servers import (
+from discord_stage.model_servers import (
     AnthropicWire,
     ModelServer,
     OpenAIResponsesWire,
     OpenAIWire,
     WireFormat,
 )
-from oshaberi.stage.model_servers.google_wire import GoogleWire
-from oshaberi.stage.model_servers.scripts import Call, Count, Cut, Say, Step, Think
+from discord_stage.model_servers.google_wire import GoogleWire
+from discord_stage.model_servers.scripts import Call, Count, Cut, Say, Step, Think
+from oshaberi import Chunk, Delivery, ModelStreamError, ThoughtPart, ToolCall
+from oshaberi.chunks import ProviderError
+from oshaberi.delivery.recording_sink import RecordingSink
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession")
 """Google's SDK does so."""

@@ -17,7 +17,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from oshaberi.stage import SEND, Fault, Stage
+from discord_stage import SEND, Fault, Stage
 
 pytestmark = pytest.mark.slow
 

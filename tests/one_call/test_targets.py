@@ -11,9 +11,9 @@ import aiohttp
 import discord
 import pytest
 
+from discord_stage import SEND, Fault
 from oshaberi import ConfigError, Persona
 from oshaberi.discord_io import RequestTrace
-from oshaberi.stage import SEND, Fault
 from tests.one_call.call_harness import CallHarness, OrdinaryBot, deliver, play
 
 WORLD: dict[str, object] = {

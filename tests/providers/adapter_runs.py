@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Any, TypeVar
 
+from discord_stage.model_servers import ModelServer
+from discord_stage.model_servers.scripts import Step
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.request.model_request import Request, said
-from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.scripts import Step
 from tests.providers.provider_families import Family
 
 T = TypeVar("T")

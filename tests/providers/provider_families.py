@@ -8,18 +8,18 @@ from typing import Any, Literal, get_args
 
 import pytest
 
-from oshaberi.chunks import ErrorType
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.registry import connect
-from oshaberi.stage.model_servers import (
+from discord_stage.model_servers import (
     AnthropicWire,
     ModelServer,
     OpenAIResponsesWire,
     OpenAIWire,
     WireFormat,
 )
-from oshaberi.stage.model_servers.google_wire import GoogleWire
-from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
+from discord_stage.model_servers.google_wire import GoogleWire
+from discord_stage.model_servers.novelai_wire import NovelAIWire
+from oshaberi.chunks import ErrorType
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.registry import connect
 
 Ability = Literal[
     "thoughts", "signatures", "calls", "call_pieces", "usage", "error_events", "filter"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oshaberi.stage.model_servers import AnthropicWire, ModelServer, OpenAIWire, WireFormat
-from oshaberi.stage.model_servers.google_wire import GoogleWire
-from oshaberi.stage.model_servers.server import Reply
-from oshaberi.stage.model_servers.wire_format import ReceivedRequest, WireAnswer
+from discord_stage.model_servers import AnthropicWire, ModelServer, OpenAIWire, WireFormat
+from discord_stage.model_servers.google_wire import GoogleWire
+from discord_stage.model_servers.server import Reply
+from discord_stage.model_servers.wire_format import ReceivedRequest, WireAnswer
 
 Body = Mapping[str, Any]
 Rule = Callable[[Body], WireAnswer | None]

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from discord_stage.model_servers import ModelServer
+from discord_stage.model_servers.scripts import Refuse, Status
+from discord_stage.model_servers.server import Reply
+from discord_stage.model_servers.wire_format import ReceivedRequest, WireAnswer
 from oshaberi.chunks import ProviderError
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.registry import connect
 from oshaberi.providers.request.model_request import Endpoint
 from oshaberi.providers.wire import errors
 from oshaberi.providers.wire.errors import explained, names_shown, shown_address
-from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.scripts import Refuse, Status
-from oshaberi.stage.model_servers.server import Reply
-from oshaberi.stage.model_servers.wire_format import ReceivedRequest, WireAnswer
 from tests.providers.adapter_runs import chunks, error, read
 from tests.providers.provider_families import FAMILIES, KEY, Family, every_family
 

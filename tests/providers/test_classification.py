@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import pytest
 
+from discord_stage.model_servers import ModelServer
+from discord_stage.model_servers.scripts import Status
 from oshaberi.chunks import ProviderError
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.error_classification import ProviderFailure, provider_error
 from oshaberi.providers.presets import PRESETS
-from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.scripts import Status
 from tests.providers.adapter_runs import error, read, run
 from tests.providers.provider_families import FAMILIES
 

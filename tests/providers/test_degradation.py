@@ -11,13 +11,8 @@ from dataclasses import replace
 
 import pytest
 
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
-from oshaberi.providers.refusals.reading import fewer_parameters
-from oshaberi.providers.registry import connect
-from oshaberi.providers.request.model_request import Request, ToolDeclaration
-from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.scripts import (
+from discord_stage.model_servers import ModelServer
+from discord_stage.model_servers.scripts import (
     Call,
     Count,
     ErrorEvent,
@@ -29,6 +24,11 @@ from oshaberi.stage.model_servers.scripts import (
     Step,
     Think,
 )
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
+from oshaberi.providers.refusals.reading import fewer_parameters
+from oshaberi.providers.registry import connect
+from oshaberi.providers.request.model_request import Request, ToolDeclaration
 from tests.providers.adapter_runs import ASK, error, read, run, text
 from tests.providers.provider_families import FAMILIES
 

@@ -10,11 +10,8 @@ from typing import Any
 
 import pytest
 
-from oshaberi.chunks import Chunk, ErrorType, ThoughtPart, ToolCall, Usage
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.request.model_request import ToolResult, ToolRound, said
-from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.scripts import (
+from discord_stage.model_servers import ModelServer
+from discord_stage.model_servers.scripts import (
     Call,
     Count,
     Cut,
@@ -31,6 +28,9 @@ from oshaberi.stage.model_servers.scripts import (
     Step,
     Think,
 )
+from oshaberi.chunks import Chunk, ErrorType, ThoughtPart, ToolCall, Usage
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.request.model_request import ToolResult, ToolRound, said
 from tests.providers.adapter_runs import ASK, chunks, error, read, run, text, thoughts
 from tests.providers.provider_families import FAMILIES, Family, every_family, having
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from discord_stage.model_servers import ModelServer
+from discord_stage.model_servers.google_wire import GoogleWire
 from oshaberi.chunks import ThoughtPart, ToolCall
 from oshaberi.providers.anthropic import request as anthropic
 from oshaberi.providers.capabilities import capabilities_of
@@ -24,8 +26,6 @@ from oshaberi.providers.request.model_request import (
     ToolRound,
     said,
 )
-from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.google_wire import GoogleWire
 from tests.providers.adapter_runs import read
 from tests.providers.provider_families import KEY
 
@@ -176,7 +176,7 @@ def test_reasoning_where_it_is_wanted(preset: str, reasoning: str | None) -> Non
 
 def test_without_tools_the_rounds_are_told() -> None:
     async def main() -> list[dict[str, Any]]:
-        from oshaberi.stage.model_servers import OpenAIWire
+        from discord_stage.model_servers import OpenAIWire
 
         async with ModelServer(OpenAIWire()) as server:
             adapter = connect("openai", "gpt-6-astra", api_key=KEY, base_url=server.url)

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from discord_stage.model_servers import ModelServer
+from discord_stage.model_servers.google_wire import GoogleWire, blocked_prompt
+from discord_stage.model_servers.scripts import Call, Count, Refuse, Say, Status, Step, Think
 from oshaberi.chunks import Chunk, ToolCall
 from oshaberi.errors import ConfigError
 from oshaberi.providers.base import Adapter
@@ -26,9 +29,6 @@ from oshaberi.providers.request.model_request import (
     ToolRound,
     said,
 )
-from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.google_wire import GoogleWire, blocked_prompt
-from oshaberi.stage.model_servers.scripts import Call, Count, Refuse, Say, Status, Step, Think
 from tests.providers.adapter_runs import ASK, chunks, error, read, run, text, thoughts
 from tests.providers.provider_families import KEY, Family
 

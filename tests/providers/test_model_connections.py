@@ -12,13 +12,13 @@ from typing import Any
 import httpx2
 import pytest
 
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Say
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.connections import sdk
 from oshaberi.providers.connections.aiohttp_transport import AiohttpTransport
 from oshaberi.providers.connections.streamed_body import StreamedBody
 from oshaberi.providers.registry import connect
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Say
 from oshaberi.virtual_time import run_virtual
 from tests.providers.adapter_runs import error, read, run, text
 from tests.providers.provider_families import KEY, Family, every_family, having

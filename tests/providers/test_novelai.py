@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from discord_stage.model_servers import ModelServer
+from discord_stage.model_servers.novelai_wire import NovelAIWire
+from discord_stage.model_servers.scripts import Finish, Say, Stall, Status
 from oshaberi.chunks import Chunk, ToolCall
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.novelai import body, prompt
@@ -23,9 +26,6 @@ from oshaberi.providers.request.model_request import (
     ToolRound,
     said,
 )
-from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
-from oshaberi.stage.model_servers.scripts import Finish, Say, Stall, Status
 from tests.providers.adapter_runs import ASK, chunks, error, read, run, text
 from tests.providers.provider_families import KEY, Family
 

@@ -8,11 +8,8 @@ from typing import Any
 
 import pytest
 
-from oshaberi.chunks import Chunk
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.request.model_request import ToolDeclaration, ToolResult, ToolRound
-from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.scripts import (
+from discord_stage.model_servers import ModelServer
+from discord_stage.model_servers.scripts import (
     Call,
     ErrorEvent,
     RefuseParameters,
@@ -22,6 +19,9 @@ from oshaberi.stage.model_servers.scripts import (
     Step,
     Think,
 )
+from oshaberi.chunks import Chunk
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.request.model_request import ToolDeclaration, ToolResult, ToolRound
 from tests.providers.adapter_runs import ASK, chunks, error, read, run, text
 from tests.providers.provider_families import FAMILIES
 

@@ -8,6 +8,17 @@ from dataclasses import replace
 
 import pytest
 
+from discord_stage.model_servers import ModelServer
+from discord_stage.model_servers.scripts import (
+    Call,
+    Count,
+    Cut,
+    Refuse,
+    Say,
+    Stall,
+    Step,
+    Think,
+)
 from oshaberi.chunks import ProviderError
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.recording_sink import RecordingSink
@@ -19,17 +30,6 @@ from oshaberi.providers.request.model_request import (
     Request,
     TextPart,
     said,
-)
-from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.scripts import (
-    Call,
-    Count,
-    Cut,
-    Refuse,
-    Say,
-    Stall,
-    Step,
-    Think,
 )
 from oshaberi.stream import StreamContext, StreamResult, stream_to_sink
 from oshaberi.text.config import TextConfig

@@ -8,14 +8,8 @@ from typing import Any
 
 import pytest
 
-from oshaberi.chunks import ProviderError
-from oshaberi.providers.base import Adapter
-from oshaberi.providers.presets import PRESETS
-from oshaberi.providers.registry import families
-from oshaberi.providers.request.model_request import Endpoint
-from oshaberi.secret_redaction import MASK, SecretValues, redact
-from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.scripts import (
+from discord_stage.model_servers import ModelServer
+from discord_stage.model_servers.scripts import (
     Cut,
     ErrorEvent,
     Garbage,
@@ -24,6 +18,12 @@ from oshaberi.stage.model_servers.scripts import (
     Status,
     Step,
 )
+from oshaberi.chunks import ProviderError
+from oshaberi.providers.base import Adapter
+from oshaberi.providers.presets import PRESETS
+from oshaberi.providers.registry import families
+from oshaberi.providers.request.model_request import Endpoint
+from oshaberi.secret_redaction import MASK, SecretValues, redact
 from tests.providers.adapter_runs import ASK, run
 from tests.providers.provider_families import KEY, Family, every_family
 

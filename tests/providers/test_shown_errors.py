@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from oshaberi.chunks import ProviderError
-from oshaberi.delivery.outcome_handling import error_notice
+from oshaberi.delivery.notices import error_notice
 from oshaberi.providers.error_classification import ProviderFailure, provider_error
 from oshaberi.providers.google.events import error_failure
 from oshaberi.providers.registry import connect

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from discord_stage.model_servers.scripts import Status
 from oshaberi.chunks import ToolCall, Usage
-from oshaberi.stage.model_servers.scripts import Status
 from tests.providers.adapter_runs import chunks, error, text, thoughts
 from tests.providers.provider_families import FAMILIES
 

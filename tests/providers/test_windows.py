@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import pytest
 from aiohttp import web
 
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Count, Say, Step
 from oshaberi.providers import PRESETS, Request, connect, said
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
@@ -18,8 +20,6 @@ from oshaberi.providers.local_context_windows import LocalWindow
 from oshaberi.providers.request.model_request import Endpoint, ToolDeclaration, place_of
 from oshaberi.providers.request.preparation import counter_of, known_window
 from oshaberi.providers.request.token_estimate import text_tokens
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Count, Say, Step
 from tests.providers.adapter_runs import read
 
 T = TypeVar("T")

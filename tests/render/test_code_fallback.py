@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oshaberi.events import Alignment, Table
 from oshaberi.render import alt_text, table_as_code
-from oshaberi.render.text_forms import cell_lines, display_width, wrapped
+from oshaberi.render.text_forms import cell_lines, display_width, wrap
 from oshaberi.text.measure import utf16_len
 
 ALIGNMENTS: list[Alignment] = ["left", "center", "right", "none"]
@@ -156,6 +156,6 @@ def test_display_width(text: str, width: int) -> None:
 
 
 def test_wrapping_breaks_words_only_if_it_must() -> None:
-    assert wrapped("aa bb cc", 5) == ["aa bb", "cc"]
-    assert wrapped("a abcdefgh", 4) == ["a", "abcd", "efgh"]
-    assert wrapped("日本語です", 4) == ["日本", "語で", "す"]
+    assert wrap("aa bb cc", 5) == ["aa bb", "cc"]
+    assert wrap("a abcdefgh", 4) == ["a", "abcd", "efgh"]
+    assert wrap("日本語です", 4) == ["日本", "語で", "す"]

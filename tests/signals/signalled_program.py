@@ -110,7 +110,7 @@ def _on_stage(url: str | None) -> AbstractContextManager[None]:
     """Point discord.py at a stage, if there is one. Without a token `run` brings its own."""
     if url is None:
         return nullcontext()
-    from oshaberi.stage.discord_py_redirect import patch_discord
+    from discord_stage.discord_py_redirect import patch_discord
 
     return patch_discord(url)
 

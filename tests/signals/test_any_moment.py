@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from oshaberi.stage import Settings, Stage
+from discord_stage import Settings, Stage
 from tests.crash.crash_world import CHANNEL, USER, environment, world
 from tests.crash.numbered_lines_model import STALLED, asked, lined_model
 from tests.local_run.local_run_process import environment as local_environment

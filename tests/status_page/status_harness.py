@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from playwright.sync_api import Page
 
+from discord_stage.model_servers.scripts import NoAnswer, Refuse
 from oshaberi.bot.storage.usage import UsageAccount, UsageTotals, usage_day
-from oshaberi.stage.model_servers.scripts import NoAnswer, Refuse
+from stage_page.page_harness import PATIENCE_S, looping
 from tests.bot.client_harness import MEMBER, OWNER
 from tests.e2e.bot_harness import BotHarness, bot_harness
 from tests.free_ports import free_port
-from tests.stage_page.page_harness import PATIENCE_S, looping
 
 T = TypeVar("T")
 TOKEN = "a token that nobody guesses"

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from playwright.sync_api import ViewportSize
 
+from discord_stage.model_servers.scripts import NoAnswer, Refuse
 from oshaberi.bot.storage.records import UsedRequest
 from oshaberi.bot.storage.usage import UsageAccount, UsageTotals, usage_day
-from oshaberi.stage.model_servers.scripts import NoAnswer, Refuse
+from stage_page.chromium import open_browser
+from stage_page.page_harness import PATIENCE_S, looping
 from tests.bot.client_harness import MEMBER, OWNER
-from tests.chromium import open_browser
 from tests.e2e.bot_harness import BotHarness, bot_harness
 from tests.free_ports import free_port
-from tests.stage_page.page_harness import PATIENCE_S, looping
 from tests.status_page.status_harness import TOKEN, log_in_at
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "status-page.png"

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.chromium import PHONE, Visit, barriers
+from stage_page.chromium import PHONE, Visit, barriers
 from tests.e2e.bot_harness import KEY
 from tests.status_page.status_harness import (
     HOSTILE,

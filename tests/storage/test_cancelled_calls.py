@@ -143,7 +143,7 @@ def test_a_probe_that_is_given_up_while_its_connection_is_returned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(outages, "RETRY_SECONDS", 0)
-    monkeypatch.setattr(outages, "LEFT_SECONDS", 60.0)
+    monkeypatch.setattr(outages, "ABANDONED_SECONDS", 60.0)
     monkeypatch.setattr(outages, "ANSWER_SECONDS", 60.0)
 
     async def main() -> None:
@@ -151,7 +151,7 @@ def test_a_probe_that_is_given_up_while_its_connection_is_returned(
             async with Database.open(f"sqlite:///{tmp_path}/a.db", SecretVault([KEY])) as db:
                 breaker = db.servers._store.writing
                 driver.hold(name="rollback")
-                breaker.lost("a slow disk")
+                breaker.begin_outage("a slow disk")
                 await driver.held()
                 caplog.clear()
                 (probe,) = breaker._calls

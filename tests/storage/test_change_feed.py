@@ -12,9 +12,9 @@ CHANGE = StoredChange("settings", 7)
 def test_a_change_elsewhere_counts_and_our_own_is_not_counted_again() -> None:
     one, other = ChangeFeed(FRESH_SECONDS), ChangeFeed(FRESH_SECONDS)
     before = other.stamp("settings", 7)
-    other.hear_told(other.told(CHANGE))
+    other.hear_encoded(other.encode(CHANGE))
     assert other.stamp("settings", 7) == before
-    other.hear_told(one.told(CHANGE).encode())
+    other.hear_encoded(one.encode(CHANGE).encode())
     assert other.stamp("settings", 7) != before
     assert other.stamp("personas", 7) == before
     assert other.stamp("settings", 8) == before
@@ -26,7 +26,7 @@ def test_a_change_elsewhere_counts_and_our_own_is_not_counted_again() -> None:
 def test_words_of_others_are_ignored(said: str) -> None:
     feed = ChangeFeed(None)
     before = feed.stamp("settings", 7)
-    feed.hear_told(said)
+    feed.hear_encoded(said)
     assert feed.stamp("settings", 7) == before
 
 
@@ -34,8 +34,8 @@ def test_a_connection_may_have_missed_something_before_it_was_made() -> None:
     feed = ChangeFeed(FRESH_SECONDS)
     assert feed.fresh_s == FRESH_SECONDS
     before = feed.stamp("keys", "user 3")
-    feed.connected()
+    feed.note_connected()
     assert feed.stamp("keys", "user 3") != before
     assert feed.fresh_s is None
-    feed.disconnected()
+    feed.note_disconnected()
     assert feed.fresh_s == FRESH_SECONDS

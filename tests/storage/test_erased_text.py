@@ -139,7 +139,7 @@ def test_deleted_text_is_in_no_file_of_a_running_database(name: str, file: Path)
         assert files_with(file.parent, SECRET) != [], "the search finds what is there"
         for delete in DELETIONS[name]:
             await delete(db)
-        assert await db.erased(LIMIT_S)
+        assert await db.wait_until_erased(LIMIT_S)
         assert files_with(file.parent, SECRET) == []
         if name != "the server":
             assert file.name in files_with(file.parent, OTHER)
@@ -229,10 +229,10 @@ def test_a_reader_in_the_way_is_told_and_waited_for(
             reader.execute("SELECT count(*) FROM facts").fetchone()
             await _everything_of_ann(db)
             await _other_secrets(db)
-            assert not await db.erased(0.5)
+            assert not await db.wait_until_erased(0.5)
             assert files_with(file.parent, SECRET) != []
             reader.execute("COMMIT")
-            assert await db.erased(LIMIT_S)
+            assert await db.wait_until_erased(LIMIT_S)
         assert files_with(file.parent, SECRET) == []
 
     with caplog.at_level(logging.INFO, "oshaberi.bot.storage.sqlite_erasure"):
@@ -256,7 +256,7 @@ async def main():
             SqliteErasure.want = lambda self: None
         await _everything_of_ann(db)
         await _other_secrets(db)
-        assert await db.erased(30)
+        assert await db.wait_until_erased(30)
         os.kill(os.getpid(), signal.SIGKILL)
 
 asyncio.run(main())
@@ -341,7 +341,7 @@ def test_who_deletes_again_and_again_does_not_keep_the_file_busy(
         for _ in range(3):
             for _ in range(10):
                 erasure.want()
-            assert await erasure.finished(100.0)
+            assert await erasure.wait_until_erased(100.0)
 
     run_virtual(main())
     assert len(began) == 3, "what is wanted meanwhile is erased together"
@@ -358,7 +358,7 @@ def test_answers_do_not_rewrite_the_file(file: Path) -> None:
             await db.summaries.keep(ConversationSummary(ROOM, "two", 1, 3, 9), days=9)
             await db.instances.beat("main")
             await db.prune()
-            assert await db.erased(0)
+            assert await db.wait_until_erased(0)
         assert is_clean(file)
 
     asyncio.run(main())

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from oshaberi.bot.storage import Database, SecretVault, StorageError, upgrade
 from oshaberi.bot.storage.database_urls import address_of
 from oshaberi.bot.storage.errors import StorageAwayError
-from oshaberi.bot.storage.outages import told
+from oshaberi.bot.storage.outages import as_storage_errors
 
 from .database_servers import postgres_url
 from .scenario_database import KEY, ask
@@ -38,7 +38,7 @@ class PostgresRefusalError(Exception):
 @pytest.mark.parametrize("state", STATES)
 def test_states_of_postgresql(state: str) -> None:
     raised = DBAPIError("SELECT 1", None, PostgresRefusalError(state))
-    with pytest.raises(StorageError) as caught, told(address_of("postgresql://db/x")):
+    with pytest.raises(StorageError) as caught, as_storage_errors(address_of("postgresql://db/x")):
         raise raised
     assert isinstance(caught.value, StorageAwayError) == STATES[state]
 

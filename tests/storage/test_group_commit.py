@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from oshaberi.bot.storage import Database, StorageError, group_commit, writes
+from oshaberi.bot.storage import Database, StorageError, group_commit
+from oshaberi.bot.storage.batches import statement_runs
 from oshaberi.bot.storage.errors import StorageAwayError
-from oshaberi.bot.storage.group_commit import GroupCommit
+from oshaberi.bot.storage.group_commit import GroupCommit, WriteEntry, WriteStep
 from oshaberi.bot.storage.outages import DatabaseCircuitBreaker
 from oshaberi.bot.storage.records import JournalledPost, JournalledStream
-from oshaberi.bot.storage.writes import WriteEntry, WriteStep, statement_runs
 
 from .counting import counted
 from .scenario_database import NOON, ask, with_database
@@ -154,7 +154,7 @@ class HangingRunner:
 def test_forgotten_entries_are_told_once_if_the_running_transaction_fails_later(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(writes, "MOST_KEPT", 2)
+    monkeypatch.setattr(group_commit, "MOST_KEPT", 2)
     monkeypatch.setattr(group_commit, "CLOSE_SECONDS", 0.01)
 
     async def never() -> None:
@@ -166,7 +166,7 @@ def test_forgotten_entries_are_told_once_if_the_running_transaction_fails_later(
         step = WriteStep(text("SELECT :a"), {"a": 1})
         writer.queue(step, linger_s=0)
         await runner.is_running.wait()
-        breaker.lost("no answer")
+        breaker.begin_outage("no answer")
         for _ in range(4):
             writer.queue(step)
         assert len(writer) == 3, "the running one and the newest two"

@@ -35,8 +35,8 @@ async def main():
         await db.journal.begin(JournalledStream("k", "one", 1, 2, 3))
         for number in (1, 2, 3):
             await db.journal.intend("k", JournalledPost(f"k-{number}", number, {"content": "x"}, 9))
-        await db.journal.sent("k", "k-1", 77)
-        await db.journal.refused("k", "k-2")
+        await db.journal.mark_sent("k", "k-1", 77)
+        await db.journal.mark_refused("k", "k-2")
         os.kill(os.getpid(), signal.SIGKILL)
 
 asyncio.run(main())
@@ -81,11 +81,11 @@ def test_who_is_silent_and_left_something_is_gone(url: str) -> None:
                 await db.instances.beat(name)
             if name != "idle":
                 await db.journal.begin(replace(STREAM, key=name, instance=name, began=clock()))
-        assert await db.instances.gone(lease) == ()
+        assert await db.instances.silent_for(lease) == ()
         clock.pass_days(1)
-        assert set(await db.instances.gone(lease)) == {"one", "never"}
+        assert set(await db.instances.silent_for(lease)) == {"one", "never"}
         await db.instances.beat("one")
-        assert await db.instances.gone(lease) == ("never",)
+        assert await db.instances.silent_for(lease) == ("never",)
         clock.pass_days(31)
         await db.instances.beat("main")
 
@@ -124,7 +124,7 @@ def test_a_stream_comes_back_whole(url: str) -> None:
         await db.journal.intend("k", post)
         await db.journal.intend("k", JournalledPost("k-10", 10, {}))
         await db.journal.intend("k", JournalledPost("k-1", 1, {}))
-        await db.journal.sent("k", "k-1", None)
+        await db.journal.mark_sent("k", "k-1", None)
         (found,) = await db.journal.unfinished("one")
         assert replace(found, posts=()) == STREAM
         assert [one.number for one in found.posts] == [1, 2, 10]
@@ -141,7 +141,7 @@ def test_a_second_attempt(url: str) -> None:
     async def scenario(db: Database) -> None:
         await db.journal.begin(STREAM)
         await db.journal.intend("k", JournalledPost("k-1", 1, {"face": "x"}, 5))
-        await db.journal.refused("k", "k-1")
+        await db.journal.mark_refused("k", "k-1")
         await db.journal.intend("k", JournalledPost("k-1", 1, {"face": None}, 8))
         (found,) = await db.journal.unfinished("one")
         assert found.posts == (JournalledPost("k-1", 1, {"face": None}, 5),)
@@ -154,7 +154,7 @@ def test_what_is_finished_is_forgotten(url: str) -> None:
         await db.journal.begin(STREAM)
         await db.journal.intend("k", JournalledPost("k-1", 1, BODY))
         await db.journal.finish("k")
-        await db.journal.sent("k", "k-1", 5)
+        await db.journal.mark_sent("k", "k-1", 5)
         assert await db.journal.unfinished("one") == ()
 
     with_database(url, scenario)

@@ -308,7 +308,7 @@ def test_servers_that_were_left(filled_url: str) -> None:
         await db.departed_servers.note(COFFEE)
         assert await db.departed_servers.departed() == (TEA, COFFEE)
         assert await db.departed_servers.departed(clock() - timedelta(days=1)) == (TEA,)
-        await db.departed_servers.returned_to([TEA])
+        await db.departed_servers.note_return([TEA])
         assert await db.departed_servers.departed() == (COFFEE,)
 
     with_database(filled_url, scenario, now=clock)

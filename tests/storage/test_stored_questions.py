@@ -18,15 +18,15 @@ def test_what_a_process_keeps_is_left_for_the_next_one_of_its_name(url: str) -> 
         await db.questions.keep(replace(QUESTION, message_id=102))
         await db.questions.keep(QUESTION)
         await db.questions.keep(replace(QUESTION, channel_id=9, instance="third"))
-        assert await db.questions.left("main") == (), "its own it has in hand"
+        assert await db.questions.left_by("main") == (), "its own it has in hand"
 
     async def look(db: Database) -> None:
-        assert await db.questions.left("main") == (QUESTION, replace(QUESTION, message_id=102))
+        assert await db.questions.left_by("main") == (QUESTION, replace(QUESTION, message_id=102))
         await db.questions.keep(QUESTION)
-        assert [one.message_id for one in await db.questions.left("main")] == [102]
+        assert [one.message_id for one in await db.questions.left_by("main")] == [102]
         await db.questions.settle(2, [100, 102])
         await db.questions.settle(2, [])
-        assert await db.questions.left("main") == ()
+        assert await db.questions.left_by("main") == ()
 
     with_database(url, keep)
     with_database(url, look)
@@ -34,7 +34,7 @@ def test_what_a_process_keeps_is_left_for_the_next_one_of_its_name(url: str) -> 
 
 
 async def _left(db: Database, count: int) -> None:
-    assert len(await db.questions.left("main")) == count
+    assert len(await db.questions.left_by("main")) == count
 
 
 def test_taken_up_again_it_is_as_old_as_it_was_and_begun_it_is_new(url: str) -> None:
@@ -44,16 +44,16 @@ def test_taken_up_again_it_is_as_old_as_it_was_and_begun_it_is_new(url: str) -> 
     with_database(url, lambda db: db.questions.keep(replace(QUESTION, at=None)), now=clock)
 
     async def begin(db: Database) -> None:
-        (one,) = await db.questions.left("main")
+        (one,) = await db.questions.left_by("main")
         assert (one.at, one.is_begun) == (NOON, False)
         await db.questions.keep(replace(QUESTION, at=None, is_begun=True))
 
     async def look(db: Database) -> None:
-        (one,) = await db.questions.left("main")
+        (one,) = await db.questions.left_by("main")
         assert (one.at, one.is_begun) == (clock.time, True)
         clock.pass_days(QUESTIONS_KEPT_DAYS + 1)
         await db.questions.forget_old()
-        assert await db.questions.left("main") == ()
+        assert await db.questions.left_by("main") == ()
 
     with_database(url, begin, now=clock)
     with_database(url, look, now=clock)
@@ -63,7 +63,7 @@ def test_another_process_takes_them_over_once(url: str) -> None:
     async def adopt(db: Database) -> None:
         assert await db.questions.adopt("main", "other") == 2
         assert await db.questions.adopt("main", "other") == 0
-        assert await db.questions.left("other") == (
+        assert await db.questions.left_by("other") == (
             replace(QUESTION, instance="other"),
             replace(QUESTION, instance="other", message_id=101),
         )
@@ -88,7 +88,7 @@ def test_a_cut_is_stored_with_its_turn_even_if_the_process_ends_at_once(url: str
         db.queue_turn(TurnTraces(replace(turn, asked_id=101), settled_question_id=101))
 
     async def look(db: Database) -> None:
-        (left,) = await db.questions.left("main")
+        (left,) = await db.questions.left_by("main")
         assert (left.message_id, left.is_begun) == (100, True)
         await db.turns.set_messages(replace(turn, channel_id=4, message_ids=(5, 6)))
         found = await db.turns.of_message(6)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from oshaberi.bot.storage import Database, SecretVault, StorageError, group_commit, outages, writes
+from oshaberi.bot.storage import Database, SecretVault, StorageError, group_commit, outages
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import Exchange, TurnRecord, TurnTraces, UsedRequest
 from oshaberi.bot.storage.usage import UsageAccount, UsageLimit, UsageTotals
@@ -68,7 +68,7 @@ def test_a_commit_without_an_answer_counts_once(cut: Cut) -> None:
 def test_the_oldest_entries_are_forgotten_and_that_is_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(writes, "MOST_KEPT", 5)
+    monkeypatch.setattr(group_commit, "MOST_KEPT", 5)
     file = tmp_path / "kept.db"
 
     async def main() -> None:

@@ -372,7 +372,7 @@ class TestToolCall:
         assert second.of("message")[0]["reply"] is False
         assert second.messages == ["two"]
         assert second.result.stop_reason == "send_message_limit"
-        assert response.text_parts == ["one", "two"]
+        assert [one.result.accumulated_text for one in (first, second)] == ["one", "two"]
         assert [sent.id for sent in response.messages] == [1, 1]
 
     def test_the_active_sprite_goes_on(self) -> None:

@@ -13,7 +13,7 @@ from .scripted_streams import play
 
 def read(chunks: list[str], min_chars: int = 8, tail_chars: int = 4096) -> str:
     reemission = Reemission(min_chars, tail_chars)
-    return "".join(reemission.fresh(chunk) for chunk in chunks)
+    return "".join(reemission.new_part(chunk) for chunk in chunks)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from oshaberi.stream.states import (
+from oshaberi.stream.result import (
     TRANSITIONS,
     IllegalTransitionError,
     StreamPhase,

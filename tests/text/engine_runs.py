@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import cycle
 from typing import Any, NamedTuple
 
 from oshaberi.events import Details, Event, Message, Table, Thought, Withheld
 from oshaberi.text.config import TextConfig
 from oshaberi.text.engine import TextEngine
+from oshaberi.text.segments.buffer import Segment
+from oshaberi.text.segments.splitter import SegmentSplitter
 
 Ending = Callable[[TextEngine], list[Event]]
 
@@ -25,6 +27,14 @@ def tokens(text: str) -> list[str]:
         pieces.append(text[at : at + size])
         at += size
     return pieces
+
+
+def split(pieces: Iterable[str], config: TextConfig) -> list[Segment]:
+    """The segments of step 05, before they are normalised."""
+    splitter = SegmentSplitter(config)
+    found = [one for piece in pieces for one in splitter.feed(piece)]
+    found += splitter.settle() + splitter.close("final")
+    return [one for one in found if isinstance(one, Segment)]
 
 
 def run(text: str, ending: Ending = finish, **settings: Any) -> list[Event]:

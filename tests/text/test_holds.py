@@ -8,7 +8,7 @@ import pytest
 
 from oshaberi.text.atoms import code_limit
 from oshaberi.text.config import TextConfig
-from oshaberi.text.markers.closed_pairs import begun_url, closing, find_spans
+from oshaberi.text.markers.closed_pairs import begun_url, find_spans
 from oshaberi.text.markers.open_markers import (
     CLOSERS,
     KINDS,
@@ -16,9 +16,9 @@ from oshaberi.text.markers.open_markers import (
     OpenMarkers,
 )
 from oshaberi.text.markers.rules import MARKS, read_mark
-from oshaberi.text.segments.splitter import SegmentSplitter
+from oshaberi.text.segments.release import closing
 
-from .engine_runs import messages, run, shown
+from .engine_runs import messages, run, shown, split
 from .plain_values import fields
 
 PAIRS = [
@@ -47,9 +47,7 @@ PAIRS = [
 
 def segments(text: str, **settings: Any) -> list[str]:
     """What leaves step 05, before lines are looked at once more."""
-    boundaries = SegmentSplitter(TextConfig(humanizer_degree=1, **settings))
-    found = [segment for letter in text for segment in boundaries.feed(letter)]
-    return [segment.text for segment in found + boundaries.close("final")]
+    return [segment.text for segment in split(text, TextConfig(humanizer_degree=1, **settings))]
 
 
 @pytest.mark.parametrize(("opener", "closer"), PAIRS)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from oshaberi.text.atoms import code_limit, code_spans
 from oshaberi.text.config import Known, Persona, Sprite, TextConfig
-from oshaberi.text.decision_observer import Decision, Observer
+from oshaberi.text.decision_observer import Decision, DecisionListener
 from oshaberi.text.measure import has_visible
 from oshaberi.text.normalize.pieces import SegmentWork, TextPiece
 from oshaberi.text.normalize.table import NORMALIZERS, Normalizers, cleaned_text
@@ -70,7 +70,7 @@ def test_the_order_is_the_specifications() -> None:
 
 def test_every_rule_of_the_table_can_run() -> None:
     seen: list[str] = []
-    normalizers = Normalizers(FULL, Observer(lambda change: seen.append(change.why)))
+    normalizers = Normalizers(FULL, DecisionListener(lambda change: seen.append(change.why)))
     text = "Tomori (mad): Tomori: :soup: a<br>b ｈ</think> :dance: @al\n---\nUser: x"
     normalizers.run(SegmentWork([TextPiece(text)]))
     assert seen == [row.name for row in NORMALIZERS]
@@ -78,7 +78,7 @@ def test_every_rule_of_the_table_can_run() -> None:
 
 def test_the_observer_sees_before_and_after() -> None:
     seen: list[Decision] = []
-    normalizers = Normalizers(FULL, Observer(seen.append))
+    normalizers = Normalizers(FULL, DecisionListener(seen.append))
     normalizers.run(SegmentWork([TextPiece("Lilya: hi @al")]))
     assert [(change.why, change.before, change.after) for change in seen] == [
         ("own_name", "Lilya: hi @al", "hi @al"),

@@ -6,8 +6,8 @@ import pytest
 
 from oshaberi.events import Alignment, Table, Withheld
 from oshaberi.text.markdown_tables import cells, header_width, is_row, parse, separator
-from oshaberi.text.segments.buffer import NEVER, SegmentReader, VisibleBuffer
-from oshaberi.text.segments.tables import TableReader
+from oshaberi.text.segments.blocks import TableReader
+from oshaberi.text.segments.buffer import NEVER, VisibleBuffer
 
 from .engine_runs import run, shown
 
@@ -135,27 +135,13 @@ def test_rows_as_they_come(rest: str, told: str | None) -> None:
     head = "| a | b |\n|---|---|\n"
     buffer = VisibleBuffer(NEVER)
     buffer.text = head + rest
-    successor = Successor()
-    reader = TableReader(buffer, len(head), 100, successor)
-    following = {None: None, "end": successor.behind, "too long": successor.again}[told]
-    assert reader.read(final=False) is following
+    again = TableReader(buffer, len(head), 100).read(final=False)
+    if again is None:
+        assert told is None
+    else:
+        assert told == ("too long" if again.refused else "end")
+        assert again.fresh_line == (told == "end")
     assert bool(buffer.take()) == (told == "end")
-
-
-class Successor:
-    """Gives another reader behind the table than for the table as text."""
-
-    def __init__(self) -> None:
-        self.behind, self.again = SegmentReader(), SegmentReader()
-
-    def begin(self, _at: int) -> SegmentReader:
-        return self.behind
-
-    def behind_code(self, at: int) -> SegmentReader:
-        raise AssertionError(at)
-
-    def refuse_table(self) -> SegmentReader:
-        return self.again
 
 
 def test_what_is_taken_out_of_a_table_is_told() -> None:

@@ -15,7 +15,7 @@ from oshaberi.bot.conversation.messages import (
     Person,
 )
 from oshaberi.bot.storage.records import Exchange, Fact
-from oshaberi.bot.tools.context import ToolContext
+from oshaberi.bot.tools.definition import ToolContext
 from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.delivery.sink import Embed, Sink, WebhookFace
 

@@ -13,7 +13,7 @@ from oshaberi.bot.tools import ToolBox, ToolContext, builtin_tools
 from oshaberi.chunks import ToolCall
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.recording_sink import RecordingSink, ScriptedFault
-from oshaberi.delivery.response import ResponseState
+from oshaberi.delivery.response import ResponseState, Voice
 from oshaberi.providers.request.model_request import ToolResult
 from oshaberi.text.config import Known, Persona, TextConfig
 from oshaberi.virtual_time import run_virtual
@@ -235,7 +235,7 @@ def test_a_reply_is_cleaned_like_every_answer() -> None:
     persona = Persona("Tomori")
     known = (Known("Mika", id="77"),)
     text = TextConfig(persona=persona, known=known, emojis=there.emojis, humanizer_degree=1)
-    response = ResponseState(replied=True, sent=1)
+    response = ResponseState(voice=Voice(replied=True), sent=1)
     given = context(there, stream=StreamConfig(text=text), response=response)
     written = "<think>secret</think>Tomori: hi :wave2: @Mika\n\n***\nsecond"
     assert ask(given, "reply_to_message", text=written, message_id="10") == "Sent, as 2 messages."

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from discord_stage import Settings
 from oshaberi.bot.tools import ToolBox, builtin_tools, tool
 from oshaberi.chunks import ToolCall
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.providers.request.model_request import ToolResult
-from oshaberi.stage import Settings
 from oshaberi.text.config import Persona, TextConfig
 from oshaberi.virtual_time import run_virtual
 from tests.discord_io.sink_harness import QUICK, SinkHarness, guild, run_with_sinks

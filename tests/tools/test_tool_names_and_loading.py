@@ -73,7 +73,7 @@ def test_several_errors_are_told_at_once() -> None:
         "required": ["what"],
     }
     with pytest.raises(ToolFailedError) as caught:
-        ArgumentChecks("send", schema).checked({"to": [1, "x" * 1000]})
+        ArgumentChecks("send", schema).check({"to": [1, "x" * 1000]})
     text = str(caught.value)
     assert text.startswith("wrong arguments for send: 'what' is a required property; to[1]: 'xxx")
     assert len(text) < 400
@@ -93,8 +93,8 @@ def test_a_broken_schema_lets_calls_pass(
 ) -> None:
     arguments = ArgumentChecks("theirs", schema)
     with caplog.at_level(logging.WARNING):
-        assert arguments.checked({"a": 1}) == {"a": 1}
-        assert arguments.checked({"a": 2}) == {"a": 2}
+        assert arguments.check({"a": 1}) == {"a": 1}
+        assert arguments.check({"a": 2}) == {"a": 2}
     assert len(caplog.records) == 1
     assert "the schema of theirs cannot be used" in caplog.text
 
@@ -102,7 +102,7 @@ def test_a_broken_schema_lets_calls_pass(
 def test_a_pattern_of_theirs_never_runs() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(a+)+$"}}}
     given = {"a": "a" * 100 + "!"}
-    assert ArgumentChecks("theirs", schema).checked(given) == given
+    assert ArgumentChecks("theirs", schema).check(given) == given
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_nested_too_deeply(depth: int, words: str) -> None:
         "properties": {"a": {"$ref": "#/$defs/n"}},
     }
     with pytest.raises(ToolFailedError, match=words):
-        ArgumentChecks("theirs", schema).checked({"a": deep})
+        ArgumentChecks("theirs", schema).check({"a": deep})
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_nested_too_deeply(depth: int, words: str) -> None:
 )
 def test_a_null_stays_where_it_means_something(schema: dict[str, Any], kept: bool) -> None:
     arguments = ArgumentChecks("theirs", {"type": "object", "properties": {"a": schema}})
-    assert arguments.checked({"a": None}) == ({"a": None} if kept else {})
+    assert arguments.check({"a": None}) == ({"a": None} if kept else {})
 
 
 # -- imports -------------------------------------------------------------------------------------

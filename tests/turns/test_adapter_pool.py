@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import RefuseParameters, Say
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.errors import ConfigError
 from oshaberi.providers.capabilities import ModelPlace
 from oshaberi.providers.request.model_request import Request, said
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import RefuseParameters, Say
 from oshaberi.virtual_time import run_virtual
 
 

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from discord_stage.model_servers import ModelServer
+from discord_stage.model_servers.novelai_wire import NovelAIWire
+from discord_stage.model_servers.scripts import Finish, Say
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
@@ -17,9 +20,6 @@ from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.bot.turns.services.models import OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.chunks import ToolCall
-from oshaberi.stage.model_servers import ModelServer
-from oshaberi.stage.model_servers.novelai_wire import NovelAIWire
-from oshaberi.stage.model_servers.scripts import Finish, Say
 from oshaberi.stream.stops import StopRegistry
 from tests.turns.turn_harness import (
     ALICE,

@@ -10,6 +10,8 @@ from typing import TypeVar
 
 import pytest
 
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Call, Refuse, Say, Status, Step
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import ModelRecord
@@ -17,8 +19,6 @@ from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.bot.turns.services.models import OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
-from oshaberi.stage.model_servers import ModelServer, OpenAIWire
-from oshaberi.stage.model_servers.scripts import Call, Refuse, Say, Status, Step
 from oshaberi.stream.stops import StopRegistry
 from tests.turns.turn_harness import TOMORI, FakeTurnChannel, Fixed, quick
 

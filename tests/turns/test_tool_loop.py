@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from oshaberi.bot.tools.context import ToolContext
+from oshaberi.bot.tools.definition import ToolContext
 from oshaberi.chunks import Chunk, ThoughtPart, ToolCall
 from oshaberi.providers.request.model_request import ToolDeclaration, ToolResult, ToolRound
 from tests.turns.turn_harness import (

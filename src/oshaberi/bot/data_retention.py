@@ -107,7 +107,7 @@ class DataRetention:
         departed = set(await self._db.departed_servers.departed())
         back = departed & set(here)
         if back:
-            await self._db.departed_servers.returned_to(back)
+            await self._db.departed_servers.note_return(back)
         for server_id in await self._db.departed_servers.known_servers() - departed - set(here):
             # Asked again: a shard may have come to this process meanwhile.
             if self._is_ours(server_id) and server_id not in (self._servers() or ()):

@@ -1,4 +1,7 @@
-"""The `oshaberi` command group: names its commands and turns errors into exit statuses."""
+"""The `oshaberi` command group: names its commands and turns errors into exit statuses.
+
+An error is one line on stderr; a traceback only with --debug.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +44,6 @@ def status_of(error: OshaberiError | OSError, command: str) -> int:
         settled = isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError)
         return CONFIGURATION if settled else TEMPORARY
     return TEMPORARY if isinstance(error, TemporaryError) else CONFIGURATION
-
-
-# The `oshaberi` command group: names its commands and turns errors into exit statuses.
-#
-# An error is one line on stderr; a traceback only with --debug.
 
 
 DEBUG = "--debug"

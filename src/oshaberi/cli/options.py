@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oshaberi.bot.config import LoadedSettings
 
 
-# The options that several commands share: where the settings file is, and reading it.
+# The settings file.
 
 
 config_option = click.option(
@@ -81,13 +81,13 @@ set_option = click.option(
 
 def text_config(assignments: Iterable[str], degree: int | None) -> TextConfig:
     """Return the settings of a command line. `--degree` is short for `humanizer_degree`."""
-    values = dict(_parsed(assignment) for assignment in assignments)
+    values = dict(_parse(assignment) for assignment in assignments)
     if degree is not None:
         values["humanizer_degree"] = degree
     return TextConfig(**values)
 
 
-def _parsed(assignment: str) -> tuple[str, Any]:
+def _parse(assignment: str) -> tuple[str, Any]:
     key, equals, value = assignment.partition("=")
     key = key.strip()
     if not equals:
@@ -123,7 +123,7 @@ def _from_json(key: str, value: str) -> Any:
         raise ConfigError(f"{key}: {value!r} is not JSON; write it as in a scene") from None
 
 
-# Reads text from a file, a pipe or the keyboard, in pieces as it arrives.
+# Text from a file, a pipe or the keyboard, in pieces as it arrives.
 
 
 PIECE = 65_536
@@ -137,17 +137,17 @@ def pieces_of(path: str) -> Iterator[str]:
             raise click.ClickException("standard input is closed; give a FILE")
         if sys.stdin.isatty():
             whisper("Type or paste the text, then press Ctrl-D.")
-        yield from _decoded(cast(BufferedIOBase, sys.stdin.buffer))
+        yield from _decode(cast(BufferedIOBase, sys.stdin.buffer))
         return
     try:
         with Path(path).open("rb") as file:
-            yield from _decoded(file)
+            yield from _decode(file)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise click.ClickException(f"{path}: cannot be read: {reason}") from None
 
 
-def _decoded(stream: BufferedIOBase) -> Iterator[str]:
+def _decode(stream: BufferedIOBase) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     while piece := stream.read1(PIECE):
         yield decoder.decode(piece)

@@ -9,7 +9,7 @@ from typing import Any, TextIO, TypeVar
 
 from oshaberi.terminal_output import TerminalPalette, can_move, counted
 
-# Shows progress: one changing line on a terminal, a line now and then in a pipe.
+# Progress: one changing line on a terminal, a line now and then in a pipe.
 
 
 T = TypeVar("T")
@@ -29,14 +29,14 @@ class Progress:
 
     def over(self, items: Sequence[T], noun: str) -> Iterator[T]:
         """Yield the items one after another, and show how many are done."""
-        told = self._now()
+        last_s = self._now()
         for number, item in enumerate(items):
             if self._live:
                 self._out.write(f"{_ERASE_LINE}{number + 1} of {len(items)} {noun}")
                 self._out.flush()
-            elif self._now() - told >= EVERY_S:
+            elif self._now() - last_s >= EVERY_S:
                 self._out.write(f"{number} of {len(items)} {noun}\n")
-                told = self._now()
+                last_s = self._now()
             yield item
         self.clear()
 
@@ -47,7 +47,7 @@ class Progress:
             self._out.flush()
 
 
-# Prints the records of a replay for people: when, who, what.
+# The records of a replay: when, who, what.
 
 
 Record = Mapping[str, Any]
@@ -65,11 +65,11 @@ class Transcript:
         return self._paint(name, "bold")
 
     def lines(self, record: Record) -> list[str]:
-        first, *others = self._told(record)
+        first, *others = self._result_lines(record)
         clock = f"{record['at_ms'] / 1000:8.2f} s  " if "at_ms" in record else _INDENT
         return [self._paint(clock, "dim") + first, *(_INDENT + line for line in others)]
 
-    def _told(self, record: Record) -> list[str]:
+    def _result_lines(self, record: Record) -> list[str]:
         match record["kind"]:
             case "message":
                 return self._message(record)
@@ -82,7 +82,7 @@ class Transcript:
             case "reply_notice":
                 return [self._paint(f"↪ {record['username']} replies", "dim")]
             case "edit":
-                return self._named(f"#{record['id']} now", record["content"])
+                return self._identity_lines(f"#{record['id']} now", record["content"])
             case "delete":
                 return [self._paint(f"#{record['id']} is deleted", "dim")]
             case _:
@@ -90,9 +90,9 @@ class Transcript:
 
     def _message(self, record: Record) -> list[str]:
         name = record["username"] or "bot"
-        return self._named(f"↪ {name}" if record["reply"] else name, record["content"])
+        return self._identity_lines(f"↪ {name}" if record["reply"] else name, record["content"])
 
-    def _named(self, name: str, content: str) -> list[str]:
+    def _identity_lines(self, name: str, content: str) -> list[str]:
         first, *others = self._palette.lines_of(content)
         margin = " " * (len(name) + 2)
         return [f"{self._paint(name, 'name')}: {first}", *(margin + line for line in others)]

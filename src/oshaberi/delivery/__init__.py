@@ -2,16 +2,16 @@
 
 - `deliverer`: the loop. `queue`: what waits, and how a message is made; `attachments`: tables
   and other files.
-- `pacing`: what each degree means, how long a person would type; `leave_times`: when the next
-  message leaves; `typing_indicator`; `waits`: every wait, ended at once by a stop.
+- `pacing`: when the next message leaves; `typing_indicator`; `waits`: every wait, ended at once by
+  a stop.
 - `posting`: one message on its way to the `sink`; `exactly_once`: when it is sent again;
-  `outcomes`: how that can end; `outcome_handling`: what follows from it; `service_outage`:
-  whether Discord answers at all.
+  `outcomes`: how that can end, and what follows from it; `notices`: what readers are told;
+  `service_outage`: whether Discord answers at all.
 - `live`: one message that grows by edits.
-- `ledger`: what became of each character; `delivery_record`: of each message; `journal`: what
-  was promised before it left; `response`: what passes from stream to stream of one answer.
-- `config`: the settings. `recording_sink`: the sink of tests and replays. `target`: a sink and what
-  is known of the place, for `oshaberi.deliver`.
+- `ledger`: what became of each character and each message; `journal`: what was promised before it
+  left; `response`: what lasts from stream to stream of one answer.
+- `config`: the settings, and what each degree means. `recording_sink`: the sink of tests and
+  replays. `target`: a sink and what is known of the place, for `oshaberi.deliver`.
 """
 
 from __future__ import annotations

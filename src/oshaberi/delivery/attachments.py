@@ -1,4 +1,12 @@
-"""What is sent as a file: tables, and code blocks that a plug-in renders."""
+"""What is sent as a file: tables, and code blocks that a plug-in renders.
+
+A table is sent as pictures; as aligned code if it cannot be drawn; as a file if it would take very
+many pictures or messages.
+
+The plug-ins of delivery are here too: display modes of personas, and renderers of attachments. An
+entry point of the group `oshaberi.display_modes` or `oshaberi.attachments` names a function. What
+it raises is logged in one line; the message goes out as it would without the plug-in.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +25,18 @@ from oshaberi.plug_in_loading import load_plug_ins, plug_in_error
 from oshaberi.render.grid import Picture, RenderUnavailableError, TooManyPicturesError
 from oshaberi.text.measure import utf16_len
 
-# Decides whether a table is sent as pictures, as aligned code or as a file, and makes them.
-#
-# Code is for tables that cannot be drawn, a file for those that would take very many pictures or
-# messages.
-
-
 log = logging.getLogger(__name__)
 
 MOST_PICTURES = 6
 MOST_CODE_MESSAGES = 10
+
+DISPLAY_GROUP = "oshaberi.display_modes"
+ATTACHMENT_GROUP = "oshaberi.attachments"
+PERSONA_MODE = "persona"
+"""The display mode that is built in: the persona's name and avatar, the text as it is."""
+LONGEST_S = 30.0
+"""How long a plug-in may take, in seconds. Then the block stays code, and the answer goes on."""
+_BLOCK = re.compile(r"```([\w+#.-]++)[^\n]*+\n(.*?)\n?```", re.DOTALL)
 
 
 class TableRenderer(Protocol):
@@ -89,7 +99,7 @@ async def _pictures(
     loop = asyncio.get_running_loop()
     job = loop.run_in_executor(None, renderer.pictures, table)
     if not await waits.until(job):
-        job.add_done_callback(_seen)
+        job.add_done_callback(_ignore)
         return ()
     try:
         pictures = job.result()
@@ -121,21 +131,10 @@ def _file(table: Table, number: int, renderer: TableRenderer) -> File:
     return File(f"table-{number}.md", content, source=table.source, alt=alt)
 
 
-def _seen(job: asyncio.Future[list[Picture]]) -> None:
+def _ignore(job: asyncio.Future[list[Picture]]) -> None:
+    """Retrieve the exception of a job that nobody waits for, so that asyncio does not log it."""
     if not job.cancelled():
         job.exception()
-
-
-# The plug-in points of delivery: display modes of personas, and renderers of attachments.
-#
-# An entry point of the group `oshaberi.display_modes` or `oshaberi.attachments` names a function.
-# What it raises is logged in one line; the message goes out as it would without the plug-in.
-
-
-DISPLAY_GROUP = "oshaberi.display_modes"
-ATTACHMENT_GROUP = "oshaberi.attachments"
-PERSONA_MODE = "persona"
-"""The display mode that is built in: the persona's name and avatar, the text as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +170,7 @@ class DeliveryPlugIns:
 
     display_modes: Mapping[str, DisplayMode] = field(default_factory=dict)
     attachments: Mapping[str, AttachmentRenderer] = field(default_factory=dict)
-    _told_missing: set[str] = field(default_factory=set, compare=False, repr=False)
+    _reported_missing: set[str] = field(default_factory=set, compare=False, repr=False)
 
     @classmethod
     def installed(cls) -> DeliveryPlugIns:
@@ -194,8 +193,8 @@ class DeliveryPlugIns:
     def tell_missing(self, mode: str) -> None:
         """Log that a display mode is not installed, once."""
         missing = self.missing(mode)
-        if missing is not None and mode not in self._told_missing:
-            self._told_missing.add(mode)
+        if missing is not None and mode not in self._reported_missing:
+            self._reported_missing.add(mode)
             log.error("%s. Messages are shown as with %r", missing, PERSONA_MODE)
 
     def shown(self, mode: str, message: PersonaMessage, max_length: int) -> PersonaMessage:
@@ -241,14 +240,6 @@ def _checked(message: object, max_length: int, least: int) -> PersonaMessage:
     return message
 
 
-# Turns a code block into the files of a plug-in, for example a diagram into its picture.
-
-
-LONGEST_S = 30.0
-"""How long a plug-in may take, in seconds. Then the block stays code, and the answer goes on."""
-_BLOCK = re.compile(r"```([\w+#.-]++)[^\n]*+\n(.*?)\n?```", re.DOTALL)
-
-
 def rendered_block(text: str, plug_ins: DeliveryPlugIns) -> RenderedBlock | None:
     """Return the block that the message consists of, if there is a renderer for it."""
     if not plug_ins.attachments or not text.startswith("```"):
@@ -262,7 +253,10 @@ def rendered_block(text: str, plug_ins: DeliveryPlugIns) -> RenderedBlock | None
 async def block_files(
     block: RenderedBlock, plug_ins: DeliveryPlugIns, waits: InterruptibleWaits
 ) -> tuple[File, ...]:
-    """Return the block's files; nothing if it stays code, or a stop came."""
+    """Return the files that a plug-in makes of a block, such as a diagram's picture.
+
+    Nothing if it stays code, or a stop came.
+    """
     loop = asyncio.get_running_loop()
     job = loop.run_in_executor(None, plug_ins.files, block.language, block.code)
     limit = loop.call_later(LONGEST_S, job.cancel)

@@ -1,29 +1,33 @@
-"""Sends one message exactly once, or says why not (spec 07, recovery and exactly once)."""
+"""Sends one message exactly once, or says why not (spec 07, recovery and exactly once).
+
+A refusal is certain, everything else is ambiguous. The bot's messages are repeated under the same
+nonce; a webhook's message is looked for in the channel before it is sent again. Edits and deletions
+may be repeated, since they are idempotent.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from oshaberi.delivery.outcomes import (
-    DOUBTS,
-    RETRY_SECONDS,
     TOKEN_REVOKED,
     Delivered,
+    EditOutcome,
     Failed,
+    Gone,
     NoWebhook,
     Outcome,
     RefusalRecovery,
     Refused,
-    SendAttempts,
     Unavailable,
     Uncertain,
     Withdrawn,
     recovery_of,
 )
-from oshaberi.delivery.response import LimitWait, ResponseState
+from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import (
     AmbiguousError,
     ArrivalUnknownError,
@@ -39,45 +43,67 @@ from oshaberi.delivery.sink import (
 from oshaberi.delivery.waits import InterruptibleWaits, WithdrawnError
 from oshaberi.turn_spans import is_traced, turn_span
 
-# Makes single requests to the sink, and notes how long Discord's limits held them up.
-#
-# How long a stop waits for a request on the wire is decided in `waits`.
-
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-NOTED_WAIT_SECONDS = 0.1
+PATIENCE_SECONDS = 90.0
+"""How long after the first attempt a message is given up."""
+RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0)
+AWAY_SECONDS = 2.0
+"""How often a message that waits for Discord's return looks whether it is back."""
 
-
-class SinkRequests:
-    """Makes the requests of one delivery, one at a time."""
-
-    def __init__(self, waits: InterruptibleWaits, response: ResponseState) -> None:
-        self._waits = waits
-        self._response = response
-
-    async def make(self, request: Callable[[WireState], Coroutine[Any, Any, T]]) -> T:
-        """Call the sink once. On a stop, a sent request is awaited, an unsent one withdrawn."""
-        wanted_at = self._waits.now()
-        wire = WireState(wanted_at)
-        try:
-            with self._waits.answer.of(wire):
-                return await request(wire)
-        finally:
-            self._note_wait(wanted_at, wire)
-
-    def _note_wait(self, wanted_at: float, wire: WireState) -> None:
-        """Discord's limits are waited for without a word; the inspector shows them."""
-        if wire.on_wire and wire.left_at - wanted_at >= NOTED_WAIT_SECONDS:
-            self._response.limit_waits.append(LimitWait(wanted_at, wire.left_at))
-
-
-# Waits for slow mode or a rate limit, or finds that it takes too long (spec 07, recovery).
-
-
+DOUBTS = (AmbiguousError, OSError, TimeoutError)
+"""Errors after which nobody knows what became of the request."""
 SLOW_MODE_SECONDS = 60.0
 """A channel whose next message may leave later than this is unavailable."""
 UNKNOWN_WAIT_SECONDS = 5.0
+MESSAGE_GONE = 10008
+TOO_OLD_TO_EDIT = 30046
+
+
+@dataclass(slots=True)
+class SendAttempts:
+    """One message and its attempts: how often and how long it is tried while nobody knows."""
+
+    post: Post
+    first_at: float
+    retries: int = 0
+    doubted: bool = False
+    """An attempt may have arrived."""
+    must_look: bool = False
+    """Look for an earlier attempt first: it is too old for its nonce to prevent a second one."""
+    webhook_renewed: bool = False
+    returned_at: float | None = None
+    """When Discord was last known to be away. From then on its patience counts anew."""
+
+    @property
+    def patient_since(self) -> float:
+        return self.first_at if self.returned_at is None else self.returned_at
+
+    @property
+    def given_up_at(self) -> float:
+        return self.patient_since + PATIENCE_SECONDS
+
+    async def wait_for_return(self, waits: InterruptibleWaits, away: SinkAwayError) -> bool | None:
+        """Wait a while. Return whether to go on waiting; None if a stop ended the wait.
+
+        A notice is waited for as long as it takes: somebody has to be told.
+        """
+        began = waits.now()
+        is_late = began + AWAY_SECONDS > self.first_at + away.patience_s
+        if is_late and self.post.embed is None:
+            return False
+        is_open = await waits.hold(AWAY_SECONDS)
+        self.returned_at = waits.now()
+        has_nonce = self.post.face is None and waits.now() - self.first_at < PATIENCE_SECONDS
+        self.must_look = self.doubted and not has_nonce
+        return True if is_open else None
+
+    def next_delay(self) -> float:
+        delay = RETRY_SECONDS[min(self.retries, len(RETRY_SECONDS) - 1)]
+        self.retries += 1
+        return delay
 
 
 async def wait_out(
@@ -94,17 +120,6 @@ async def wait_out(
     return Uncertain(refusal) if case.doubted else Withdrawn()
 
 
-# Sends one message exactly once, or says why not (spec 07, recovery and exactly once).
-#
-# A refusal is certain, everything else is ambiguous. The bot's messages are repeated under the
-# same nonce; a webhook's message is looked for in the channel before it is sent again.
-
-
-log = logging.getLogger(__name__)
-
-MESSAGE_GONE = 10008
-
-
 class ExactlyOnceSender:
     """Sends messages. Nothing else calls the sink for that."""
 
@@ -112,15 +127,14 @@ class ExactlyOnceSender:
         self._sink = sink
         self._waits = waits
         self._response = response
-        self._requests = SinkRequests(waits, response)
 
     async def deliver(self, post: Post) -> Outcome:
         case = SendAttempts(post, self._waits.now())
         while True:
             try:
-                outcome = await self._tried(case)
+                outcome = await self._try(case)
             except SinkAwayError as away:
-                outcome = await self._away(case, away)
+                outcome = await self._wait_for_return(case, away)
             except WithdrawnError:
                 outcome = Uncertain(AmbiguousError("stopped")) if case.doubted else Withdrawn()
             except Exception as error:
@@ -130,7 +144,7 @@ class ExactlyOnceSender:
                 self._note(post, outcome)
                 return outcome
 
-    async def _tried(self, case: SendAttempts) -> Outcome | None:
+    async def _try(self, case: SendAttempts) -> Outcome | None:
         """Try once. Return the outcome; None if it is worth another try."""
         try:
             return await self._attempt(case)
@@ -141,7 +155,7 @@ class ExactlyOnceSender:
         except DOUBTS as doubt:
             return await self._doubted(case, doubt)
 
-    async def _away(self, case: SendAttempts, away: SinkAwayError) -> Outcome | None:
+    async def _wait_for_return(self, case: SendAttempts, away: SinkAwayError) -> Outcome | None:
         """Wait for Discord's return. The message itself is in the journal."""
         goes_on = await case.wait_for_return(self._waits, away)
         if goes_on is None:
@@ -158,8 +172,9 @@ class ExactlyOnceSender:
             try:
                 if not await self._have_webhook(case):
                     return False
-                sent = await self._requests.make(lambda wire: self._sink.reply_notice(face, wire))
-                self._response.notices += [sent] if sent is not None else []
+                sent = await self._request(lambda wire: self._sink.reply_notice(face, wire))
+                if sent is not None:
+                    self._response.note_notice(sent)
             except WithdrawnError:
                 pass
             except SinkAwayError as away:
@@ -169,12 +184,15 @@ class ExactlyOnceSender:
                 log.info("no reply notice: %s", error)
             return True
 
+    def _request(self, request: Callable[[WireState], Coroutine[Any, Any, T]]) -> Awaitable[T]:
+        return self._waits.request(request, self._response.note_limit_wait)
+
     def _note(self, post: Post, outcome: Outcome) -> None:
         if not isinstance(outcome, Delivered):
             return
         self._response.indicator.message_came()
         if post.embed is not None:
-            self._response.notices.append(outcome.sent)
+            self._response.note_notice(outcome.sent)
 
     async def _attempt(self, case: SendAttempts) -> Outcome | None:
         if case.must_look:
@@ -188,24 +206,25 @@ class ExactlyOnceSender:
         indicator.message_leaves()
         try:
             if is_traced():
-                return Delivered(await self._traced_send(case))
+                return Delivered(await self._send_traced(case))
             return Delivered(await self._send(case.post))
-        finally:
+        except BaseException:
             indicator.message_is_settled()
+            raise
 
-    async def _traced_send(self, case: SendAttempts) -> Sent:
+    async def _send_traced(self, case: SendAttempts) -> Sent:
         values = {"oshaberi.via": case.post.via, "oshaberi.attempt": case.retries + 1}
         with turn_span("send", values):
             return await self._send(case.post)
 
-    def _send(self, post: Post) -> Coroutine[Any, Any, Sent]:
-        return self._requests.make(lambda wire: self._sink.send(post, wire))
+    def _send(self, post: Post) -> Awaitable[Sent]:
+        return self._request(lambda wire: self._sink.send(post, wire))
 
     async def _have_webhook(self, case: SendAttempts) -> bool:
-        if self._response.webhook_lost:
+        if self._response.voice.webhook_lost:
             return False
         try:
-            await self._requests.make(lambda _wire: self._sink.open_webhook())
+            await self._request(lambda _wire: self._sink.open_webhook())
         except DiscordRefusalError as refusal:
             if refusal.code == TOKEN_REVOKED:
                 raise  # neither the bot nor a webhook will be heard
@@ -288,7 +307,7 @@ class ExactlyOnceSender:
         """Find the message in the channel, except those known as others of ours."""
         claimed = {sent.id for sent in self._response.messages}
         try:
-            found = await self._requests.make(
+            found = await self._request(
                 lambda _wire: self._sink.find_arrivals(case.post, case.first_at)
             )
         except DiscordRefusalError as refusal:
@@ -303,3 +322,72 @@ def _without_reply(case: SendAttempts, refusal: DiscordRefusalError) -> Outcome 
     if refusal.code == MESSAGE_GONE and case.doubted and case.post.face is None:
         return Delivered(Sent(None))  # its nonce is known, so it was there and was deleted
     return Refused(refusal)
+
+
+class MessageEdits:
+    """Changes the messages of one response. Nothing else calls the sink for that."""
+
+    def __init__(self, sink: Sink, waits: InterruptibleWaits, response: ResponseState) -> None:
+        self._sink = sink
+        self._waits = waits
+        self._response = response
+
+    async def edit(self, sent: Sent, post: Post) -> EditOutcome:
+        indicator = self._response.indicator
+        indicator.message_leaves(grows=True)
+        try:
+            outcome = await self._change(sent, lambda wire: self._sink.edit(sent, post, wire))
+        finally:
+            indicator.message_is_settled()
+        indicator.message_grew()
+        return outcome
+
+    async def delete(self, sent: Sent) -> EditOutcome:
+        """Delete a message. `Gone` counts as deleted."""
+        return await self._change(sent, lambda wire: self._sink.delete(sent, wire))
+
+    async def _change(
+        self, sent: Sent, make: Callable[[WireState], Coroutine[Any, Any, None]]
+    ) -> EditOutcome:
+        case = SendAttempts(Post(""), self._waits.now())
+        while True:
+            outcome: EditOutcome | None
+            try:
+                with turn_span("change", {"oshaberi.via": sent.via}):
+                    await self._waits.request(make, self._response.note_limit_wait)
+                return Delivered(sent)
+            except DiscordRefusalError as refusal:
+                outcome = await self._refused(case, refusal)
+            except SinkAwayError as away:
+                goes_on = await case.wait_for_return(self._waits, away)
+                outcome = None if goes_on else Failed(away, uncertain=True)
+                outcome = Uncertain(away) if goes_on is None else outcome
+            except DOUBTS as doubt:
+                outcome = await self._doubted(case, doubt)
+            except WithdrawnError:
+                outcome = Withdrawn()
+            except Exception as error:
+                return Failed(error, uncertain=True)
+            if outcome is not None:
+                return outcome
+
+    async def _refused(
+        self, case: SendAttempts, refusal: DiscordRefusalError
+    ) -> EditOutcome | None:
+        if refusal.code == TOO_OLD_TO_EDIT:
+            return Gone()
+        match recovery_of(refusal.code):
+            case RefusalRecovery.NEW_WEBHOOK | RefusalRecovery.PLAIN:
+                return Gone()
+            case RefusalRecovery.UNAVAILABLE:
+                return Unavailable(refusal)
+            case RefusalRecovery.WAIT:
+                return await wait_out(self._waits, case, refusal)
+            case RefusalRecovery.LEAVE_OUT:
+                return Refused(refusal)
+
+    async def _doubted(self, case: SendAttempts, doubt: Exception) -> EditOutcome | None:
+        delay = case.next_delay()
+        if self._waits.now() + delay > case.given_up_at:
+            return Failed(doubt, uncertain=True)
+        return None if await self._waits.hold(delay) else Uncertain(doubt)

@@ -110,7 +110,7 @@ class JournalledSink:
         self._intended: dict[str, Post] = {}
         self._doubted: set[str] = set()
         self._known: set[int] = set()
-        self._told = False
+        self._has_warned = False
 
     @property
     def display_name(self) -> str | None:
@@ -124,17 +124,17 @@ class JournalledSink:
             await self._intend(post, wire)
             sent = await self._sink.send(post, wire)
         except DiscordRefusalError as refusal:
-            self._refused(post, refusal)
+            self._note_refusal(post, refusal)
             raise
         except asyncio.CancelledError:
-            self._cut_off(post, wire)
+            self._note_cut_off(post, wire)
             raise
         except SinkAwayError:
             raise  # nothing was sent; the entry stays, in case the process ends before it can be
         except BaseException:
             self._doubted.add(post.nonce)
             raise
-        self._arrived(post, sent.id)
+        self._note_arrival(post, sent.id)
         return sent
 
     async def edit(self, sent: Sent, post: Post, wire: WireState) -> None:
@@ -152,7 +152,7 @@ class JournalledSink:
         The journal does not send it again: the entry only says that the response was seen.
         """
         entry = JournalledPost(f"{self._key}-notice", 0, {}, self._newest_id(), state="refused")
-        await self._written(self._journal.intend(self._key, entry))
+        await self._write(self._journal.intend(self._key, entry))
         return await self._sink.reply_notice(face, wire)
 
     async def open_webhook(self) -> None:
@@ -165,7 +165,7 @@ class JournalledSink:
         found = await self._sink.find_arrivals(post, since)
         ours = next((sent for sent in found if sent.id not in self._known), None)
         if ours is not None:
-            self._arrived(post, ours.id)
+            self._note_arrival(post, ours.id)
         return found
 
     async def _intend(self, post: Post, wire: WireState) -> None:
@@ -175,48 +175,48 @@ class JournalledSink:
         wire.hold()
         key, number = split_nonce(post.nonce)
         entry = JournalledPost(post.nonce, number, post_as_body(post), self._newest_id())
-        await self._written(self._journal.intend(key, entry))
+        await self._write(self._journal.intend(key, entry))
         self._intended[post.nonce] = post
         wire.leave(asyncio.get_running_loop().time())
 
-    def _arrived(self, post: Post, message_id: int | None) -> None:
+    def _note_arrival(self, post: Post, message_id: int | None) -> None:
         if message_id is not None:
             self._known.add(message_id)
         key, _ = split_nonce(post.nonce)
         self._journal.queue_sent(key, post.nonce, message_id)
 
-    def _refused(self, post: Post, refusal: DiscordRefusalError) -> None:
+    def _note_refusal(self, post: Post, refusal: DiscordRefusalError) -> None:
         """Mark a refusal, if it is certain.
 
         After an ambiguous attempt it is not. But if the bot's nonce gives a deleted
         message, the post had arrived.
         """
         if post.nonce not in self._doubted:
-            self._not_sent(post)
+            self._note_unsent(post)
         elif refusal.code == MESSAGE_GONE and post.face is None:
-            self._arrived(post, None)
+            self._note_arrival(post, None)
 
-    def _cut_off(self, post: Post, wire: WireState) -> None:
+    def _note_cut_off(self, post: Post, wire: WireState) -> None:
         if wire.on_wire:
             self._doubted.add(post.nonce)
         elif post.nonce not in self._doubted:
-            self._not_sent(post)
+            self._note_unsent(post)
 
-    def _not_sent(self, post: Post) -> None:
+    def _note_unsent(self, post: Post) -> None:
         self._intended.pop(post.nonce, None)
         key, _ = split_nonce(post.nonce)
         self._journal.queue_refused(key, post.nonce)
 
-    async def _written(self, entry: Coroutine[Any, Any, None]) -> None:
+    async def _write(self, entry: Coroutine[Any, Any, None]) -> None:
         try:
             await entry
         except Exception as error:
             # Whatever is wrong with the journal, the answer must go out.
-            if not self._told:
-                self._told = True
+            if not self._has_warned:
+                self._has_warned = True
                 level = logging.WARNING if isinstance(error, JournalAwayError) else logging.ERROR
-                told = error if str(error) else type(error).__name__
-                log.log(level, "messages leave before the journal has them: %s", told)
+                reason = error if str(error) else type(error).__name__
+                log.log(level, "messages leave before the journal has them: %s", reason)
 
 
 def split_nonce(nonce: str) -> tuple[str, int]:

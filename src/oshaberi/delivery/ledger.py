@@ -1,13 +1,25 @@
-"""Accounts for every visible character: delivered with a message id, or not, with the reason.
+"""The books of a stream: what became of each visible character, and of each message.
 
-Each entry gets exactly one fate. `problems` says at the end of a stream what does not add up.
+Each entry of the ledger gets exactly one fate: delivered with a message id, or not, with the
+reason. `problems` says at the end of a stream what does not add up. Only the `DeliveryRecord` of
+the stream writes into it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
+from oshaberi.delivery.queue import OutgoingMessage
+from oshaberi.delivery.response import ResponseState, SentSprite
+from oshaberi.delivery.sink import Sent
+from oshaberi.delivery.waits import Clock
 from oshaberi.events import Message, Span, Table, Withheld
+from oshaberi.text.config import Persona
+
+Deliverable = Message | Table | Withheld
+"""What the engine returns for delivery: to be sent, or only to be accounted for."""
 
 DELIVERED = "delivered"
 SUPPRESSED = "suppressed"
@@ -124,3 +136,91 @@ class Ledger:
                 wrong.append(f"segment {segment} begins at {start}, not at {end}")
             end = stop
         return wrong
+
+
+class DeliveryRecord:
+    """What one stream has delivered so far. `on_sent` is called after every success."""
+
+    def __init__(
+        self,
+        response: ResponseState,
+        persona: Persona | None,
+        on_sent: Callable[[], None],
+        now: Clock,
+    ) -> None:
+        self.ledger = Ledger()
+        self.history: list[str] = []
+        self.sent = 0
+        self.visible = 0
+        """Messages whose text can be read now, be it in a message of its own or not."""
+        self.first_at: float | None = None
+        self.longest_wait = 0.0
+        self._response = response
+        self._persona = persona
+        self._on_sent = on_sent
+        self._now = now
+
+    def note_post(self, sent: Sent) -> None:
+        """Note a new message in the channel."""
+        now = self._now()
+        self.sent += 1
+        self._response.note_sent(sent, now)
+        if self.first_at is None:
+            self.first_at = now
+        self._on_sent()
+
+    def note_deleted(self, sent: Sent) -> None:
+        """Note that a message was deleted because none of its text was kept."""
+        self.sent -= 1
+        self._response.note_deleted(sent)
+
+    def note_delivered(self, items: Iterable[OutgoingMessage], sent: Sent) -> None:
+        """Note that these texts are in that message."""
+        now = self._now()
+        for item in items:
+            self.visible += 1
+            self.longest_wait = max(self.longest_wait, now - item.ready_at)
+            for entry in item.entries:
+                self.ledger.settle(entry, DELIVERED, sent.id)
+            if item.history and all(map(self.ledger.is_delivered, item.entries)):
+                self.history.append(item.history)
+            self._remember_sprite(item, sent)
+
+    def note_growth(self, items: Iterable[OutgoingMessage], sent: Sent) -> None:
+        """Note that an edit put these texts into an existing message."""
+        self._response.note_edit(self._now())
+        self.note_delivered(items, sent)
+        self._on_sent()
+
+    def note_lost(self, items: Iterable[OutgoingMessage], reason: str) -> None:
+        """Note that these texts are not delivered, and why."""
+        for item in items:
+            for entry in item.entries:
+                self.ledger.settle(entry, reason)
+
+    def split(self, item: OutgoingMessage, parts: int) -> None:
+        """Note that a message is sent in so many parts."""
+        for entry in item.entries:
+            self.ledger.split(entry, parts)
+
+    def drop(self, event: Message | Table, reason: str) -> None:
+        """Note text that came too late to be queued."""
+        self.ledger.settle(self.ledger.expect(event), reason)
+
+    def drop_cut(self, event: Withheld, reason: str) -> None:
+        """Note text that the engine held when the stream was cut."""
+        self.ledger.drop(replace(event, reason=reason))
+
+    def note_suppressed(self, item: OutgoingMessage) -> None:
+        """Note text that only goes into the model's history (spec 04 O7)."""
+        self.visible += 1
+        self.history.append(item.history)
+        for entry in item.entries:
+            self.ledger.settle(entry, SUPPRESSED)
+
+    def _remember_sprite(self, item: OutgoingMessage, sent: Sent) -> None:
+        identity, persona = item.identity, self._persona
+        if identity is None or persona is None or sent.via != "webhook" or sent.id is None:
+            return
+        if identity.kind == "sprite" and identity.sprite is not None:
+            self._response.note_sprite(SentSprite(sent.id, persona.name, identity.sprite))

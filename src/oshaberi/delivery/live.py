@@ -1,16 +1,19 @@
-"""Live mode: one message that grows by edits, and text that was shown but not kept (spec 07)."""
+"""Live mode: one message that grows by edits, and text that was shown but not kept (spec 07).
+
+Finished text joins the last message or begins a new one. Unfinished text is only shown: after the
+kept text of the last message, or in a message of its own that keeps nothing so far. In the end
+every message shows exactly its kept text, and a message without any is deleted: the final state
+does not depend on what was shown meanwhile.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from oshaberi.delivery.delivery_record import DeliveryRecord
-from oshaberi.delivery.leave_times import leave_at
-from oshaberi.delivery.outcome_handling import OutcomeHandler
+from oshaberi.delivery.exactly_once import MessageEdits
 from oshaberi.delivery.outcomes import (
     Broken,
     Delivered,
@@ -18,10 +21,12 @@ from oshaberi.delivery.outcomes import (
     Gone,
     NoWebhook,
     Outcome,
+    OutcomeHandler,
     Refused,
     Uncertain,
 )
-from oshaberi.delivery.posting import MessageEdits, MessagePoster
+from oshaberi.delivery.pacing import leave_at
+from oshaberi.delivery.posting import MessagePoster
 from oshaberi.delivery.queue import MessageQueue, OutgoingMessage
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Post, Sent, Sink, WebhookFace
@@ -29,14 +34,16 @@ from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.events import Identity, Message
 from oshaberi.text.measure import utf16_len
 
-# Live mode: decides which message grows and with what text (spec 07).
-#
-# Finished text joins the last message or begins a new one. Unfinished text is only shown: after
-# the kept text of the last message, or in a message of its own that keeps nothing so far.
-
+log = logging.getLogger(__name__)
 
 LEAST_SHOWN = 10
 """A message is begun when it has at least so many characters."""
+EDIT_SECONDS = 1.0
+"""How long after a change a message is edited again."""
+LOOK_SECONDS = 0.05
+"""The pause while there is nothing to show yet: the first words should not wait for a second."""
+QUICK_LOOKS = 20
+"""How many quick looks in a row. Then one a second, for example while a table is written."""
 
 _OPEN_QUOTE = re.compile(r"^>>> ", re.MULTILINE)
 
@@ -58,7 +65,7 @@ class LiveMessage:
 
     @property
     def differs(self) -> bool:
-        """Return whether it shows text that is not kept."""
+        """Whether it shows text that is not kept."""
         return self.shown != self.post.content
 
 
@@ -82,12 +89,6 @@ class LiveMode:
         if item.becomes_file or item.identity != live.identity:
             return None
         return joined(text, item.text, self._limit)
-
-    def takes(self, first: OutgoingMessage, second: OutgoingMessage) -> bool:
-        """Return whether two messages that wait are one message of live mode."""
-        if first.becomes_file or second.becomes_file or first.identity != second.identity:
-            return False
-        return joined(first.text, second.text, self._limit) is not None
 
     def place_of(self, parts: Sequence[Message]) -> tuple[LiveMessage | None, str]:
         """Return where unfinished text is shown, and that message's text; None for a new one."""
@@ -114,6 +115,13 @@ class LiveMode:
         return text
 
 
+def are_one_message(first: OutgoingMessage, second: OutgoingMessage, limit: int) -> bool:
+    """Return whether two messages that wait are one message of live mode."""
+    if first.becomes_file or second.becomes_file or first.identity != second.identity:
+        return False
+    return joined(first.text, second.text, limit) is not None
+
+
 def joined(text: str, more: str, limit: int) -> str | None:
     """Return both texts as one message, or None if the second needs its own.
 
@@ -126,17 +134,12 @@ def joined(text: str, more: str, limit: int) -> str | None:
     return None if ">>> " in text and _OPEN_QUOTE.search(text) else both
 
 
-# Live mode: says when a message may be edited again.
-#
-# At most once a second, and only as often as the bucket of edits allows. The edit that ends an
-# answer leaves at once where the bucket is known to have room for it.
-
-
-EDIT_SECONDS = 1.0
-
-
 class EditPace:
-    """Decides when the messages of one answer may be edited. The queue tells whether more comes."""
+    """Decides when the messages of one answer may be edited again.
+
+    At most once a second, and only as often as the bucket of edits allows. The edit that ends an
+    answer leaves at once where the bucket is known to have room for it.
+    """
 
     def __init__(self, sink: Sink, queue: MessageQueue, waits: InterruptibleWaits) -> None:
         self._sink = sink
@@ -147,34 +150,16 @@ class EditPace:
         """Return the loop time of the next edit; perhaps in the past."""
         at_end = self._queue.closed
         room = self._sink.room("edit" if live.sent.via == "bot" else "webhook_edit")
-        by_bucket = leave_at(room, _now(), at_end=at_end)
+        by_bucket = leave_at(room, self._waits.now(), at_end=at_end)
         if at_end and room is not None:
             return by_bucket
         return max(live.changed_at + EDIT_SECONDS, by_bucket)
 
     async def wait(self, live: LiveMessage) -> bool:
         """Wait until it may be edited. Return False if it was halted."""
-        while not self._waits.halted and (due_at := self.due_at(live)) > _now():
+        while not self._waits.halted and (due_at := self.due_at(live)) > self._waits.now():
             await self._queue.change(due_at)
         return not self._waits.halted
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
-
-
-# Live mode: edits the growing message, and removes text that was shown but not kept.
-#
-# In the end every message shows exactly its kept text, and a message without any is deleted: the
-# final state does not depend on what was shown meanwhile.
-
-
-log = logging.getLogger(__name__)
-
-LOOK_SECONDS = 0.05
-"""The pause while there is nothing to show yet: the first words should not wait for a second."""
-QUICK_LOOKS = 20
-"""How many quick looks in a row. Then one a second, for example while a table is written."""
 
 
 class LiveEdits:
@@ -183,20 +168,20 @@ class LiveEdits:
     def __init__(
         self,
         limit: int,
-        edits: MessageEdits,
-        poster: MessagePoster,
+        sink: Sink,
+        queue: MessageQueue,
         response: ResponseState,
-        delivery_record: DeliveryRecord,
-        turns: EditPace,
+        waits: InterruptibleWaits,
+        poster: MessagePoster,
         outcomes: OutcomeHandler,
     ) -> None:
         self.live = LiveMode(limit)
-        self._edits = edits
-        self._poster = poster
+        self.pace = EditPace(sink, queue, waits)
+        self._edits = MessageEdits(sink, waits, response)
         self._response = response
-        self._delivery_record = delivery_record
-        self._turns = turns
+        self._poster = poster
         self._outcomes = outcomes
+        self.now = waits.now
         self._text_came = False
         self._rests = False
         self._looked_at = float("-inf")
@@ -208,11 +193,11 @@ class LiveEdits:
     def began(self, sent: Sent, post: Post, identity: Identity | None) -> None:
         """Note a new message that may grow from now on."""
         self._rests = False
-        self.live.last = LiveMessage(sent, post, identity, _now(), post.content)
+        self.live.last = LiveMessage(sent, post, identity, self.now(), post.content)
 
     @property
     def in_doubt(self) -> bool:
-        """Return whether unfinished text may be in a message that we do not know."""
+        """Whether unfinished text may be in a message that we do not know."""
         return bool(self._doubted)
 
     def may_be_there(self, text: str) -> bool:
@@ -232,7 +217,7 @@ class LiveEdits:
             await self._take_away(self.live.draft)
         text, items = live.post.content, []
         while queue:
-            longer = self.live.with_item(live, text, next(iter(queue)))
+            longer = self.live.with_item(live, text, queue.first)
             if longer is None:
                 break
             text = longer
@@ -259,7 +244,7 @@ class LiveEdits:
             return None
         again = EDIT_SECONDS if self._vain_looks > QUICK_LOOKS else LOOK_SECONDS
         shown = (live for live in (self.live.last, self.live.draft) if live)
-        return max((self._looked_at + again, *map(self._turns.due_at, shown)))
+        return max((self._looked_at + again, *map(self.pace.due_at, shown)))
 
     def next_at(self, *, is_text_waiting: bool) -> float | None:
         """Return when a message is edited next; None if there is nothing new to be read."""
@@ -267,13 +252,13 @@ class LiveEdits:
         shown = [live for live in (self.live.last, self.live.draft) if live]
         if not shown or not (is_new or is_text_waiting):
             return None
-        return max(map(self._turns.due_at, shown))
+        return max(map(self.pace.due_at, shown))
 
     async def show(
         self, preview: Callable[[], Sequence[Message]], may_begin: bool, silent: bool
     ) -> Broken | None:
         """Show the unfinished text, in one edit or a new message."""
-        self._text_came, self._looked_at = False, _now()
+        self._text_came, self._looked_at = False, self.now()
         self._vain_looks += 1
         try:
             parts = preview()
@@ -297,22 +282,22 @@ class LiveEdits:
     async def _show_in(self, live: LiveMessage, text: str) -> Broken | None:
         if live is self.live.last and self.live.draft is not None:
             await self._take_away(self.live.draft)
-        return self._shown(await self._change(live, text))
+        return self._note_shown(await self._change(live, text))
 
     async def _begin(self, text: str, identity: Identity | None, silent: bool) -> Broken | None:
-        before, noticed = self._response.spoken_as, len(self._response.notices)
+        before, noticed = self._response.voice.spoken_as, len(self._response.notices)
         outcome, post = await self._poster.draft(text, identity, silent=silent)
         if isinstance(outcome, Delivered):
             kept = replace(post, content="")
             notice = next(iter(self._response.notices[noticed:]), None)
             self.live.draft = LiveMessage(
-                outcome.sent, kept, identity, _now(), text, before, notice
+                outcome.sent, kept, identity, self.now(), text, before, notice
             )
         elif isinstance(outcome, Uncertain):
             self._doubted = text.split()
-        return self._shown(outcome)
+        return self._note_shown(outcome)
 
-    def _shown(self, outcome: Outcome | EditOutcome) -> Broken | None:
+    def _note_shown(self, outcome: Outcome | EditOutcome) -> Broken | None:
         """Handle the outcome. A refusal is no failure: the finished text may be accepted."""
         self._rests = isinstance(outcome, Refused | NoWebhook | Uncertain)
         if isinstance(outcome, Delivered | Refused | NoWebhook):
@@ -330,33 +315,32 @@ class LiveEdits:
         last = self.live.last
         if last is None or not last.differs:
             return None
-        if not (at_once or await self._turns.wait(last)):
+        if not (at_once or await self.pace.wait(last)):
             return None
         outcome = await self._change(last, last.post.content)
-        return self._corrected(last, outcome)
+        return self._note_correction(last, outcome)
 
     async def _take_away(self, live: LiveMessage) -> Broken | None:
         outcome = await self._edits.delete(live.sent)
         if isinstance(outcome, Delivered | Gone):
             self.live.forget(live)
-            self._delivery_record.taken_away(live.sent)
-            self._response.spoken_as = live.spoken_before
-            if live.post.reply or await self._without_notice(live):
-                self._response.replied = False
+            self._poster.take_back(live.sent, live.spoken_before)
+            if live.post.reply or await self._delete_notice(live):
+                self._poster.reply_again()
             return None
-        return self._corrected(live, outcome)
+        return self._note_correction(live, outcome)
 
-    async def _without_notice(self, live: LiveMessage) -> bool:
+    async def _delete_notice(self, live: LiveMessage) -> bool:
         """Delete the message's reply notice too. Return whether that was done."""
         if live.notice is None:
             return False
         outcome = await self._edits.delete(live.notice)
         if not isinstance(outcome, Delivered | Gone):
             return False
-        self._response.notices.remove(live.notice)
+        self._response.note_notice_deleted(live.notice)
         return True
 
-    def _corrected(self, live: LiveMessage, outcome: EditOutcome) -> Broken | None:
+    def _note_correction(self, live: LiveMessage, outcome: EditOutcome) -> Broken | None:
         if isinstance(outcome, Refused):
             log.warning("unfinished text could not be taken back: %s", outcome.error)
             self.live.forget(live)
@@ -369,17 +353,14 @@ class LiveEdits:
             return Delivered(live.sent)
         outcome = await self._edits.edit(live.sent, replace(live.post, content=text))
         if isinstance(outcome, Delivered):
-            live.shown, live.changed_at = text, _now()
+            live.shown, live.changed_at = text, self.now()
         elif isinstance(outcome, Gone):
             self.live.forget(live)
         return outcome
 
 
-# Live mode: shows the unfinished text until the next message is ready, at most once a second.
-
-
 class LiveGrowth:
-    """Grows the messages of one stream. `preview` returns the unfinished text."""
+    """Shows the unfinished text, which `preview` returns, until the next message is ready."""
 
     def __init__(
         self,
@@ -403,7 +384,7 @@ class LiveGrowth:
         """Show unfinished text until it is over: a message is ready, or a stop came."""
         while not is_over():
             due = self._edits.due_at
-            if due is None or due > asyncio.get_running_loop().time():
+            if due is None or due > self._edits.now():
                 await self._queue.change(due)
                 continue
             broken = await self._edits.show(self._preview, self._may_begin(), self._is_silent())

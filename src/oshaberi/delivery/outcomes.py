@@ -1,46 +1,24 @@
-"""How sending a message can end: limits, outcomes, and what each of Discord's codes means."""
+"""How sending a message can end, what each of Discord's codes means, and what follows from it."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
+from typing import Literal, assert_never
 
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.response import ResponseState
-from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, Post, Sent, SinkAwayError
+from oshaberi.delivery.ledger import DeliveryRecord
+from oshaberi.delivery.queue import MessageQueue, OutgoingMessage
+from oshaberi.delivery.sink import DiscordRefusalError, Sent
 from oshaberi.delivery.waits import InterruptibleWaits
 
-# Limits the number of messages of a response (spec 07, limits).
-
+log = logging.getLogger(__name__)
 
 Limit = Literal["send_message_limit", "flush_limit"]
-
-
-class MessageLimits:
-    """Compares the limits with what the whole response has sent so far."""
-
-    def __init__(self, config: StreamConfig, response: ResponseState) -> None:
-        self._sends = config.send_message_limit
-        self._flushes = config.text.max_flush_count
-        self._response = response
-
-    def reached(self) -> Limit | None:
-        """Return the limit that forbids one more message, or None.
-
-        `send_message_limit` 0 means no limit.
-        """
-        if self._sends and self._response.sent >= self._sends:
-            return "send_message_limit"
-        return "flush_limit" if self._response.sent >= self._flushes else None
-
-    def leave_one(self) -> bool:
-        """Return whether the next message is the last one allowed."""
-        limits = (self._sends, self._flushes)
-        return any(0 < limit <= self._response.sent + 1 for limit in limits)
-
-
-# The ways in which sending one message can end.
+MOST_FAILURES = 3
+TOKEN_REVOKED = 401
+"""Not a code of Discord's, which gives none with this status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,78 +88,15 @@ class Broken:
     error: Exception | None = None
 
 
-# How often and how long a message is tried again when its outcome is unknown (spec 07).
-
-
-PATIENCE_SECONDS = 90.0
-"""How long after the first attempt a message is given up."""
-RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0)
-AWAY_SECONDS = 2.0
-"""How often a message that waits for Discord's return looks whether it is back."""
-
-DOUBTS = (AmbiguousError, OSError, TimeoutError)
-"""Errors after which nobody knows what became of the request."""
-
-
-@dataclass(slots=True)
-class SendAttempts:
-    """One message and its attempts."""
-
-    post: Post
-    first_at: float
-    retries: int = 0
-    doubted: bool = False
-    """An attempt may have arrived."""
-    must_look: bool = False
-    """Look for an earlier attempt first: it is too old for its nonce to prevent a second one."""
-    webhook_renewed: bool = False
-    returned_at: float | None = None
-    """When Discord was last known to be away. From then on its patience counts anew."""
-
-    @property
-    def patient_since(self) -> float:
-        return self.first_at if self.returned_at is None else self.returned_at
-
-    @property
-    def given_up_at(self) -> float:
-        return self.patient_since + PATIENCE_SECONDS
-
-    async def wait_for_return(self, waits: InterruptibleWaits, away: SinkAwayError) -> bool | None:
-        """Wait a while. Return whether to go on waiting; None if a stop ended the wait.
-
-        A notice is waited for as long as it takes: somebody has to be told.
-        """
-        began = waits.now()
-        is_late = began + AWAY_SECONDS > self.first_at + away.patience_s
-        if is_late and self.post.embed is None:
-            return False
-        is_open = await waits.hold(AWAY_SECONDS)
-        self.returned_at = waits.now()
-        has_nonce = self.post.face is None and waits.now() - self.first_at < PATIENCE_SECONDS
-        self.must_look = self.doubted and not has_nonce
-        return True if is_open else None
-
-    def next_delay(self) -> float:
-        delay = RETRY_SECONDS[min(self.retries, len(RETRY_SECONDS) - 1)]
-        self.retries += 1
-        return delay
-
-
-# Maps Discord's error codes to what is done about a refused message (spec 07, recovery).
-#
-# `exactly_once` does it for messages, `posting` for edits.
-
-
 class RefusalRecovery(Enum):
+    """What is done about a refused message: by `exactly_once`, for messages and edits."""
+
     NEW_WEBHOOK = "the webhook is gone: make another"
     UNAVAILABLE = "the channel cannot be written to any more"
     PLAIN = "what it answers is gone: send it without the reply"
     WAIT = "too early: wait and send it again"
     LEAVE_OUT = "this one message is refused: it stays undelivered"
 
-
-TOKEN_REVOKED = 401
-"""Not a code of Discord's, which gives none with this status."""
 
 RECOVERIES = {
     10015: RefusalRecovery.NEW_WEBHOOK,
@@ -207,3 +122,75 @@ RECOVERIES = {
 def recovery_of(code: int) -> RefusalRecovery:
     """Return what to do about a code. An unknown one refuses this message only."""
     return RECOVERIES.get(code, RefusalRecovery.LEAVE_OUT)
+
+
+class OutcomeHandler:
+    """Handles outcomes and counts failures: three in a row end the delivery."""
+
+    def __init__(
+        self, record: DeliveryRecord, queue: MessageQueue, waits: InterruptibleWaits
+    ) -> None:
+        self.last_error: Exception | None = None
+        self.in_doubt = False
+        """At a stop: something may still arrive, so nothing may overtake it."""
+        self._failures = 0
+        self._record = record
+        self._queue = queue
+        self._waits = waits
+
+    def settle(
+        self,
+        items: Sequence[OutgoingMessage],
+        outcome: Outcome | EditOutcome,
+        *,
+        edited: bool = False,
+    ) -> Broken | None:
+        """Record what became of these texts. Return why delivery cannot continue, if it cannot."""
+        match outcome:
+            case Delivered(sent):
+                self._failures = 0
+                note = self._record.note_growth if edited else self._record.note_delivered
+                note(items, sent)
+                return None
+            case Refused(error):
+                log.warning("a message was refused and stays undelivered: %s", error)
+                self._record.note_lost(items, str(error.code))
+                return self._failed(error)
+            case Uncertain(error=doubt):
+                log.warning("nobody can say whether a message arrived: %s", _words(doubt))
+                self._record.note_lost(items, "uncertain")
+                self.in_doubt = self._waits.halted
+                return self._failed(doubt)
+            case Failed(error=failure, uncertain=uncertain):
+                log.warning("the answer could not be delivered: %s", _words(failure))
+                self._record.note_lost(items, "uncertain" if uncertain else "error")
+                return Broken("error", failure)
+            case Unavailable(error, uncertain):
+                log.error("the channel cannot be written to: %s", error)
+                if uncertain:
+                    self._record.note_lost(items, "uncertain")
+                else:
+                    self._queue.put_back(items)
+                return Broken("channel_unavailable", error)
+            case Withdrawn() | NoWebhook() | Gone():
+                self._queue.put_back(items)
+                return None
+            case _:
+                assert_never(outcome)
+
+    def _failed(self, error: Exception) -> Broken | None:
+        self.last_error = error
+        self._failures += 1
+        return Broken("error", error) if self._failures >= MOST_FAILURES else None
+
+
+def refuses_pictures(outcome: Outcome) -> bool:
+    """Return whether perhaps only the pictures of a message are not wanted."""
+    if isinstance(outcome, Unavailable):
+        return not outcome.uncertain and outcome.error.code != TOKEN_REVOKED
+    return isinstance(outcome, Refused)
+
+
+def _words(error: Exception) -> str:
+    """Return the error's text. A timeout has none, so its `repr` is used."""
+    return str(error) or repr(error)

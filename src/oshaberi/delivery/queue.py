@@ -1,4 +1,6 @@
-"""The messages that wait to be sent: how they are made, their order, and when they are joined."""
+"""The messages that wait to be sent: how each is made and how long a person would type it, their
+order, and when they are joined.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import reduce
+from hashlib import blake2b
 from typing import Any
 
 from oshaberi.delivery.attachments import (
@@ -18,19 +21,67 @@ from oshaberi.delivery.attachments import (
     rendered_block,
     table_files,
 )
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.ledger import Ledger
-from oshaberi.delivery.pacing import Wait, paces, pause_ms, table_typing_ms, typing_ms
+from oshaberi.delivery.config import StreamConfig, paces
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import File
 from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.events import Identity, Message, Table
 from oshaberi.text.measure import utf16_len
 
-# A message that waits to be sent: its text, where the text came from, and its delay.
-
+BOUND = 64
+"""From so many waiting messages on the reader waits for room, *before* it makes more: so no
+message is held elsewhere, and the limit is soft."""
+JOIN_FROM = 3
+BLOCKED_SECONDS = 1.0
+"""A request that takes longer shows that the sink is blocked."""
+CODE_FACTOR = 1.25
 
 _EMOJI_RUN = re.compile(r"(?:<a?:\w+:\d+>\s*)+")
+
+
+class Wait:
+    """A pause, then the typing indicator. `scale` shrinks both when too much is queued."""
+
+    __slots__ = ("pause_ms", "scale", "typing_ms")
+
+    def __init__(self, pause_ms: float, typing_ms: float) -> None:
+        self.pause_ms = pause_ms
+        self.typing_ms = typing_ms
+        self.scale = 1.0
+
+    @property
+    def total_ms(self) -> float:
+        return (self.pause_ms + self.typing_ms) * self.scale
+
+    def longer_by(self, ms: float) -> Wait:
+        """Return a wait that takes this many ms more, all of them with the indicator."""
+        return Wait(self.pause_ms * self.scale, self.typing_ms * self.scale + ms)
+
+
+def typing_ms(text: str, config: StreamConfig) -> float:
+    shortest = float(config.min_visible_typing_duration_ms)
+    if text.startswith("```"):
+        shortest *= CODE_FACTOR
+    typed = len(text) * config.base_type_speed_ms_per_char
+    return min(max(typed, shortest), config.max_typing_time_ms)
+
+
+def table_typing_ms(config: StreamConfig) -> float:
+    return min(config.min_visible_typing_duration_ms, config.max_typing_time_ms)
+
+
+def pause_ms(number: int, config: StreamConfig) -> float:
+    """Return the thinking pause before a message in ms; mostly 0."""
+    if _drawn("chance", number, config) >= config.thinking_pause_chance:
+        return 0
+    least, most = config.min_random_pause_ms, config.max_random_pause_ms
+    return least + int(_drawn("pause", number, config) * (most - least + 1))
+
+
+def _drawn(what: str, number: int, config: StreamConfig) -> float:
+    """Return a number from 0 up to 1. To seed a `random.Random` would take ten times as long."""
+    source = f"pace {what} {config.text.seed} {number}".encode()
+    return int.from_bytes(blake2b(source, digest_size=4).digest()) / 2**32
 
 
 class OutgoingMessage:
@@ -42,6 +93,7 @@ class OutgoingMessage:
 
     __slots__ = (
         "attempted",
+        "becomes_file",
         "block",
         "entries",
         "history",
@@ -74,26 +126,22 @@ class OutgoingMessage:
         self.wait = wait
         self.table = table
         self.block = block
+        self.becomes_file = table is not None or block is not None
         self.attempted = False
 
     @property
-    def becomes_file(self) -> bool:
-        return self.table is not None or self.block is not None
-
-    @property
     def joinable(self) -> bool:
-        """Return whether it is plain text that may be joined with its neighbour."""
+        """Whether it is plain text that may be joined with its neighbour."""
         plain = self.table is None and not self.attempted and "```" not in self.text
         return plain and _EMOJI_RUN.fullmatch(self.text) is None
 
-
-def as_text(item: OutgoingMessage, number: int, text: str, history: str) -> OutgoingMessage:
-    """Return a message with this text instead of the item's table or block."""
-    plain = OutgoingMessage(
-        number, text, item.identity, item.entries, history, item.ready_at, item.wait
-    )
-    plain.attempted = item.attempted
-    return plain
+    def with_text(self, number: int, text: str, history: str) -> OutgoingMessage:
+        """Return a message with this text instead of the table or block."""
+        plain = OutgoingMessage(
+            number, text, self.identity, self.entries, history, self.ready_at, self.wait
+        )
+        plain.attempted = self.attempted
+        return plain
 
 
 def history_of(event: Message | Table) -> str:
@@ -117,21 +165,8 @@ def joined(first: OutgoingMessage, second: OutgoingMessage) -> OutgoingMessage:
     )
 
 
-# The messages that wait to be sent, in the order of the text. Joins them when the sink is
-# blocked.
-#
-# The limit is soft: the reader waits for room *before* it makes more, so no message is held
-# elsewhere.
-
-
-BOUND = 64
-JOIN_FROM = 3
-BLOCKED_SECONDS = 1.0
-"""A request that takes longer shows that the sink is blocked."""
-
-
 class MessageQueue:
-    """A first-in, first-out queue for one sender."""
+    """The messages that wait, in the order of the text, for one sender."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -275,62 +310,56 @@ def fits_together(first: OutgoingMessage, second: OutgoingMessage, limit: int) -
     return utf16_len(first.text) + 1 + utf16_len(second.text) <= limit
 
 
-# Makes outgoing messages of the engine's events, and of the parts of a table sent as code.
-
-
 class OutgoingBuilder:
-    """Numbers the messages of a response and enters them into the ledger."""
+    """Makes the messages of a response from the engine's events, and numbers them."""
 
     def __init__(
         self,
         config: StreamConfig,
         response: ResponseState,
-        ledger: Ledger,
         renderer: TableRenderer,
         plug_ins: DeliveryPlugIns,
         waits: InterruptibleWaits,
     ) -> None:
         self._config = config
         self._response = response
-        self._ledger = ledger
         self._renderer = renderer
         self._plug_ins = plug_ins
+        self._has_blocks = bool(plug_ins.attachments)
         self._waits = waits
         self._paces = paces(config)
 
-    def pack(self, event: Message | Table) -> OutgoingMessage:
+    def pack(self, event: Message | Table, entry: int) -> OutgoingMessage:
+        """Make a message. `entry` is its place in the ledger."""
         number = self._response.next_number()
         text = "" if isinstance(event, Table) else event.text
         return OutgoingMessage(
             number=number,
             text=text,
             identity=event.identity,
-            entries=(self._ledger.expect(event),),
+            entries=(entry,),
             history=history_of(event),
             ready_at=self._waits.now(),
             wait=self._wait(number, event),
             table=event if isinstance(event, Table) else None,
-            block=rendered_block(text, self._plug_ins),
+            block=rendered_block(text, self._plug_ins) if self._has_blocks else None,
         )
 
     def files(self, item: OutgoingMessage) -> Coroutine[Any, Any, tuple[File, ...]]:
         """Return the files that the message becomes; none if it is sent as text."""
         if item.table is not None:
-            self._response.tables += 1
-            number = self._response.tables
+            number = self._response.next_table()
             return table_files(item.table, number, self._config, self._renderer, self._waits)
-        assert item.block is not None, "`becomes_file` tells"
+        assert item.block is not None, "see `becomes_file`"
         return block_files(item.block, self._plug_ins, self._waits)
 
-    def plain(self, item: OutgoingMessage) -> list[OutgoingMessage]:
+    def as_text(self, item: OutgoingMessage) -> list[OutgoingMessage]:
         """Return the messages of a table as code. Its history belongs to the last one."""
         if item.table is None:
-            return [as_text(item, item.number, item.text, item.history)]
+            return [item.with_text(item.number, item.text, item.history)]
         *before, last = as_code(item.table, self._config, self._renderer)
-        for entry in item.entries:
-            self._ledger.split(entry, len(before) + 1)
-        parts = [as_text(item, self._response.next_number(), text, "") for text in before]
-        return [*parts, as_text(item, item.number, last, item.history)]
+        parts = [item.with_text(self._response.next_number(), text, "") for text in before]
+        return [*parts, item.with_text(item.number, last, item.history)]
 
     def _wait(self, number: int, event: Message | Table) -> Wait:
         config = self._config

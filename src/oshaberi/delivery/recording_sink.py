@@ -1,4 +1,7 @@
-"""A sink in memory for tests and replays: keeps messages as Discord would, fails on demand."""
+"""A sink in memory for tests and replays: keeps messages as Discord would, fails on demand.
+
+A scripted fault says which call of which kind fails, and how (spec 10).
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,11 @@ from oshaberi.delivery.sink import (
     WireState,
 )
 
-# Scripted faults: which call of which kind fails, and how (spec 10).
+NONCE_SECONDS = 180
+WEBHOOK_GONE = (10015, 50027)
+MESSAGE_GONE = 10008
 
-
+Record = dict[str, Any]
 CallKind = Literal[
     "send", "webhook_send", "create_webhook", "typing", "file", "embed", "edit", "delete"
 ]
@@ -79,19 +84,6 @@ def strike_after(fault: ScriptedFault | None) -> None:
         raise AmbiguousError(fault.error)
 
 
-# A sink in memory: keeps messages as Discord would, and fails where a script says so.
-#
-# `records` are the lines of `oshaberi replay --json` (spec 10), in order; `posted` is the
-# channel.
-
-
-NONCE_SECONDS = 180
-WEBHOOK_GONE = (10015, 50027)
-MESSAGE_GONE = 10008
-
-Record = dict[str, Any]
-
-
 @dataclass(slots=True)
 class RecordedPost:
     """A message in the channel."""
@@ -107,7 +99,10 @@ def _nothing(_record: Record) -> None:
 
 
 class RecordingSink:
-    """An in-memory sink. Create it inside the running loop: its clock starts then."""
+    """A sink in memory. Create it inside the running loop: its clock starts then.
+
+    `records` are the lines of `oshaberi replay --json`, in order; `posted` is the channel.
+    """
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
-"""The state of a whole response, passed from stream to stream of one turn (spec 04).
+"""One response: what lasts from stream to stream of a turn (spec 04).
 
-A tool call ends a stream, not the response: reply, limits, pacing and sprites continue.
+A tool call ends a stream, not the response: reply, limits, pacing and sprites continue. Whoever
+may read a field, only the methods here write it.
 """
 
 from __future__ import annotations
@@ -35,6 +36,27 @@ def _always() -> bool:
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class ReplyRule:
+    """Which messages reply to the question, if the stream answers one."""
+
+    is_due: Callable[[], bool] = _always
+    """Called before a message that may be a reply is sent: whether it shall be one."""
+    every: bool = False
+    """Every message replies, not only the first."""
+
+
+@dataclass(slots=True)
+class Voice:
+    """Under which name the response speaks. Belongs to the `MessagePoster`."""
+
+    replied: bool = False
+    """Whether the first message, which may reply, was sent."""
+    webhook_lost: bool = False
+    spoken_as: WebhookFace | None = None
+    """Whose name the last message showed in bold, for want of a webhook."""
+
+
 def _fresh_key() -> str:
     return secrets.token_hex(6)
 
@@ -44,47 +66,131 @@ class ResponseState:
     """The state of one response. `key` makes its nonces unique."""
 
     key: str = field(default_factory=_fresh_key)
-    replied: bool = False
-    """Whether the first message, which may reply, was sent."""
-    reply_is_due: Callable[[], bool] = _always
-    """Called before a message that may be a reply is sent: whether it shall be one."""
-    replies_always: bool = False
-    """Every message replies, not only the first."""
+    reply_rule: ReplyRule = field(default_factory=ReplyRule)
+    indicator: TypingIndicator = field(default_factory=TypingIndicator)
+    voice: Voice = field(default_factory=Voice)
+
     sent: int = 0
-    first_token_at: float | None = None
-    """When the model's first words or thoughts came (loop time)."""
     first_sent_at: float | None = None
     last_sent_at: float | None = None
-    first_url: str | None = None
     messages: list[Sent] = field(default_factory=list)
     notices: list[Sent] = field(default_factory=list)
     """Messages around the answer: who is answered, what went wrong."""
-    indicator: TypingIndicator = field(default_factory=TypingIndicator)
     limit_waits: list[LimitWait] = field(default_factory=list)
     sprites: list[SentSprite] = field(default_factory=list)
-    text_parts: list[str] = field(default_factory=list)
-    carry: Any = None
-    """What the last text engine hands to the next one."""
     limit_shown: bool = False
     attached: str = ""
     """What went out as a file because of the limit: `/continue` can send it as messages."""
-    webhook_lost: bool = False
-    spoken_as: WebhookFace | None = None
-    """Whose name the last message showed in bold, for want of a webhook."""
+    numbered: int = 0
+    tables: int = 0
+
+    first_token_at: float | None = None
+    """When the model's first words or thoughts came (loop time)."""
+    carry: Any = None
+    """What the last text engine hands to the next one."""
     chose_silence: bool = False
     """The model said, by a marker or a tool, that it has nothing (more) to say."""
     silence_reason: str = ""
     """Why, if it said so."""
-    numbered: int = 0
-    tables: int = 0
+
+    # -- what delivery adds ---------------------------------------------------------------------
 
     def next_number(self) -> int:
         self.numbered += 1
         return self.numbered
 
+    def next_table(self) -> int:
+        self.tables += 1
+        return self.tables
+
+    def nonce(self, number: int | None = None) -> str:
+        """Return the nonce of a message; without a number, of a new one."""
+        return f"{self.key}-{self.next_number() if number is None else number}"
+
+    def note_sent(self, sent: Sent, now: float) -> None:
+        """Note a new message of the answer."""
+        self.sent += 1
+        self.messages.append(sent)
+        self.last_sent_at = now
+        if self.first_sent_at is None:
+            self.first_sent_at = now
+
+    def note_edit(self, now: float) -> None:
+        """Note that a message of the answer has grown."""
+        self.last_sent_at = now
+
+    def note_deleted(self, sent: Sent) -> None:
+        """Note that a message of the answer was deleted, because none of its text was kept."""
+        self.sent -= 1
+        self.messages.remove(sent)
+
+    def note_sprite(self, sprite: SentSprite) -> None:
+        self.sprites.append(sprite)
+
+    def note_notice(self, sent: Sent) -> None:
+        self.notices.append(sent)
+
+    def note_notice_deleted(self, sent: Sent) -> None:
+        self.notices.remove(sent)
+
+    def note_limit_wait(self, wanted_at: float, left_at: float) -> None:
+        self.limit_waits.append(LimitWait(wanted_at, left_at))
+
+    def note_attached(self, text: str) -> None:
+        self.attached = text
+
+    def take_limit_notice(self) -> bool:
+        """Return whether the notice of the limit is due: once per response."""
+        is_due, self.limit_shown = not self.limit_shown, True
+        return is_due
+
+    @property
+    def first_url(self) -> str | None:
+        return next((sent.url for sent in self.messages if sent.url is not None), None)
+
     def has_sent(self, message_id: int) -> bool:
         """Return whether a message or a notice of the response has this id."""
         return any(one.id == message_id for one in (*self.messages, *self.notices))
 
-    def nonce(self, number: int) -> str:
-        return f"{self.key}-{number}"
+    # -- what a stream or a tool adds -----------------------------------------------------------
+
+    def note_stream(self, carry: Any, first_token_at: float | None) -> None:
+        """Note the end of a stream, and what its engine hands to the next one."""
+        self.carry = carry
+        if self.first_token_at is None:
+            self.first_token_at = first_token_at
+
+    def choose_silence(self, reason: str | None = None) -> None:
+        """Note that the model has nothing (more) to say, and why, if it can say why."""
+        self.chose_silence = True
+        if reason is not None:
+            self.silence_reason = reason
+
+    def branch(self) -> ResponseState:
+        """Return the state of a reply beside the answer, which counts towards its limits.
+
+        It shares the numbers and the journal of the response. `join` adds what it has sent.
+        """
+        return _Branch(self)
+
+    def join(self, branch: ResponseState) -> None:
+        self.indicator.message_came()
+        self.sent += len(branch.messages)
+        self.messages += branch.messages
+        self.sprites += branch.sprites
+        self.last_sent_at = branch.last_sent_at
+        self.voice.webhook_lost = self.voice.webhook_lost or branch.voice.webhook_lost
+
+
+class _Branch(ResponseState):
+    def __init__(self, whole: ResponseState) -> None:
+        super().__init__(
+            key=whole.key,
+            voice=Voice(webhook_lost=whole.voice.webhook_lost),
+            sent=whole.sent,
+            last_sent_at=whole.last_sent_at,
+        )
+        self._whole = whole
+
+    def next_number(self) -> int:
+        return self._whole.next_number()

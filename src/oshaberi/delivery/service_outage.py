@@ -3,7 +3,7 @@
 One failed request says little: a route may be broken, or a channel. So after a failure that no
 answer follows, a probe asks for something else. If that fails too, the service is away: nothing
 more is sent, and everybody waits, until a probe or any other request is answered. What waits then
-is in `posting.exactly_once` (messages) and in the turns (questions).
+is in `exactly_once` (messages) and in the turns (questions).
 """
 
 from __future__ import annotations

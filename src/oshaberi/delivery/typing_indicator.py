@@ -1,4 +1,8 @@
-"""The typing indicator: when it is shown, how it is kept alive, and when it ends (spec 07)."""
+"""The typing indicator: when it is shown, how it is kept alive, and when it ends (spec 07).
+
+Discord shows it for ten seconds, and a message of the bot ends it. So it is asked for again before
+the ten seconds are over, and when nothing follows a message. It never blocks a message.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,28 @@ from typing import Any
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.waits import Clock, loop_clock
 
-# Asks the sink for the typing indicator. It blocks no message, and a failure is only noted.
-
-
 log = logging.getLogger(__name__)
 
 
+KEEP_ALIVE_SECONDS = 8.0
+"""How often the request is repeated. Discord shows the indicator for ten seconds."""
+QUIET_SECONDS = 0.75
+"""How long after a message it is shown again. With the request it is less than a second."""
+LONGEST_SILENCE_SECONDS = 0.95
+"""When it is shown although a message is being sent: the next one would end it anyway."""
+GRACE_SECONDS = 0.9
+"""How long to wait for the last message while it is sent, and for every edit. An indicator that
+arrives before the last message ends with it; one that arrives after it stays for ten seconds."""
+EDIT_QUIET_SECONDS = 0.9
+"""How long after an edit it is shown, unless the next edit is due. Edits come once a second."""
+EDIT_LATE_SECONDS = 1.5
+"""How long after the last news an edit that Discord's limits delay is waited for."""
+EDIT_MARGIN_SECONDS = 0.05
+"""An edit that is due now has been sent so many seconds later."""
+
+
 async def ask_for_typing(sink: Sink, ms: int | None) -> None:
+    """Ask the sink for the indicator. It blocks no message, and a failure is only noted."""
     try:
         await sink.typing(ms)
     except Exception as error:
@@ -39,39 +58,14 @@ async def end_asking(asking: asyncio.Task[None] | None) -> None:
         await asyncio.wait({asking}, timeout=1)
 
 
-# Keeps the typing indicator alive while an answer is under way (spec 07).
-#
-# Discord shows it for ten seconds, and a message of the bot ends it. So it is asked for again
-# before the ten seconds are over, and when nothing follows a message. It never blocks a message.
-
-
-KEEP_ALIVE_SECONDS = 8.0
-"""How often the request is repeated. Discord shows the indicator for ten seconds."""
-QUIET_SECONDS = 0.75
-"""How long after a message it is shown again. With the request it is less than a second."""
-LONGEST_SILENCE_SECONDS = 0.95
-"""When it is shown although a message is being sent: the next one would end it anyway."""
-GRACE_SECONDS = 0.9
-"""How long to wait for the last message while it is sent, and for every edit. An indicator that
-arrives before the last message ends with it; one that arrives after it stays for ten seconds."""
-EDIT_QUIET_SECONDS = 0.9
-"""How long after an edit it is shown, unless the next edit is due. Edits come once a second."""
-EDIT_LATE_SECONDS = 1.5
-"""How long after the last news an edit that Discord's limits delay is waited for."""
-EDIT_MARGIN_SECONDS = 0.05
-"""An edit that is due now has been sent so many seconds later."""
-
-
 class TypingIndicator:
     """The indicator of one response: off until `keep_alive`, off again after `rest`."""
 
     def __init__(self) -> None:
         self.awaits_words = False
         """Whether it is shown only after `words_came`: nobody asked, perhaps nothing is said."""
-        self.next_edit_at: Callable[[], float | None] | None = None
-        """In live mode: tells when the growing message is edited next; None if nothing is new."""
-        self.is_last_message: Callable[[], bool] = _goes_on
-        """Decides whether the message that is being sent ends the answer."""
+        self._next_edit_at: Callable[[], float | None] | None = None
+        self._is_last_message: Callable[[], bool] = _goes_on
         self._clock: Clock | None = None
         self._loop: asyncio.AbstractEventLoop
         self._sink: Sink | None = None
@@ -97,6 +91,19 @@ class TypingIndicator:
         self._news_at = self._now()
         self._set(after_seconds)
 
+    def follow(
+        self,
+        is_last_message: Callable[[], bool],
+        next_edit_at: Callable[[], float | None] | None,
+    ) -> None:
+        """Follow a delivery.
+
+        `is_last_message` returns whether the message that is being sent ends the answer;
+        `next_edit_at`, in live mode, when the growing message is edited next, None if nothing is
+        new.
+        """
+        self._is_last_message, self._next_edit_at = is_last_message, next_edit_at
+
     def hold(self, seconds: float) -> None:
         """Do not show it before so many seconds have passed, whoever asks for it."""
         self._held_until = self._now() + seconds
@@ -117,7 +124,7 @@ class TypingIndicator:
     def close(self) -> Coroutine[Any, Any, None]:
         """End it. Await what this returns: the end of a request that is under way."""
         self.rest()
-        self.next_edit_at, self.is_last_message = None, _goes_on
+        self._next_edit_at, self._is_last_message = None, _goes_on
         return end_asking(self._asking)
 
     def message_leaves(self, *, grows: bool = False) -> None:
@@ -125,12 +132,13 @@ class TypingIndicator:
         self._sending_since, self._grows = self._now(), grows
 
     def message_is_settled(self) -> None:
-        """Note that the message or the edit has arrived, or that it did not."""
+        """Note that the edit has arrived, or that the message or the edit did not."""
         self._sending_since = None
 
     def message_came(self) -> None:
         """Note a message of ours, which has ended the indicator."""
-        self._asked_at, self._news_at = None, self._now()
+        self._asked_at = self._sending_since = None
+        self._news_at = self._now()
         if self.is_on:
             self._set(self._quiet_seconds)
 
@@ -157,20 +165,20 @@ class TypingIndicator:
 
     @property
     def _quiet_seconds(self) -> float:
-        return QUIET_SECONDS if self.next_edit_at is None else EDIT_QUIET_SECONDS
+        return QUIET_SECONDS if self._next_edit_at is None else EDIT_QUIET_SECONDS
 
     def _sent_at(self) -> float:
         """Return until when a message on its way is waited for."""
         if self._sending_since is None:
             return float("-inf")
         late = self._sending_since + GRACE_SECONDS
-        if self._grows or self.is_last_message():
+        if self._grows or self._is_last_message():
             return late
         return min(late, self._news_at + LONGEST_SILENCE_SECONDS)
 
     def _edited_at(self) -> float:
         """Return when the next edit has been sent, if it comes soon."""
-        due = None if self.next_edit_at is None else self.next_edit_at()
+        due = None if self._next_edit_at is None else self._next_edit_at()
         soon = due is not None and due <= self._news_at + EDIT_LATE_SECONDS
         return due + EDIT_MARGIN_SECONDS if due is not None and soon else float("-inf")
 

@@ -10,31 +10,26 @@ from typing import Any, TypeVar
 
 from oshaberi.delivery.sink import AmbiguousError, SinkError, WireState
 
-# The running loop's clock, for what reads it per token and several times per message.
-#
-# `asyncio.get_running_loop().time()` takes six times as long: Python 3.11 asks the system for the
-# process each time, and asyncio's `time` is a method around `time.monotonic`.
-
-
+T = TypeVar("T")
 Clock = Callable[[], float]
-
-
-def loop_clock() -> Clock:
-    """Return a function with the results of the running loop's `time`."""
-    loop = asyncio.get_running_loop()
-    return time.monotonic if type(loop).time is asyncio.BaseEventLoop.time else loop.time
-
-
-# Cuts off a request to the sink: when no answer comes, or by a stop before it was sent.
-#
-# It cancels the task that waits for the answer and turns that into an error of its own, as
-# `asyncio.timeout` does. No task, future or timer is made for a request.
-
 
 ANSWER_SECONDS = 20.0
 CLOSING_SECONDS = 10.0
 AGAIN_SECONDS = 1.0
 """After how long a sink that ignores its cancellation is cancelled again."""
+NOTED_WAIT_SECONDS = 0.1
+"""A shorter wait for one of Discord's limits is not noted."""
+
+
+def loop_clock() -> Clock:
+    """Return a function with the results of the running loop's `time`.
+
+    It is for what reads the clock per token, or several times per message.
+    `asyncio.get_running_loop().time()` takes six times as long: Python 3.11 asks the system for the
+    process each time, and asyncio's `time` is a method around `time.monotonic`.
+    """
+    loop = asyncio.get_running_loop()
+    return time.monotonic if type(loop).time is asyncio.BaseEventLoop.time else loop.time
 
 
 class WithdrawnError(SinkError):
@@ -42,9 +37,12 @@ class WithdrawnError(SinkError):
 
 
 class AnswerDeadline:
-    """The deadline of one request at a time: `with deadline.of(wire): await sink.send(…, wire)`.
+    """Cuts off a request to the sink: when no answer comes, or by a stop before it was sent.
 
-    Most answers come in time, so the timer is set again only after it fired too early.
+    One request at a time: `with deadline.of(wire): await sink.send(…, wire)`. It cancels the task
+    that waits for the answer and turns that into an error of its own, as `asyncio.timeout` does. No
+    task or future is made for a request. Most answers come in time, so the timer is set again only
+    after it fired too early.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, now: Clock) -> None:
@@ -140,16 +138,12 @@ class AnswerDeadline:
             self._set(AGAIN_SECONDS)
 
 
-# Holds every wait of a delivery, so that a stop ends all of them at once.
-#
-# Hurried: simulated waits are over (a tool call, an error). Halted: no further request may leave.
-
-
-T = TypeVar("T")
-
-
 class InterruptibleWaits:
-    """The waits of a delivery: open, then perhaps hurried, then perhaps halted; never back."""
+    """Holds every wait of a delivery, so that a stop ends all of them at once.
+
+    They are open, then perhaps hurried, then perhaps halted; never back. Hurried: simulated waits
+    are over (a tool call, an error). Halted: no further request may leave.
+    """
 
     def __init__(self) -> None:
         self.hurried = False
@@ -158,12 +152,12 @@ class InterruptibleWaits:
         self._loop = asyncio.get_running_loop()
         self._pauses: set[asyncio.Future[None]] = set()
         self._holds: set[asyncio.Future[None]] = set()
-        self.answer = AnswerDeadline(self._loop, self.now)
+        self._answer = AnswerDeadline(self._loop, self.now)
         """Of the request to the sink that is under way."""
 
     @property
     def simulates(self) -> bool:
-        """Return whether simulated waits are still waited."""
+        """Whether simulated waits are still waited."""
         return not (self.hurried or self.halted)
 
     def hurry(self) -> None:
@@ -174,11 +168,11 @@ class InterruptibleWaits:
         self.halted = True
         _release(self._pauses)
         _release(self._holds)
-        self.answer.halt()
+        self._answer.halt()
 
     def close(self) -> None:
         """Release the timer. There must be no waits afterwards."""
-        self.answer.close()
+        self._answer.close()
 
     def pause(self, seconds: float) -> Coroutine[Any, Any, None]:
         """Wait a simulated time. It ends at once when hurried or halted."""
@@ -188,6 +182,26 @@ class InterruptibleWaits:
         """Wait a required time. Return False if it was halted."""
         await self._sleep(seconds, self._holds)
         return not self.halted
+
+    async def request(
+        self,
+        make: Callable[[WireState], Coroutine[Any, Any, T]],
+        on_limit: Callable[[float, float], None],
+    ) -> T:
+        """Make one request to the sink. On a stop, one on the wire is awaited for a while, an
+        unsent one is withdrawn.
+
+        Discord's limits are waited for without a word: `on_limit` is told when the request was
+        wanted, and when it left.
+        """
+        wanted_at = self.now()
+        wire = WireState(wanted_at)
+        try:
+            with self._answer.of(wire):
+                return await make(wire)
+        finally:
+            if wire.on_wire and wire.left_at - wanted_at >= NOTED_WAIT_SECONDS:
+                on_limit(wanted_at, wire.left_at)
 
     async def until(self, work: asyncio.Future[T]) -> bool:
         """Wait for the work, or until halted. Return whether it is done."""

@@ -16,16 +16,13 @@ keeps the global limit of requests per second (`RequestBudget`).
 
 from __future__ import annotations
 
-from oshaberi.discord_io.channels import bot_name, emojis_of, known_people
-from oshaberi.discord_io.client_state import ClientState
-from oshaberi.discord_io.mention_policy import MentionPolicy
+from oshaberi.discord_io.channels import MentionPolicy, bot_name, emojis_of, known_people
 from oshaberi.discord_io.requests.answers import TokenRevokedError
 from oshaberi.discord_io.requests.guards import BanGuard, LeaseFence
 from oshaberi.discord_io.requests.limits import RequestBudget
-from oshaberi.discord_io.requests.meter import RequestMeter
 from oshaberi.discord_io.requests.parameters import notice_embed
-from oshaberi.discord_io.requests.watch import RequestTrace
-from oshaberi.discord_io.sink import DiscordSink
+from oshaberi.discord_io.requests.watch import RequestMeter, RequestTrace
+from oshaberi.discord_io.sink import ClientState, DiscordSink
 
 __all__ = [
     "BanGuard",

@@ -67,10 +67,6 @@ def offers_retry(post: Post) -> bool:
     return post.embed is not None and post.embed.offers_retry
 
 
-def retry_view() -> discord.ui.View:
-    return lasting_view(RETRY_LABEL, RETRY_ID)
-
-
 def retry_item(
     answer: Callable[[Interaction], Awaitable[None]],
 ) -> type[discord.ui.DynamicItem[Button]]:
@@ -116,8 +112,11 @@ def shows_table(post: Post) -> bool:
     return any(file.source and file.width for file in post.files)
 
 
-def table_view() -> discord.ui.View:
-    return lasting_view(SHOW_TEXT_LABEL, TABLE_TEXT_ID)
+def view_of(post: Post) -> discord.ui.View | None:
+    """Return the button that belongs under a message, or None."""
+    if shows_table(post):
+        return lasting_view(SHOW_TEXT_LABEL, TABLE_TEXT_ID)
+    return lasting_view(RETRY_LABEL, RETRY_ID) if offers_retry(post) else None
 
 
 class TableText:
@@ -135,14 +134,14 @@ class TableText:
         message = interaction.message
         source = None if message is None else self._sources.get(message.id)
         if source is not None or message is None:
-            await interaction.response.send_message(**told(source), ephemeral=True)
+            await interaction.response.send_message(**text_answer(source), ephemeral=True)
             return
         # Loading the picture may take longer than the three seconds an answer has.
         await interaction.response.defer(ephemeral=True, thinking=True)
         source = await source_of(message)
         if source is not None:
             self._sources.remember(message.id, source)
-        await interaction.followup.send(**told(source or _alt_of(message)), ephemeral=True)
+        await interaction.followup.send(**text_answer(source or _alt_of(message)), ephemeral=True)
 
 
 async def source_of(message: discord.Message) -> str | None:
@@ -156,7 +155,7 @@ async def source_of(message: discord.Message) -> str | None:
     return None
 
 
-def told(source: str | None) -> dict[str, Any]:
+def text_answer(source: str | None) -> dict[str, Any]:
     """Return the answer: the Markdown as a code block if it fits, else as a file."""
     if not source:
         return {"content": translated(GONE)}

@@ -13,9 +13,9 @@ from typing import Any
 import aiohttp
 import discord
 
-from oshaberi.discord_io.client_state import ClientState
 from oshaberi.discord_io.requests.limits import RequestBudget
 from oshaberi.discord_io.requests.watch import RequestTrace, own_trace
+from oshaberi.discord_io.sink import ClientState
 
 _ATTRIBUTE = "_oshaberi_hook"
 

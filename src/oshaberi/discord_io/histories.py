@@ -54,7 +54,7 @@ class ReceivedHistory:
     def __contains__(self, message_id: int) -> bool:
         return message_id in self._messages
 
-    def put(self, message: discord.Message) -> None:
+    def add(self, message: discord.Message) -> None:
         self._messages[message.id] = message
 
     def complete(self, read: Iterable[discord.Message], limit: int) -> None:
@@ -105,26 +105,30 @@ class ReceivedHistories:
         self._lost: set[int] = set()
         """Shards that are not connected. If they resume, Discord first sends what they missed."""
         self._handlers: dict[str, Callable[..., None]] = {
-            "message": self._came,
-            "raw_message_edit": self._edited,
-            "raw_message_delete": lambda gone: self._removed(gone.channel_id, (gone.message_id,)),
-            "raw_bulk_message_delete": lambda gone: self._removed(
+            "message": self._note_message,
+            "raw_message_edit": self._note_edit,
+            "raw_message_delete": lambda gone: self._note_removal(
+                gone.channel_id, (gone.message_id,)
+            ),
+            "raw_bulk_message_delete": lambda gone: self._note_removal(
                 gone.channel_id, gone.message_ids
             ),
             "guild_channel_update": lambda _before, after: self.forget(after.id),
             "guild_channel_delete": lambda channel: self.forget(channel.id),
             "guild_role_update": lambda _before, after: self._forget_guild(after.guild),
             "guild_role_delete": lambda role: self._forget_guild(role.guild),
-            "member_update": self._member_changed,
+            "member_update": self._note_member,
             "guild_update": lambda _before, after: self._forget_guild(after),
             "guild_join": self._forget_guild,
             "guild_remove": self._forget_guild,
             "guild_available": self._forget_guild,
             "guild_unavailable": self._forget_guild,
-            "shard_connect": self._connected,
+            "shard_connect": self._note_connection,
             "shard_resumed": self._lost.discard,
             "shard_disconnect": self._lost.add,
         }
+        self.events = frozenset(self._handlers)
+        """The names of the events that `hear` uses."""
 
     def hear(self, event: str, *args: object) -> None:
         """Note an event of discord.py, by its name in `dispatch`."""
@@ -195,17 +199,17 @@ class ReceivedHistories:
         is_young = _now_s() - history.began_s < LONGEST_SECONDS
         return is_young and not is_lost and self._is_live(history.guild_id)
 
-    def _came(self, message: discord.Message) -> None:
+    def _note_message(self, message: discord.Message) -> None:
         history = self._histories.get(message.channel.id)
         if history is None or message.flags.ephemeral:
             return
-        history.put(message)
+        history.add(message)
         if history.is_kept:
             history.trim()
         if sent := self._sent.get(message.channel.id):
             sent.discard(message.id)
 
-    def _edited(self, edited: discord.RawMessageUpdateEvent) -> None:
+    def _note_edit(self, edited: discord.RawMessageUpdateEvent) -> None:
         history = self._histories.get(edited.channel_id)
         if history is None:
             return
@@ -214,7 +218,7 @@ class ReceivedHistories:
         else:
             history.is_spoilt = True
 
-    def _removed(self, channel_id: int, message_ids: Iterable[int]) -> None:
+    def _note_removal(self, channel_id: int, message_ids: Iterable[int]) -> None:
         history = self._histories.get(channel_id)
         if history is None:
             return
@@ -225,14 +229,14 @@ class ReceivedHistories:
         if sent := self._sent.get(channel_id):
             sent.difference_update(message_ids)
 
-    def _member_changed(self, _before: discord.Member, after: discord.Member) -> None:
+    def _note_member(self, _before: discord.Member, after: discord.Member) -> None:
         if after == after.guild.me:
             self._forget_guild(after.guild)
 
     def _forget_guild(self, guild: discord.Guild) -> None:
         self._forget_all(lambda history: history.guild_id == guild.id)
 
-    def _connected(self, shard_id: int) -> None:
+    def _note_connection(self, shard_id: int) -> None:
         """Drop a shard's histories: a new session does not report what was missed."""
         self._lost.discard(shard_id)
         self._forget_all(lambda history: self._shard_of(history.guild_id) == shard_id)

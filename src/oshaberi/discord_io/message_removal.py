@@ -10,15 +10,14 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 import discord
+from discord.http import HTTPClient
 
 from oshaberi.delivery.sink import DiscordRefusalError, SinkError
-from oshaberi.discord_io.channels import (
-    ChannelAddress,
-    may_manage_messages,
-    may_read_history,
-)
-from oshaberi.discord_io.requests.answers import id_of, objects_of
-from oshaberi.discord_io.sink import MESSAGE_GONE, PAGE, SharedSinkState
+from oshaberi.discord_io.arrivals import PAGE
+from oshaberi.discord_io.channels import ChannelAddress, may_manage_messages, may_read_history
+from oshaberi.discord_io.requests.answers import MESSAGE_GONE, id_of, objects_of
+from oshaberi.discord_io.requests.watch import RequestSender
+from oshaberi.discord_io.webhooks import ManagedWebhooks, WebhookHttp
 
 log = logging.getLogger(__name__)
 
@@ -31,10 +30,19 @@ REASON = "the answer was taken back"
 class MessageRemoval:
     """Deletes the bot's messages in one channel, thread or DM."""
 
-    def __init__(self, shared: SharedSinkState, channel: discord.abc.MessageableChannel) -> None:
-        self._shared = shared
-        self._http = shared.client.http
+    def __init__(
+        self,
+        channel: discord.abc.MessageableChannel,
+        http: HTTPClient,
+        line: RequestSender,
+        webhooks: ManagedWebhooks,
+        webhook_http: WebhookHttp,
+    ) -> None:
         self._channel = channel
+        self._http = http
+        self._line = line
+        self._webhooks = webhooks
+        self._webhook_http = webhook_http
         self._address = ChannelAddress.of(channel)
 
     async def remove(self, message_ids: Iterable[int]) -> None:
@@ -59,7 +67,7 @@ class MessageRemoval:
         if not may_read_history(self._channel):
             return dict.fromkeys(ids)
         request = self._http.logs_from(self._address.channel_id, PAGE, after=ids[0] - 1)
-        page = objects_of(await self._shared.line.call(request))
+        page = objects_of(await self._line.call(request))
         sent_by = {id_of(item): item.get("webhook_id") for item in page}
         seen_all = len(page) < PAGE
         there = [number for number in ids if number in sent_by or not seen_all]
@@ -76,14 +84,14 @@ class MessageRemoval:
                 rest += young[start:]
                 continue
             request = self._http.delete_messages(self._address.channel_id, batch, reason=REASON)
-            await self._shared.line.call(request)
+            await self._line.call(request)
         return rest
 
     async def _one(self, message_id: int, hook_id: int | None) -> None:
         try:
             if hook_id is None:
                 request = self._http.delete_message(self._address.channel_id, message_id)
-                await self._shared.line.call(request)
+                await self._line.call(request)
             else:
                 await self._through_webhook(message_id, hook_id)
         except DiscordRefusalError as refusal:
@@ -92,11 +100,11 @@ class MessageRemoval:
 
     async def _through_webhook(self, message_id: int, hook_id: int) -> None:
         owner = self._address.webhook_channel_id
-        hook = None if owner is None else await self._shared.webhooks.open(owner)
+        hook = None if owner is None else await self._webhooks.open(owner)
         if hook is None or hook.id != hook_id:
             log.info("message %s was sent by a webhook that is gone: it stays", message_id)
             return
-        await self._shared.webhook_http.delete(hook, message_id, self._address.thread_id)
+        await self._webhook_http.delete(hook, message_id, self._address.thread_id)
 
 
 def _id(snowflake: str | int | None) -> int | None:

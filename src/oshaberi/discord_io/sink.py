@@ -1,14 +1,12 @@
 """A Discord channel, thread or DM as a sink: one request per call, typed errors.
 
-Also what all sinks of a client share, and the search for a message whose outcome is unknown.
+`ClientState` makes the sinks of one client, and owns what they share: the sender of requests, the
+webhooks, what arrived, what holds requests back.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -16,8 +14,6 @@ import discord
 from discord.http import MultipartParameters
 
 from oshaberi.delivery.sink import (
-    AmbiguousError,
-    ArrivalUnknownError,
     DiscordRefusalError,
     Post,
     RequestKind,
@@ -27,155 +23,136 @@ from oshaberi.delivery.sink import (
     WireState,
 )
 from oshaberi.delivery.typing_indicator import KEEP_ALIVE_SECONDS
-from oshaberi.discord_io.arrivals import Arrivals, Author, Claims, SeenArrival, looks_like
-from oshaberi.discord_io.buttons import (
-    TableSourceLookup,
-    offers_retry,
-    retry_view,
-    shows_table,
-    table_view,
-)
-from oshaberi.discord_io.channels import ChannelAddress, bot_name, may_read_history
+from oshaberi.discord_io.arrivals import Arrivals, ArrivalSearch, Claims
+from oshaberi.discord_io.buttons import TableSourceLookup, TableText, shows_table, view_of
+from oshaberi.discord_io.channels import ChannelAddress, MentionPolicy, bot_name
 from oshaberi.discord_io.histories import ReceivedHistories
-from oshaberi.discord_io.mention_policy import MentionPolicy
-from oshaberi.discord_io.reply_notice import reply_notice
-from oshaberi.discord_io.requests.answers import id_of, objects_of
-from oshaberi.discord_io.requests.guards import CircuitBreaker
-from oshaberi.discord_io.requests.limits import KnownRooms
+from oshaberi.discord_io.message_removal import MessageRemoval
+from oshaberi.discord_io.requests.answers import MESSAGE_GONE, id_of
+from oshaberi.discord_io.requests.guards import CircuitBreaker, TypingGate
+from oshaberi.discord_io.requests.limits import KnownRooms, RequestRank
 from oshaberi.discord_io.requests.parameters import (
     bot_form,
     edit_form,
     notice_form,
+    reply_notice,
     webhook_form,
 )
-from oshaberi.discord_io.requests.typing_requests import TypingRequests
-from oshaberi.discord_io.requests.watch import OnHeaders, RequestSender
-from oshaberi.discord_io.webhooks import Hook, Json, ManagedWebhooks, WebhookHttp
+from oshaberi.discord_io.requests.watch import OnHeaders, RequestSender, RequestTrace, own_trace
+from oshaberi.discord_io.webhooks import (
+    Alone,
+    Hook,
+    Json,
+    ManagedWebhooks,
+    WebhookHttp,
+    alone_anyway,
+)
 
-# What the sinks of one client share: request sender, webhooks, arrivals, circuit breaker.
-#
-# `client_state` makes it, once per client.
-
-
-@dataclass(frozen=True, slots=True)
-class SharedSinkState:
-    """The objects that the sinks of one client share."""
-
-    client: discord.Client
-    line: RequestSender
-    webhooks: ManagedWebhooks
-    webhook_http: WebhookHttp
-    arrivals: Arrivals
-    claims: Claims
-    circuit: CircuitBreaker
-    typing: TypingRequests
-    rooms: KnownRooms
-    sources: TableSourceLookup
-    histories: ReceivedHistories
+MOST_WAITING_REACTIONS = 1000
 
 
-# Looks for a message whose outcome is unknown: in the gateway's events, then in the history.
+class ClientState:
+    """Makes the sinks of one client and owns what they share.
 
-
-PAGE = 100
-MOST_PAGES = 5
-CLOCK_SLACK = timedelta(seconds=60)
-ID_SLACK = 5000 << 22
-"""Five seconds in ids: two of Discord's machines may disagree about which of two messages is
-newer."""
-
-
-class ArrivalSearch:
-    """The search in one channel. It notes the newest message before each first attempt."""
+    Create one per client, inside its loop; close it before the client. `alone` is a lock that
+    keeps other processes from creating a second webhook at the same moment. `trace` sees the
+    client's requests; without it, the client's `http_trace` is used if it is one of ours.
+    """
 
     def __init__(
         self,
-        shared: SharedSinkState,
-        channel: discord.abc.MessageableChannel,
-        address: ChannelAddress,
+        client: discord.Client,
+        alone: Alone = alone_anyway,
+        histories: ReceivedHistories | None = None,
+        trace: RequestTrace | None = None,
     ) -> None:
-        self._shared = shared
-        self._channel = channel
-        self._address = address
-        self._before: dict[str, int] = {}
-
-    def begin(self, nonce: str, newest_id: int) -> None:
-        """Note the newest message before an attempt. Only the first attempt counts."""
-        self._before.setdefault(nonce, newest_id)
-
-    def recall(self, nonce: str, newest_id: int) -> None:
-        """Note the newest message before an attempt of an earlier process."""
-        self._before[nonce] = newest_id
-
-    async def find(self, post: Post, since: float) -> int | None:
-        """Return the id of the oldest message that may be this post, or None."""
-        candidates = self._candidates(
-            self._shared.arrivals.of(self._address.channel_id), post, since
+        trace = trace or own_trace(client)
+        watch = trace or RequestTrace()
+        self.guard, self.budget, self._outage = watch.guard, watch.budget, watch.outage
+        self._waiting_reactions = 0
+        self.client = client
+        self.line = RequestSender(trace, self.guard)
+        self.rooms = KnownRooms()
+        self.webhooks = ManagedWebhooks(client, self.line, watch.meter, alone)
+        self.webhook_http = WebhookHttp(
+            *(client.http.user_agent, self.guard, self.rooms),
+            *(watch.meter, watch.fence, watch.outage),
         )
-        if not any(looks_like(one, post) for one in candidates):
-            candidates = self._candidates(await self._history(post, since), post, since)
-            if any(one.blank for one in candidates):
-                raise ArrivalUnknownError(
-                    "what others wrote is hidden: message content intent is off"
-                )
-        found = [one.id for one in candidates if looks_like(one, post)]
-        return min(found, default=None)
+        self.arrivals = Arrivals()
+        self.claims = Claims()
+        self.circuit = CircuitBreaker()
+        self.typing = TypingGate(self.guard, self.budget, self.rooms)
+        self.sources = TableSourceLookup()
+        self.histories = histories or ReceivedHistories()
+        client.add_dynamic_items(TableText(self.sources).item())
 
-    def _start_of(self, post: Post, since: float) -> int:
-        """Return the id to search from: noted before the first attempt, else by our clock."""
-        known = self._before.get(post.nonce)
-        if known:
-            return known - ID_SLACK
-        ago = timedelta(seconds=asyncio.get_running_loop().time() - since)
-        return discord.utils.time_snowflake(discord.utils.utcnow() - ago - CLOCK_SLACK)
+    def sink(
+        self,
+        channel: discord.abc.MessageableChannel,
+        answering: discord.Message | None = None,
+        mentions: MentionPolicy | None = None,
+    ) -> DiscordSink:
+        """Create the sink of one response. `answering` is the message it replies to.
 
-    def _candidates(
-        self, seen: Iterable[SeenArrival], post: Post, since: float
-    ) -> list[SeenArrival]:
-        """Return the bot's messages since the first attempt that belong to no other post."""
-        start, author, claims = self._start_of(post, since), self._author(), self._shared.claims
-        ours = (one for one in seen if one.id > start and author.wrote(one, post))
-        return [one for one in ours if claims.free_for(one.id, post.nonce)]
+        `mentions` says whom it may ping. Without it these are the author of that message
+        and the users it mentions.
+        """
+        return DiscordSink(self, channel, answering, mentions)
 
-    def _author(self) -> Author:
-        user, place = self._shared.client.user, self._address.webhook_channel_id
-        ids = frozenset[int]() if place is None else self._shared.webhooks.ids(place)
-        return Author(0 if user is None else user.id, ids)
+    async def remove(
+        self, channel: discord.abc.MessageableChannel, message_ids: Iterable[int]
+    ) -> None:
+        """Delete our messages, whether the bot or a webhook sent them."""
+        with self.histories.changing(channel.id):
+            removal = MessageRemoval(
+                channel, self.client.http, self.line, self.webhooks, self.webhook_http
+            )
+            await removal.remove(message_ids)
 
-    async def _history(self, post: Post, since: float) -> list[SeenArrival]:
-        if not may_read_history(self._channel):
-            raise ArrivalUnknownError("the history of this channel cannot be read")
-        found: list[SeenArrival] = []
-        after = self._start_of(post, since)
-        for _ in range(MOST_PAGES):
-            page = await self._page(after)
-            found += page
-            if len(page) < PAGE:
-                return found
-            after = max(one.id for one in page)
-        raise ArrivalUnknownError("too much was written since to find one message in it")
+    async def may_react(self) -> bool:
+        """Return whether a reaction may be set, as soon as Discord answers.
 
-    async def _page(self, after: int) -> list[SeenArrival]:
-        request = self._shared.client.http.logs_from(self._address.channel_id, PAGE, after=after)
-        try:
-            messages = objects_of(await self._shared.line.call(request))
-        except DiscordRefusalError as refusal:
-            if refusal.retry_after_ms is None:
-                raise
-            # Too early to look is not the same as never: the sender will look again.
-            raise AmbiguousError(str(refusal)) from refusal
-        try:
-            return [SeenArrival.of_history(message) for message in messages]
-        except (KeyError, TypeError, ValueError) as error:
-            raise AmbiguousError(f"a history that cannot be read: {error!r}") from error
+        A reaction may be all that somebody hears about a question, so it waits for Discord too.
+        """
+        if self._outage is not None and self._outage.is_away:
+            if self._waiting_reactions >= MOST_WAITING_REACTIONS:
+                return False
+            self._waiting_reactions += 1
+            try:
+                await self._outage.resolved()
+            finally:
+                self._waiting_reactions -= 1
+        return self.allows_reactions
 
+    @property
+    def allows_reactions(self) -> bool:
+        """Whether the client may spend requests on reactions now."""
+        return self.guard.allows_courtesies and self.budget.allows(RequestRank.REACTION)
 
-# A Discord channel, thread or DM as a sink: one request per call, typed errors.
+    def try_again(self, channel_ids: Iterable[int]) -> None:
+        """Close the circuit breakers of these channels, because permissions changed there."""
+        for channel_id in channel_ids:
+            self.circuit.reset(channel_id)
+            self.typing.try_again(channel_id)
+
+    async def on_message(self, message: discord.Message) -> None:
+        """Note a message of the bot, which proves its arrival. Call this for every message."""
+        self.note_message(message)
+
+    def note_message(self, message: discord.Message) -> None:
+        """Do the same as `on_message`, from a place that cannot wait."""
+        me = self.client.user
+        if message.webhook_id is not None or (me is not None and message.author.id == me.id):
+            self.arrivals.note(message)
+
+    async def close(self) -> None:
+        await self.line.close()
+        await self.budget.close()
+        await self.webhook_http.close()
 
 
 NO_WEBHOOKS_HERE = 50024
 WEBHOOK_GONE = 10015
-MESSAGE_GONE = 10008
 THREAD_ARCHIVED = 50083
 
 SOMETHING_ELSE = ""
@@ -187,85 +164,86 @@ class DiscordSink:
 
     def __init__(
         self,
-        shared: SharedSinkState,
+        state: ClientState,
         channel: discord.abc.MessageableChannel,
         answering: discord.Message | None = None,
         mentions: MentionPolicy | None = None,
     ) -> None:
-        self._shared = shared
+        self._state = state
         self._mentions = mentions or MentionPolicy.answering(channel, answering)
-        self._http = shared.client.http
+        self._http = state.client.http
         self._channel = channel
         self._address = ChannelAddress.of(channel)
         self._answering = answering
         self._newest = max(
             getattr(channel, "last_message_id", None) or 0, answering.id if answering else 0
         )
-        self._search = ArrivalSearch(shared, channel, self._address)
+        self._search = ArrivalSearch(
+            channel, state.client, state.line, state.webhooks, state.arrivals, state.claims
+        )
         self._woken = False
 
     @property
     def display_name(self) -> str | None:
-        return bot_name(self._channel, self._shared.client)
+        return bot_name(self._channel, self._state.client)
 
     def room(self, kind: RequestKind) -> RequestRoom | None:
         if not kind.startswith("webhook"):
-            return self._shared.rooms.of(kind, self._address.channel_id)
+            return self._state.rooms.of(kind, self._address.channel_id)
         place = self._address.webhook_channel_id
-        hook = None if place is None else self._shared.webhooks.current(place)
-        return None if hook is None else self._shared.rooms.of(kind, hook.id)
+        hook = None if place is None else self._state.webhooks.current(place)
+        return None if hook is None else self._state.rooms.of(kind, hook.id)
 
     async def send(self, post: Post, wire: WireState) -> Sent:
-        self._shared.circuit.check(self._address.channel_id)
-        self._search.begin(post.nonce, self.newest_id())
-        try:
+        with self._state.circuit.trying(self._address.channel_id):
+            self._search.begin(post.nonce, self.newest_id())
             created = id_of(await self._post_awake(post, wire))
-        except DiscordRefusalError as refusal:
-            self._shared.circuit.refused(self._address.channel_id, refusal.code)
-            raise
-        self._shared.circuit.passed(self._address.channel_id)
-        self._shared.typing.message_came(self._address.channel_id)
-        return self._sent(created, post)
+        self._state.typing.message_came(self._address.channel_id)
+        return self._note_sent(created, post)
 
     def recall(self, nonce: str, newest_id: int, message_id: int | None = None) -> None:
         """Note an attempt of an earlier process: where to look for it, or its message id."""
         self._search.recall(nonce, newest_id)
         if message_id is not None:
-            self._shared.claims.claim(message_id, nonce)
+            self._state.claims.claim(message_id, nonce)
 
     def leave_out(self, message_ids: Iterable[int]) -> None:
         """Exclude messages from the arrival check, because they are known to be other messages."""
         for message_id in message_ids:
-            self._shared.claims.claim(message_id, SOMETHING_ELSE)
+            self._state.claims.claim(message_id, SOMETHING_ELSE)
 
     async def edit(self, sent: Sent, post: Post, wire: WireState) -> None:
         if sent.id is None:
             raise DiscordRefusalError(MESSAGE_GONE)
         form = edit_form(post, self._mentions.allowed(post.content))
-        with self._shared.histories.changing(self._address.channel_id):
+        with self._state.histories.changing(self._address.channel_id):
             if sent.via == "webhook":
                 hook, thread_id = self._hook(), self._address.thread_id
-                await self._shared.webhook_http.edit(hook, sent.id, form, thread_id, wire)
+                await self._state.webhook_http.edit(hook, sent.id, form, thread_id, wire)
                 return
             request = self._http.edit_message(self._address.channel_id, sent.id, params=form)
-            await self._shared.line.call(request, wire, self._noted("edit"))
+            await self._state.line.call(request, wire, self._note_room("edit"))
 
     async def delete(self, sent: Sent, wire: WireState) -> None:
         if sent.id is None:
             raise DiscordRefusalError(MESSAGE_GONE)
-        with self._shared.histories.changing(self._address.channel_id):
+        with self._state.histories.changing(self._address.channel_id):
             if sent.via == "webhook":
                 hook, thread_id = self._hook(), self._address.thread_id
-                await self._shared.webhook_http.delete(hook, sent.id, thread_id, wire)
+                await self._state.webhook_http.delete(hook, sent.id, thread_id, wire)
                 return
             request = self._http.delete_message(self._address.channel_id, sent.id)
-            await self._shared.line.call(request, wire)
+            await self._state.line.call(request, wire)
 
     async def typing(self, ms: int | None) -> None:
         """Show the typing indicator for so long; None means until it is renewed."""
-        if ms != 0:
-            seconds = KEEP_ALIVE_SECONDS if ms is None else ms / 1000
-            await self._shared.typing.show(self._address.channel_id, seconds)
+        channel_id = self._address.channel_id
+        seconds = KEEP_ALIVE_SECONDS if ms is None else ms / 1000
+        if ms == 0 or not self._state.typing.may_show(channel_id, seconds):
+            return
+        with self._state.typing.showing(channel_id):
+            request = self._http.send_typing(channel_id)
+            await self._state.line.call(request, on_headers=self._note_room("typing"))
 
     async def reply_notice(self, face: WebhookFace, wire: WireState) -> Sent | None:
         if self._answering is None:
@@ -273,22 +251,22 @@ class DiscordSink:
         form = notice_form(reply_notice(self._answering), face)
         key = f"notice {self._address.channel_id} {self._answering.id}"
         created = id_of(await self._execute(key, form, wire))
-        self._shared.claims.claim(created, "notice")
-        self._shared.histories.note_sent(self._address.channel_id, created)
+        self._state.claims.claim(created, "notice")
+        self._state.histories.note_sent(self._address.channel_id, created)
         return Sent(created, via="webhook")
 
     async def open_webhook(self) -> None:
         if self._address.webhook_channel_id is None:
             raise DiscordRefusalError(NO_WEBHOOKS_HERE, "there are no webhooks here")
-        await self._shared.webhooks.open(self._address.webhook_channel_id)
+        await self._state.webhooks.open(self._address.webhook_channel_id)
 
     async def forget_webhook(self) -> None:
         if self._address.webhook_channel_id is not None:
-            self._shared.webhooks.forget(self._address.webhook_channel_id)
+            self._state.webhooks.forget(self._address.webhook_channel_id)
 
     async def find_arrivals(self, post: Post, since: float) -> Sequence[Sent]:
         found = await self._search.find(post, since)
-        return [] if found is None else [self._sent(found, post)]
+        return [] if found is None else [self._note_sent(found, post)]
 
     async def _post_awake(self, post: Post, wire: WireState) -> Any:
         """Send a post. If the thread is archived, unarchive it once and send again.
@@ -307,25 +285,25 @@ class DiscordSink:
 
     async def _wake(self, thread_id: int, refusal: DiscordRefusalError) -> None:
         try:
-            await self._shared.line.call(self._http.edit_channel(thread_id, archived=False))
+            await self._state.line.call(self._http.edit_channel(thread_id, archived=False))
         except DiscordRefusalError as worse:
             raise refusal from worse
 
     async def _post(self, post: Post, wire: WireState) -> Any:
-        view = _view(post)
+        view = view_of(post) if post.files or post.embed else None
         allowed = self._mentions.allowed(post.content)
         if post.face is not None:
             form = webhook_form(post, post.face, allowed, view)
             return await self._execute(post.nonce, form, wire)
         form = bot_form(post, allowed, self._reference(post), view)
         request = self._http.send_message(self._address.channel_id, params=form)
-        return await self._shared.line.call(request, wire, self._noted("send"))
+        return await self._state.line.call(request, wire, self._note_room("send"))
 
-    def _noted(self, kind: RequestKind) -> OnHeaders:
-        return partial(self._shared.rooms.note, kind, self._address.channel_id)
+    def _note_room(self, kind: RequestKind) -> OnHeaders:
+        return partial(self._state.rooms.note, kind, self._address.channel_id)
 
     async def _execute(self, key: str, form: MultipartParameters, wire: WireState) -> Json:
-        http, thread_id = self._shared.webhook_http, self._address.thread_id
+        http, thread_id = self._state.webhook_http, self._address.thread_id
         return await http.execute(key, self._hook(), form, thread_id, wire)
 
     def _reference(self, post: Post) -> Any:
@@ -337,26 +315,19 @@ class DiscordSink:
 
     def _hook(self) -> Hook:
         place = self._address.webhook_channel_id
-        hook = None if place is None else self._shared.webhooks.current(place)
+        hook = None if place is None else self._state.webhooks.current(place)
         if hook is None:
             raise DiscordRefusalError(WEBHOOK_GONE, "no webhook is open")
         return hook
 
-    def _sent(self, message_id: int, post: Post) -> Sent:
-        self._shared.claims.claim(message_id, post.nonce)
-        self._shared.histories.note_sent(self._address.channel_id, message_id)
+    def _note_sent(self, message_id: int, post: Post) -> Sent:
+        self._state.claims.claim(message_id, post.nonce)
+        self._state.histories.note_sent(self._address.channel_id, message_id)
         self._newest = max(self._newest, message_id)
-        if shows_table(post):
-            self._shared.sources.remember(message_id, post.files[0].source)
+        if post.files and shows_table(post):
+            self._state.sources.remember(message_id, post.files[0].source)
         return Sent(message_id, self._address.link(message_id), post.via)
 
     def newest_id(self) -> int:
         """Return the id of the newest known message before an attempt, by Discord's clock."""
         return max(self._newest, getattr(self._channel, "last_message_id", None) or 0)
-
-
-def _view(post: Post) -> discord.ui.View | None:
-    """Return the button that belongs under a message, or None."""
-    if shows_table(post):
-        return table_view()
-    return retry_view() if offers_retry(post) else None

@@ -11,11 +11,11 @@ import discord
 from oshaberi.delivery.target import DeliveryTarget
 from oshaberi.discord_io.channels import emojis_of, known_people
 from oshaberi.discord_io.client_hook import state_of
-from oshaberi.discord_io.client_state import ClientState
 from oshaberi.discord_io.requests.guards import BanGuard
 from oshaberi.discord_io.requests.limits import KnownRooms
-from oshaberi.discord_io.requests.meter import RequestMeter
-from oshaberi.discord_io.token_sinks import WebhookSink, channel_of
+from oshaberi.discord_io.requests.watch import RequestMeter
+from oshaberi.discord_io.sink import ClientState
+from oshaberi.discord_io.token_sinks import InteractionSink, WebhookSink, channel_of
 from oshaberi.discord_io.webhooks import WebhookHttp
 from oshaberi.errors import ConfigError
 from oshaberi.text.config import Persona
@@ -94,7 +94,7 @@ async def _interaction(
             ephemeral = await _is_ephemeral(interaction)
     elif not await _defer(interaction, is_ephemeral=bool(ephemeral)):
         return _channel(channel_of(interaction), [interaction.user])
-    sink = client_state.interaction_sink(interaction, is_ephemeral=bool(ephemeral))
+    sink = InteractionSink(client_state, interaction, is_ephemeral=bool(ephemeral))
     return DeliveryTarget(
         sink,
         channel=str(interaction.channel_id),
@@ -142,7 +142,8 @@ def _webhook(webhook: discord.Webhook) -> DeliveryTarget:
     client = getattr(webhook._state, "_get_client", None)  # noqa: SLF001
     key = str(webhook.channel_id or webhook.id)
     if client is not None:
-        sink = state_of(client()).webhook_sink(webhook)
+        state = state_of(client())
+        sink = WebhookSink(webhook, state.webhook_http, state)
         return DeliveryTarget(sink, key, emojis=emojis_of(webhook.guild), persona=own)
     http = WebhookHttp(USER_AGENT, BanGuard(), KnownRooms(), RequestMeter())
     return DeliveryTarget(WebhookSink(webhook, http, None), key, persona=own, close=http.close)

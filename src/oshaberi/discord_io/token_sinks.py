@@ -28,19 +28,12 @@ from oshaberi.delivery.sink import (
     WebhookFace,
     WireState,
 )
-from oshaberi.discord_io.arrivals import Author
-from oshaberi.discord_io.buttons import shows_table, table_view
-from oshaberi.discord_io.channels import ChannelAddress, bot_name
-from oshaberi.discord_io.mention_policy import MentionPolicy
-from oshaberi.discord_io.requests.answers import id_of
+from oshaberi.discord_io.arrivals import ArrivalSearch, Author
+from oshaberi.discord_io.buttons import shows_table, view_of
+from oshaberi.discord_io.channels import MentionPolicy, bot_name
+from oshaberi.discord_io.requests.answers import MESSAGE_GONE, id_of
 from oshaberi.discord_io.requests.parameters import edit_form, follow_up_form, webhook_form
-from oshaberi.discord_io.sink import (
-    MESSAGE_GONE,
-    NO_WEBHOOKS_HERE,
-    ArrivalSearch,
-    DiscordSink,
-    SharedSinkState,
-)
+from oshaberi.discord_io.sink import NO_WEBHOOKS_HERE, ClientState, DiscordSink
 from oshaberi.discord_io.webhooks import Hook, WebhookHttp
 from oshaberi.text.measure import utf16_len
 
@@ -55,9 +48,11 @@ class _TokenArrivalSearch(ArrivalSearch):
     """Looks for messages of one webhook or application."""
 
     def __init__(
-        self, shared: SharedSinkState, channel: discord.abc.MessageableChannel, webhook_id: int
+        self, state: ClientState, channel: discord.abc.MessageableChannel, webhook_id: int
     ) -> None:
-        super().__init__(shared, channel, ChannelAddress.of(channel))
+        super().__init__(
+            channel, state.client, state.line, state.webhooks, state.arrivals, state.claims
+        )
         self._webhook_id = webhook_id
 
     def _author(self) -> Author:
@@ -116,22 +111,22 @@ class TokenSink:
 class WebhookSink(TokenSink):
     """The sink of an answer that a given webhook sends, under any name and face.
 
-    Without a client (`shared`), nobody can look whether a message arrived: one whose outcome is
+    Without a client (`state`), nobody can look whether a message arrived: one whose outcome is
     unknown is not sent again.
     """
 
     def __init__(
-        self, webhook: discord.Webhook, http: WebhookHttp, shared: SharedSinkState | None
+        self, webhook: discord.Webhook, http: WebhookHttp, state: ClientState | None
     ) -> None:
         channel: Any = webhook.channel
         hook = Hook(webhook.id, webhook.token or "")
         search = None
-        if shared is not None and channel is not None:
-            search = _TokenArrivalSearch(shared, channel, webhook.id)
+        if state is not None and channel is not None:
+            search = _TokenArrivalSearch(state, channel, webhook.id)
         super().__init__(hook, http, search)
         self._webhook = webhook
         self._channel = channel
-        self._shared = shared
+        self._state = state
 
     @property
     def display_name(self) -> str | None:
@@ -165,8 +160,8 @@ class WebhookSink(TokenSink):
         return [] if found is None else [self._sent(found, post)]
 
     def _sent(self, message_id: int, post: Post) -> Sent:
-        if self._shared is not None:
-            self._shared.claims.claim(message_id, post.nonce)
+        if self._state is not None:
+            self._state.claims.claim(message_id, post.nonce)
         place = f"{self._webhook.guild_id or '@me'}/{self._webhook.channel_id or '@me'}"
         url = f"https://discord.com/channels/{place}/{message_id}"
         return Sent(message_id, url, "webhook")
@@ -202,16 +197,16 @@ class InteractionSink(TokenSink):
 
     def __init__(
         self,
-        shared: SharedSinkState,
+        state: ClientState,
         interaction: discord.Interaction[Any],
         *,
         is_ephemeral: bool,
     ) -> None:
         channel = channel_of(interaction)
-        search = _TokenArrivalSearch(shared, channel, interaction.application_id)
+        search = _TokenArrivalSearch(state, channel, interaction.application_id)
         hook = Hook(interaction.application_id, interaction.token)
-        super().__init__(hook, shared.webhook_http, search)
-        self._shared = shared
+        super().__init__(hook, state.webhook_http, search)
+        self._state = state
         self._channel = channel
         self._interaction = interaction
         self._is_ephemeral = is_ephemeral
@@ -228,7 +223,7 @@ class InteractionSink(TokenSink):
 
     @property
     def display_name(self) -> str | None:
-        return bot_name(self._channel, self._shared.client)
+        return bot_name(self._channel, self._state.client)
 
     async def send(self, post: Post, wire: WireState) -> Sent:
         if self._instead is None:
@@ -245,7 +240,7 @@ class InteractionSink(TokenSink):
             words = "the interaction's token has expired, and its answer is for one person only"
             raise DiscordRefusalError(MISSING_ACCESS, words) from refusal
         log.info("an interaction's token has expired; going on in channel %s", self._channel.id)
-        return DiscordSink(self._shared, self._channel, None, self._mentions)
+        return DiscordSink(self._state, self._channel, None, self._mentions)
 
     async def _send(self, post: Post, wire: WireState) -> int:
         if self._is_full:
@@ -281,15 +276,14 @@ class InteractionSink(TokenSink):
         return filled
 
     def _form(self, post: Post, *, is_ephemeral: bool = False) -> Any:
-        view = table_view() if shows_table(post) else None
         allowed = self._mentions.allowed(post.content)
-        return follow_up_form(post, allowed, view, is_ephemeral=is_ephemeral)
+        return follow_up_form(post, allowed, view_of(post), is_ephemeral=is_ephemeral)
 
     def _note(self, message_id: int, post: Post) -> None:
         is_text = not (post.files or post.embed)
         self._slots.append(_Slot(message_id, post.content, [post.content], is_text))
         if shows_table(post):
-            self._shared.sources.remember(message_id, post.files[0].source)
+            self._state.sources.remember(message_id, post.files[0].source)
 
     # No more follow-ups.
 
@@ -353,10 +347,10 @@ class InteractionSink(TokenSink):
 
     async def typing(self, ms: int | None) -> None:
         """Show the indicator in the channel. Before the first message Discord shows its own."""
-        if self._is_waiting or self._is_ephemeral or ms == 0:
+        if self._is_waiting or self._is_ephemeral:
             return
         if self._interaction.is_guild_integration() or self._interaction.guild_id is None:
-            await self._shared.typing.show(self._channel.id, 8.0 if ms is None else ms / 1000)
+            await self._state.sink(self._channel).typing(ms)
 
     async def open_webhook(self) -> None:
         raise DiscordRefusalError(NO_WEBHOOKS_HERE, "an interaction is answered by the bot itself")
@@ -395,7 +389,7 @@ class InteractionSink(TokenSink):
             log.debug("a deferred answer could not be removed: %s", error)
 
     def _sent(self, message_id: int, post: Post) -> Sent:
-        self._shared.claims.claim(message_id, post.nonce)
+        self._state.claims.claim(message_id, post.nonce)
         guild_id = self._interaction.guild_id or "@me"
         url = f"https://discord.com/channels/{guild_id}/{self._channel.id}/{message_id}"
         return Sent(message_id, url)

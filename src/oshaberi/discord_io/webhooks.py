@@ -17,12 +17,18 @@ from discord.http import MultipartParameters, Route
 from oshaberi.checked_json import bounded_seconds
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, RequestKind, WireState
-from oshaberi.discord_io.requests.answers import id_of, objects_of, parsed, refusal_of, translated
+from oshaberi.discord_io.requests.answers import (
+    id_of,
+    note_answer,
+    note_failure,
+    objects_of,
+    parsed,
+    refusal_of,
+    translated,
+)
 from oshaberi.discord_io.requests.guards import BanGuard, LeaseFence
 from oshaberi.discord_io.requests.limits import KnownRooms
-from oshaberi.discord_io.requests.meter import RequestMeter
-from oshaberi.discord_io.requests.rest_outage import note_answer, note_failure
-from oshaberi.discord_io.requests.watch import RequestSender
+from oshaberi.discord_io.requests.watch import RequestMeter, RequestSender
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 from oshaberi.text.normalize.webhook_names import webhook_username
 

@@ -69,7 +69,7 @@ BOUNDARIES = {
     "final": "The text ends; the rest of it",
 }
 TRANSFORMS = {
-    **{row.name: row.told for row in NORMALIZERS},
+    **{row.name: row.explanation for row in NORMALIZERS},
     "humanize": "Typed casually, as degree 3 does",
     "auto_close": "Markers that were opened and not closed are closed",
 }

@@ -9,19 +9,23 @@ import asyncio
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+from discord_stage.control.api import ControlExtension
+from discord_stage.errors import StageError
+from discord_stage.page import PageExtension
+from discord_stage.requests.request_log import RequestRecord
+from discord_stage.server import Stage
+from discord_stage.world.ids import number_in
 from oshaberi.errors import OshaberiError
 from oshaberi.inspector.recorded_sends import recorded_sends
 from oshaberi.inspector.stream_log import NOW, LoggedStream, StreamLog
 from oshaberi.inspector.stream_trace import replayed, trace
-from oshaberi.stage.control.api import ControlExtension
-from oshaberi.stage.errors import StageError
-from oshaberi.stage.requests.request_log import RequestRecord
-from oshaberi.stage.server import Stage
-from oshaberi.stage.world.ids import number_in
 
 EVENT = "STREAM"
+PAGE = Path(__file__).parent / "page"
+"""The scripts of the inspector, for the stage's page."""
 REMEMBERED = 16
 _WAITING = {"fate": "waiting", "why": "it is about to be sent"}
 _OPEN = {"fate": "open", "why": "its line is not over"}
@@ -32,6 +36,7 @@ Json = dict[str, Any]
 def attach(log: StreamLog, stage: Stage) -> Callable[[], None]:
     """Add the inspector to a running stage. Returns a function that ends the live feed."""
     stage.extensions.update(extensions(log, lambda: stage.requests))
+    stage.page_extensions["inspector"] = PageExtension(PAGE)
     return log.listen(lambda summary: stage.feed.publish(EVENT, summary))
 
 

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from discord_stage.requests.request_log import RequestRecord
 from oshaberi.delivery.response import LimitWait
-from oshaberi.stage.requests.request_log import RequestRecord
 
 SENDS = ("POST /channels/*/messages", "POST /webhooks/*/*")
 OK = 200

@@ -224,7 +224,7 @@ class StreamLog:
     def opened(self, provider: Provider, config: StreamConfig, context: StreamContext) -> Provider:
         self._abandon(context)
         at = self._now()
-        answers = context.reply_to and not context.response.replied
+        answers = context.reply_to and not context.response.voice.replied
         name = f"{context.channel} {at:%Y-%m-%d %H:%M:%S}"
         kept = LoggedStream(
             id=str(next(self._numbers)),

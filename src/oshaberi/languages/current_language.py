@@ -9,9 +9,6 @@ from contextvars import ContextVar
 from oshaberi.errors import Sentence
 from oshaberi.languages.translations import CATALOGUES, ENGLISH
 
-# The language of the current task, and sentences translated into it.
-
-
 _language: ContextVar[str] = ContextVar("oshaberi_language", default=ENGLISH)
 
 
@@ -42,7 +39,7 @@ def translatable(sentence: str) -> str:
 
 def translated(sentence: str, /, **values: object) -> str:
     """Return a sentence in the current language, with its `{placeholders}` filled in."""
-    return _filled(CATALOGUES.sentence(_language.get(), sentence), values)
+    return _fill(CATALOGUES.sentence(_language.get(), sentence), values)
 
 
 def said(text: str) -> str:
@@ -58,16 +55,16 @@ def said(text: str) -> str:
 
 def translated_count(one: str, many: str, count: int, /, **values: object) -> str:
     """Return the form of a sentence that fits a number, which is its `{count}`."""
-    said = CATALOGUES.counted(_language.get(), one, many, count)
-    return _filled(said, {"count": count, **values})
+    sentence = CATALOGUES.counted(_language.get(), one, many, count)
+    return _fill(sentence, {"count": count, **values})
 
 
-def _filled(said: str, values: Mapping[str, object]) -> str:
+def _fill(sentence: str, values: Mapping[str, object]) -> str:
     """Fill in the values. Catalogues contain no translation with other placeholders."""
-    return said.format(**values) if values else said
+    return sentence.format(**values) if values else sentence
 
 
-# Chooses the language for a channel, and for the user of a command.
+# The choice of a language: for a channel, and for the user of a command.
 
 
 AUTO = "auto"

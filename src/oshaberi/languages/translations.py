@@ -86,14 +86,14 @@ def read_catalogue(file: Path) -> NullTranslations:
         log.warning('%s needs Babel: pip install "oshaberi[bot]"', file.name)
         return NullTranslations()
     try:
-        return GNUTranslations(BytesIO(_compiled(file, file.stat().st_mtime_ns)))
+        return GNUTranslations(BytesIO(_compile(file, file.stat().st_mtime_ns)))
     except (OSError, LookupError, ValueError, PoFileError) as error:
         log.warning("the translations %s cannot be read: %s", file, error)
         return NullTranslations()
 
 
 @lru_cache(maxsize=16)
-def _compiled(file: Path, _changed_at: int) -> bytes:
+def _compile(file: Path, _changed_at: int) -> bytes:
     """Return the catalogue in gettext's own form, made once for each version of the file."""
     from babel.messages.mofile import write_mo
     from babel.messages.pofile import read_po
@@ -110,15 +110,15 @@ def _compiled(file: Path, _changed_at: int) -> bytes:
     return compiled.getvalue()
 
 
-def have_same_placeholders(english: Forms, said: Forms) -> bool:
+def have_same_placeholders(english: Forms, translation: Forms) -> bool:
     """Return whether a translation has the same placeholders as the English sentence.
 
     Forms for different numbers may leave some out (`one fact`).
     """
-    if isinstance(english, str) and isinstance(said, str):
-        return _placeholders(english) == _placeholders(said)
+    if isinstance(english, str) and isinstance(translation, str):
+        return _placeholders(english) == _placeholders(translation)
     known = set().union(*map(_placeholders, english))
-    return all(_placeholders(form) <= known for form in said)
+    return all(_placeholders(form) <= known for form in translation)
 
 
 def _placeholders(sentence: str) -> set[tuple[str | None, ...]]:

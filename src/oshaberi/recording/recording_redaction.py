@@ -62,7 +62,7 @@ class SecretMasker:
         """
         text = "".join(pieces)
         spans = list(self._spans(text))
-        return _rebuilt(pieces, text, spans) if spans else list(pieces)
+        return _rebuild(pieces, text, spans) if spans else list(pieces)
 
     def value(self, value: Any, name: str = "") -> Any:
         """Mask a JSON value. Fields whose names announce a secret are always masked."""
@@ -70,7 +70,7 @@ class SecretMasker:
             if value and _SECRET_FIELD.search(name):
                 return MASK
             masked = self.text(value)
-            return _shortened(masked) if name else masked
+            return _shorten(masked) if name else masked
         if isinstance(value, Mapping):
             return {self.text(str(key)): self.value(one, str(key)) for key, one in value.items()}
         if isinstance(value, list | tuple):
@@ -98,12 +98,12 @@ class SecretMasker:
 
 def _difference(at: int, word: str, masked: str) -> SecretSpan:
     """Return only the changed part of a word: a text without spaces is one long word."""
-    before = _shared(word, masked)
-    after = _shared(word[before:][::-1], masked[before:][::-1])
+    before = _shared_length(word, masked)
+    after = _shared_length(word[before:][::-1], masked[before:][::-1])
     return SecretSpan(at + before, at + len(word) - after, masked[before : len(masked) - after])
 
 
-def _shared(one: str, other: str) -> int:
+def _shared_length(one: str, other: str) -> int:
     """Return how many characters both texts have in common at the start."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
@@ -113,13 +113,13 @@ def _looks_random(word: str) -> bool:
     return any(c.isdigit() for c in word) and any(c.isalpha() for c in word)
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     if len(text) <= LONGEST_ARGUMENT:
         return text
     return f"{text[:LONGEST_ARGUMENT]}… [cut: {counted(len(text) - LONGEST_ARGUMENT, 'character')}]"
 
 
-def _rebuilt(pieces: Sequence[str], text: str, spans: Sequence[SecretSpan]) -> list[str]:
+def _rebuild(pieces: Sequence[str], text: str, spans: Sequence[SecretSpan]) -> list[str]:
     """Return the pieces, with each span replaced in the piece where it begins."""
     rebuilt: list[str] = []
     at = nth = 0

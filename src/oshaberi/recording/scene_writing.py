@@ -24,7 +24,7 @@ from oshaberi.stream.result import StreamResult
 from oshaberi.text.atoms import CUSTOM_EMOJI
 from oshaberi.text.config import TextConfig
 
-# Makes a scene document of a recorded stream; `parse_scene` reads it (spec 10).
+# The document of a recorded stream; `parse_scene` reads it (spec 10).
 
 
 _END = "end"
@@ -48,16 +48,16 @@ def scene_of(
     """Return the scene document of a recorded stream. Default values are left out."""
     text = frame.config.text
     document: dict[str, Any] = {"name": frame.name}
-    document["config"] = _changed(text) | _changed(frame.config)
+    document["config"] = _changed_settings(text) | _changed_settings(frame.config)
     document |= {key: _plain(getattr(text, key)) for key in _CONTEXT}
     document["recent_bot_messages"] = _emoji_only(text)
     document["reply_to"] = frame.reply_to
     document["reemits"] = frame.reemits
     kept = {key: masker.value(value) for key, value in document.items() if value}
-    return kept | {"chunks": list(_items(_masked(heard, masker), masker))}
+    return kept | {"chunks": list(_items(_mask_items(heard, masker), masker))}
 
 
-def _changed(settings: TextConfig | StreamConfig) -> dict[str, Any]:
+def _changed_settings(settings: TextConfig | StreamConfig) -> dict[str, Any]:
     """Return the settings that differ from their defaults, by name."""
     declared = (f for f in fields(settings) if f.metadata or f.name == "starts_in_thought")
     values = ((f.name, getattr(settings, f.name), f.default) for f in declared)
@@ -78,17 +78,19 @@ def _emoji_only(text: TextConfig) -> list[str]:
     return used if any(used) else []
 
 
-def _masked(heard: Sequence[HeardStream], masker: SecretMasker) -> list[tuple[int, dict[str, Any]]]:
+def _mask_items(
+    heard: Sequence[HeardStream], masker: SecretMasker
+) -> list[tuple[int, dict[str, Any]]]:
     """Return each item with its time in milliseconds; all text is masked together."""
     items: list[tuple[int, dict[str, Any]]] = []
     now_ms = 0.0
     for one in heard:
         now_ms += one.silence_ms
-        items += ((round(now_ms), item) for item in _said(one.chunk))
+        items += ((round(now_ms), item) for item in _items_of(one.chunk))
     for kind in ("text", "thought"):
-        said = [item for _, item in items if item["type"] == kind]
-        words = masker.pieces([item["content"] for item in said])
-        for item, content in zip(said, words, strict=True):
+        spoken = [item for _, item in items if item["type"] == kind]
+        words = masker.pieces([item["content"] for item in spoken])
+        for item, content in zip(spoken, words, strict=True):
             item["content"] = content
     return [(at_ms, item) for at_ms, item in items if item.get("content") != ""]
 
@@ -106,7 +108,7 @@ def _items(timed: Sequence[tuple[int, dict[str, Any]]], masker: SecretMasker) ->
             yield masker.value(item)
 
 
-def _said(chunk: Chunk | None) -> Iterator[dict[str, Any]]:
+def _items_of(chunk: Chunk | None) -> Iterator[dict[str, Any]]:
     if chunk is None:
         yield {"type": _END}
         return
@@ -123,7 +125,7 @@ def _said(chunk: Chunk | None) -> Iterator[dict[str, Any]]:
         yield {"type": "done", "finish_reason": chunk.finish_reason}
 
 
-# Writes scene files: named by time and channel, written atomically, for their owner only.
+# The file: named by time and channel, written atomically, for its owner only.
 
 
 LONGEST_CHANNEL = 40
@@ -150,22 +152,22 @@ def write_scene(path: Path, document: Mapping[str, Any]) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(encoded(document))
+            file.write(encode(document))
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
 
 
-def encoded(document: Mapping[str, Any]) -> bytes:
+def encode(document: Mapping[str, Any]) -> bytes:
     """Encode with one line per key and per chunk. Lone surrogates are written as ASCII escapes."""
     try:
-        return _dumped(document, ascii_only=False).encode()
+        return _dump(document, ascii_only=False).encode()
     except UnicodeEncodeError:
-        return _dumped(document, ascii_only=True).encode()
+        return _dump(document, ascii_only=True).encode()
 
 
-def _dumped(document: Mapping[str, Any], *, ascii_only: bool) -> str:
+def _dump(document: Mapping[str, Any], *, ascii_only: bool) -> str:
     def dump(value: Any) -> str:
         return json.dumps(value, ensure_ascii=ascii_only, default=str)
 

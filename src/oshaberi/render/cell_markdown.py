@@ -36,7 +36,7 @@ class StyledSpan:
     url: str = ""
 
 
-# Pairs the runs of `*`, `_` and `~~` that open and close emphasis, in one pass.
+# Emphasis: the runs of `*`, `_` and `~~` that open and close it are paired in one pass.
 
 
 _KINDS = {"*": ("**", "*"), "_": ("__", "_"), "~": ("~~",)}
@@ -100,9 +100,7 @@ def _open(waiting: dict[str, list[int]], at: int, character: str, left: int) -> 
             left -= len(kind)
 
 
-# Parses the Markdown of one table cell into styled spans. Pure and linear.
-#
-# Malformed markup stays text. What Discord would draw in another way (mentions, emoji,
+# The parser. Malformed markup stays text. What Discord would draw in another way (mentions, emoji,
 # timestamps) is put into words.
 
 

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 
 from oshaberi.events import Table
 from oshaberi.render.cell_markdown import CellMark, plain_text
-from oshaberi.render.fonts import known
+from oshaberi.render.fonts import has_glyph
 from oshaberi.render.grid import (
     MOST_LAID_OUT,
     Picture,
@@ -86,7 +86,7 @@ PALETTES: dict[Theme, TablePalette] = {
 }
 
 
-# Draws a laid-out page as pixels.
+# A page as pixels.
 
 
 _RADIUS = 8 * SCALE
@@ -211,7 +211,7 @@ def _corner() -> Image.Image:
     return big.resize((_RADIUS, _RADIUS), Image.Resampling.LANCZOS)
 
 
-# Makes PNG files of a table. The only module that needs Pillow and all fonts.
+# The PNG files. This is the only module that needs Pillow and all fonts.
 
 
 _COMPRESSION = 3
@@ -247,7 +247,7 @@ def can_draw(table: Table) -> bool:
     text = "".join(plain_text(cell) for row in grid_of(table).lines for cell in row)[:MOST_LAID_OUT]
     try:
         seen = [character for character in emoji_free(clean(text)) if not character.isspace()]
-        unknown = sum(not known(character) for character in seen)
+        unknown = sum(not has_glyph(character) for character in seen)
     except RenderUnavailableError:
         return False
     return unknown <= _MOST_UNKNOWN * len(seen)

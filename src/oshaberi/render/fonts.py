@@ -14,9 +14,8 @@ from oshaberi.package_assets import AssetError, font_file
 from oshaberi.render.cell_markdown import CellMark
 from oshaberi.render.grid import RenderUnavailableError
 
-# Reads which characters a font file has, from its `cmap` table.
-#
-# Pillow draws an empty box for a missing glyph and cannot be asked beforehand.
+# Which characters a font file has, from its `cmap` table: Pillow draws an empty box for a missing
+# glyph and cannot be asked beforehand.
 
 
 def characters_of(path: Path) -> frozenset[int]:
@@ -66,7 +65,7 @@ def _segments(cmap: bytes, at: int) -> Iterator[int]:
                 yield code
 
 
-# Loads the fonts once, and chooses for each cluster the first font that has it.
+# The fonts, in the order in which they are tried.
 
 
 TEXT_PX = 32
@@ -113,7 +112,7 @@ def face_of(cluster: str, faces: tuple[FontFace, ...]) -> FontFace:
     return next((face for face in faces if first in face.characters), faces[0])
 
 
-def known(character: str) -> bool:
+def has_glyph(character: str) -> bool:
     """Return whether any font has the character."""
     code = ord(character)
     return code in _SILENT or any(code in face.characters for face in faces_for(CellMark.PLAIN))

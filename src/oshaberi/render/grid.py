@@ -40,7 +40,7 @@ class TooManyPicturesError(OshaberiError):
         super().__init__("the table would take too many pictures")
 
 
-# Makes a table rectangular: short rows are filled up, nothing is cut off.
+# A rectangular table: short rows are filled up, nothing is cut off.
 
 
 MOST_LAID_OUT = 15_000
@@ -75,8 +75,8 @@ def grid_of(table: Table) -> Grid:
     """Return the smallest grid that holds all cells of the table."""
     width = max(1, len(table.header), *(len(row) for row in table.rows), 1)
     width = min(width, _MOST_COLUMNS, max(1, _MOST_CELLS // (len(table.rows) + 1)))
-    header = _filled(table.header, width)
-    rows = tuple(_filled(row, width) for row in table.rows)
+    header = _fill(table.header, width)
+    rows = tuple(_fill(row, width) for row in table.rows)
     missing: list[Alignment] = ["none"] * width
     alignments = (*table.alignments, *missing)[:width]
     named = any(cell.strip() for cell in header)
@@ -85,7 +85,7 @@ def grid_of(table: Table) -> Grid:
     return Grid(header if named else (), rows, alignments)
 
 
-def _filled(row: tuple[str, ...], width: int) -> tuple[str, ...]:
+def _fill(row: tuple[str, ...], width: int) -> tuple[str, ...]:
     """Fill the row up to this width. Extra cells are joined to the last one, but for blank ones."""
     cells = [cell.strip() for cell in row]
     while len(cells) > width and not cells[-1]:
@@ -95,7 +95,7 @@ def _filled(row: tuple[str, ...], width: int) -> tuple[str, ...]:
     return (*cells, *("" for _ in range(width - len(cells))))
 
 
-# Shares a table's width among its columns, in pixels or in characters.
+# Column widths, in pixels or in characters.
 
 
 _STEPS = 40

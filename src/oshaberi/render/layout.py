@@ -12,7 +12,7 @@ from oshaberi.render.cell_markdown import CellMark, parse_cell
 from oshaberi.render.grid import Grid, share
 from oshaberi.render.line_shaping import ShapedPiece, ShapedUnit, shape, shatter
 
-# Wraps the text of a cell into lines that fit its column.
+# The text of a cell is wrapped into lines that fit its column.
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class LaidOutLine:
     width: float
 
 
-def wrapped(cell: list[list[ShapedUnit]], limit: float) -> tuple[LaidOutLine, ...]:
+def wrap(cell: list[list[ShapedUnit]], limit: float) -> tuple[LaidOutLine, ...]:
     """Return the lines of a cell, none of them wider than `limit` pixels."""
     return tuple(line for paragraph in cell for line in _wrap_paragraph(paragraph, limit))
 
@@ -50,17 +50,17 @@ def _line(units: list[ShapedUnit]) -> LaidOutLine:
     parts = (piece for unit in units[:end] for piece in unit.pieces)
     for look, group in groupby(parts, key=lambda piece: (piece.face, piece.marks)):
         alike = list(group)
-        pieces += [_joined(alike)] if look[0] else alike
+        pieces += [_join(alike)] if look[0] else alike
     return LaidOutLine(tuple(pieces), sum(piece.width for piece in pieces))
 
 
-def _joined(pieces: list[ShapedPiece]) -> ShapedPiece:
+def _join(pieces: list[ShapedPiece]) -> ShapedPiece:
     """Join pieces of one style into one piece."""
     text = "".join(piece.text for piece in pieces)
     return replace(pieces[0], text=text, width=sum(piece.width for piece in pieces))
 
 
-# Lays a table out in pixels: column widths, rows, pages. Draws nothing.
+# Rows and pages.
 
 
 SCALE = 2
@@ -180,10 +180,10 @@ def _text_widths(columns: list[_ColumnLayout]) -> list[int]:
 def _paginate(columns: list[_ColumnLayout], *, has_header: bool) -> list[TablePage]:
     widths = _text_widths(columns)
     rows = [
-        TableRow(tuple(wrapped(cell, width) for cell, width in zip(cells, widths, strict=True)))
+        TableRow(tuple(wrap(cell, width) for cell, width in zip(cells, widths, strict=True)))
         for cells in zip(*(column.cells for column in columns), strict=True)
     ]
-    outer = tuple(width + 2 * PAD_X for width in _tightened(widths, rows))
+    outer = tuple(width + 2 * PAD_X for width in _tighten(widths, rows))
     header: tuple[TableRow, ...] = ()
     if has_header:
         rows[0] = replace(rows[0], is_header=True)
@@ -198,7 +198,7 @@ def _paginate(columns: list[_ColumnLayout], *, has_header: bool) -> list[TablePa
     ]
 
 
-def _tightened(widths: list[int], rows: list[TableRow]) -> list[int]:
+def _tighten(widths: list[int], rows: list[TableRow]) -> list[int]:
     """Reduce each width to its longest line, since wrapping leaves space at the ends."""
     used = [1.0] * len(widths)
     for row in rows:

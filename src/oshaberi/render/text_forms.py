@@ -17,7 +17,7 @@ from oshaberi.render.grapheme_clusters import clusters
 from oshaberi.render.grid import MOST_LAID_OUT, Grid, grid_of, share
 from oshaberi.text.measure import grapheme_edge, has_visible, utf16_len, utf16_offset
 
-# Measures, wraps and aligns text on a grid of characters.
+# Text on a grid of characters: measured, wrapped and aligned.
 
 
 _EMOJI = regex.compile(r"\p{Emoji_Presentation}|\p{Regional_Indicator}|.+[\ufe0f\u20e3]")
@@ -45,7 +45,7 @@ def display_width(text: str) -> int:
     return sum(_cluster_width(cluster) for cluster in clusters(text))
 
 
-def aligned(text: str, width: int, alignment: Alignment) -> str:
+def align(text: str, width: int, alignment: Alignment) -> str:
     """Pad the text with spaces to `width`."""
     missing = width - display_width(text)
     if missing <= 0:
@@ -54,7 +54,7 @@ def aligned(text: str, width: int, alignment: Alignment) -> str:
     return " " * left + text + " " * (missing - left)
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap(text: str, width: int) -> list[str]:
     """Wrap the text to `width` columns, between words; a word is cut only if it is longer."""
     if display_width(text) <= width:
         return [text]
@@ -103,7 +103,7 @@ def _character_width(character: str) -> int:
     return 2 if east_asian_width(character) in "WF" else 1
 
 
-# Describes a table for screen readers: row by row, every value with its column's name.
+# The description for screen readers: row by row, every value with its column's name.
 
 
 MAX_ALT_TEXT = 1024
@@ -122,30 +122,30 @@ def alt_text(table: Table) -> str:
     rows = (
         (_row(names, row) for row in grid.rows) if grid.rows else [", ".join(filter(None, names))]
     )
-    told: list[str] = []
+    read: list[str] = []
     length = 0
     for row in rows:
-        told.append(row)
+        read.append(row)
         length += utf16_len(row) + 1
         if length > MAX_ALT_TEXT + _ROOM_FOR_REST:
             break  # the other rows need not be read
-    whole = "\n".join(filter(None, told))
+    whole = "\n".join(filter(None, read))
     count = max(1, len(table.rows))
-    if len(told) == count and utf16_len(whole) <= MAX_ALT_TEXT:
+    if len(read) == count and utf16_len(whole) <= MAX_ALT_TEXT:
         return whole
-    return _shortened(told, count)
+    return _shorten(read, count)
 
 
-def _shortened(rows: list[str], count: int) -> str:
+def _shorten(rows: list[str], count: int) -> str:
     room = MAX_ALT_TEXT - _ROOM_FOR_REST
-    told: list[str] = []
+    fitting: list[str] = []
     for row in rows:
         room -= utf16_len(row) + 1
         if room < 0:
             break
-        told.append(row)
-    if told:
-        return "\n".join([*filter(None, told), f"… (+{count - len(told)})"])
+        fitting.append(row)
+    if fitting:
+        return "\n".join([*filter(None, fitting), f"… (+{count - len(fitting)})"])
     return _cut_row(rows[0]) + (f" (+{count - 1})" if count > 1 else "")
 
 
@@ -163,10 +163,10 @@ def _spoken(cell: str) -> str:
     return " ".join(cell_lines(cell[:_LONGEST_CELL])).strip()
 
 
-# Writes a table as aligned text in code blocks, where no picture can be made. Never fails.
+# Aligned text in code blocks, where no picture can be made. It never fails.
 #
-# It writes a grid if the table fits, with wrapped cells if it nearly fits, otherwise one record
-# per row; a huge table as it was written.
+# It is a grid if the table fits, with wrapped cells if it nearly fits, otherwise one record per
+# row; a huge table stays as it was written.
 
 
 _WIDEST = 64
@@ -215,10 +215,10 @@ def _as_grid(grid: Grid, cells: Cells) -> _CodeText | None:
     lines = [_grid_lines(row, widths, grid) for row in rows]
     rule = "-+-".join("-" * width for width in widths)
     header = [*lines.pop(0), rule] if grid.header else []
-    return _CodeText(header, list(_ruled(lines, rule)))
+    return _CodeText(header, list(_add_rules(lines, rule)))
 
 
-def _ruled(rows: list[list[str]], rule: str) -> Iterator[list[str]]:
+def _add_rules(rows: list[list[str]], rule: str) -> Iterator[list[str]]:
     """Put a rule between two rows if one of them has several lines, to show where each ends."""
     for row, following in pairwise(rows):
         yield [*row, rule] if len(row) > 1 or len(following) > 1 else row
@@ -242,14 +242,14 @@ def _least(word: str) -> int:
 
 
 def _wrap_cell(cell: list[str], width: int) -> list[str]:
-    return [part for line in cell for part in wrapped(line, width)]
+    return [part for line in cell for part in wrap(line, width)]
 
 
 def _grid_lines(row: list[list[str]], widths: list[int], grid: Grid) -> list[str]:
     lines = []
     for parts in zip_longest(*row, fillvalue=""):
         columns = zip(parts, widths, grid.alignments, strict=True)
-        lines.append(_SEPARATOR.join(aligned(*column) for column in columns).rstrip())
+        lines.append(_SEPARATOR.join(align(*column) for column in columns).rstrip())
     return lines
 
 
@@ -260,8 +260,8 @@ def _as_records(grid: Grid, cells: Cells) -> _CodeText:
     names = [" ".join(lines) for lines in cells[0]]
     labels = [_label(name) for name in names]
     rows = [_record(labels, row) for row in cells[1:]]
-    told = {i for row in cells[1:] for i, (first, *_) in enumerate(row) if first}
-    if labels != names or any(name and i not in told for i, name in enumerate(names)):
+    filled = {i for row in cells[1:] for i, (first, *_) in enumerate(row) if first}
+    if labels != names or any(name and i not in filled for i, name in enumerate(names)):
         rows.insert(0, [*(name for name in names if name), ""])
     return _CodeText([], rows)
 

@@ -36,7 +36,7 @@ def emoji_name(cluster: str) -> str | None:
 def emoji_picture(name: str) -> Image.Image:
     """Load the emoji picture at text size."""
     try:
-        path = emoji_file(name, "72x72")
+        path = emoji_file(name)
     except AssetError as unusable:
         raise RenderUnavailableError(str(unusable)) from None
     with Image.open(path) as file:

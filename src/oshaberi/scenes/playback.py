@@ -22,7 +22,7 @@ from oshaberi.stream.stops import StopRegistry
 from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
 
-# Plays a scene through the whole pipeline into a recording sink (spec 10, replay).
+# Playback into a recording sink (spec 10, replay).
 
 
 CHANNEL = "scene"
@@ -80,7 +80,7 @@ async def _play(
     return PlayedScene(sink.records, result, sink.posted)
 
 
-# Cuts the text of a scene into other chunks, which must not change the messages.
+# Other cuts: the text of a scene in other chunks, which must not change the messages.
 
 
 _SIZES = (1, 1, 2, 3, 4, 4, 5, 7, 12, 40)
@@ -116,7 +116,7 @@ def _is_text(step: Step) -> bool:
     return isinstance(step, Chunk) and step.type == "text" and not step.thoughts
 
 
-# Compares what a scene did with what it expects. A difference reads like a diff.
+# Comparison: what a scene did, and what it expects. A difference reads like a diff.
 
 
 SceneRecord = Mapping[str, Any]
@@ -132,11 +132,11 @@ def differences(expect: Mapping[str, Any], records: Sequence[SceneRecord]) -> li
         if key == "messages":
             lines += _message_diff(wanted, final_messages(records))
             continue
-        got = _observed(key, records)
+        got = _observe(key, records)
         if isinstance(wanted, list) and wanted != got:
             lines += [f"{key}:", *_diff(wanted, got)]
         elif wanted != got:
-            lines.append(f"{key}: expected {_shown(wanted)}, got {_shown(got)}")
+            lines.append(f"{key}: expected {_show(wanted)}, got {_show(got)}")
     return lines
 
 
@@ -153,7 +153,7 @@ def final_messages(records: Sequence[SceneRecord]) -> list[dict[str, Any]]:
     return list(messages.values())
 
 
-def _observed(key: str, records: Sequence[SceneRecord]) -> Any:
+def _observe(key: str, records: Sequence[SceneRecord]) -> Any:
     if key == "files":
         # A table that became several pictures is still one table.
         sources = [record["source"].strip() for record in records if record["kind"] == "file"]
@@ -165,11 +165,11 @@ def _observed(key: str, records: Sequence[SceneRecord]) -> Any:
 
 
 def _message_diff(wanted: Sequence[Any], got: Sequence[SceneRecord]) -> list[str]:
-    seen = [_reduced(message, wanted, i) for i, message in enumerate(got)]
+    seen = [_reduce(message, wanted, i) for i, message in enumerate(got)]
     return [] if seen == wanted else ["messages:", *_diff(wanted, seen)]
 
 
-def _reduced(message: SceneRecord, wanted: Sequence[Any], place: int) -> Any:
+def _reduce(message: SceneRecord, wanted: Sequence[Any], place: int) -> Any:
     """Return only the fields that the expectation names."""
     asked = wanted[place] if place < len(wanted) else ""
     if isinstance(asked, str):
@@ -180,9 +180,9 @@ def _reduced(message: SceneRecord, wanted: Sequence[Any], place: int) -> Any:
 def _diff(wanted: Sequence[Any], got: Sequence[Any]) -> list[str]:
     from difflib import ndiff
 
-    lines = ndiff([_shown(item) for item in wanted], [_shown(item) for item in got])
+    lines = ndiff([_show(item) for item in wanted], [_show(item) for item in got])
     return [f"  {line}".rstrip() for line in lines if not line.startswith("?")]
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)

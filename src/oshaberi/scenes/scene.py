@@ -36,7 +36,7 @@ class Scene:
         return "".join(step.content for step in self.steps if isinstance(step, Chunk))
 
 
-# Reads a scene from its JSON document. Every error names the file, the key and the reason.
+# The JSON document.
 
 
 LONGEST_WAIT_MS = 7 * 86_400_000

@@ -1,31 +1,41 @@
-"""What a model sends: each chunk is noted, its thoughts are kept, its text feeds the engine."""
+"""What a model sends: each chunk is noted, its thoughts are kept, its text feeds the engine.
+
+`ModelOutput` returns what is to be delivered; it sends nothing. It runs once per token, so it makes
+no task or timer and touches few objects: with a thousand streams, none of them is in the
+processor's cache. It is compiled in a compiled build.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from oshaberi.chunks import Chunk, ThoughtKind, ThoughtPart, Usage
-from oshaberi.delivery.deliverer import Deliverer
-from oshaberi.delivery.ledger import Ledger
+from oshaberi.delivery.ledger import Deliverable
 from oshaberi.events import Details, Event, Message, SpeakerStop, Table, Thought, Withheld
 from oshaberi.stream.context import StreamTextEngine
-from oshaberi.stream.time_limits import ThinkingLimit
+from oshaberi.text.silence import FirstWords, SilenceMarkerFilter
 
-# Cuts off text that a provider repeats at the start of a chunk (spec 05, re-emission).
-#
-# It depends on chunks, so it comes before the engine, and only if it is asked for.
+SLICE = 4096
+"""The engine is fed at most so much at a time, so that a stop never waits for it (spec 04 O1)."""
+HALF_CLAUSE, REPLACED = "incomplete_clause", "follow_up"
+"""Why the engine withholds text that would have been sent if the stream had not been cut."""
 
 
 class Reemission:
-    """Remembers the end of the text so far."""
+    """Cuts off text that a provider repeats at the start of a chunk (spec 05, re-emission).
+
+    It depends on chunks, so it comes before the engine, and only if it is asked for.
+    """
 
     def __init__(self, min_chars: int, tail_chars: int) -> None:
         self._min = min_chars
         self._most = tail_chars
         self._tail = ""
 
-    def fresh(self, chunk: str) -> str:
+    def new_part(self, chunk: str) -> str:
         """Return the part of the chunk that is new."""
         rest = chunk[self._repeated(chunk) :]
         self._tail = (self._tail + rest)[-self._most :]
@@ -66,9 +76,6 @@ def _borders(text: str) -> list[int]:
     return borders
 
 
-# Collects the model's thoughts: pieces from chunks become segments, captured blocks are whole.
-
-
 @dataclass(frozen=True, slots=True)
 class ThoughtLog:
     """The model's thoughts in one stream. Never part of the reply or the memory (O6)."""
@@ -88,7 +95,7 @@ class ThoughtLog:
 
 
 class ThoughtCollector:
-    """Joins neighbouring pieces of one kind until something else comes.
+    """Collects thoughts: joins neighbouring pieces of one kind until something else comes.
 
     A piece without text and signature separates the pieces before and after it.
     """
@@ -125,27 +132,36 @@ class ThoughtCollector:
         return tuple(self._parts)
 
 
-# Takes a stream's chunks one by one: notes what they say, feeds the text engine, queues messages.
-#
-# Runs once per token, so it makes no task, timer or coroutine and touches few objects: with a
-# thousand streams, none of them is in the processor's cache. It is compiled in a compiled build.
+EndWay = Literal["finish", "tool_call", "stop", "trim", "only_whole", "discard"]
 
 
-SLICE = 4096
-"""The engine is fed at most so much at a time, so that a stop never waits for it (spec 04 O1)."""
+@dataclass(frozen=True, slots=True)
+class CutText:
+    """What the engine still held when its text was ended early."""
+
+    events: list[Deliverable] = field(default_factory=list)
+    cut: list[Withheld] = field(default_factory=list)
+    """What would have been sent if the stream had not been cut."""
+    only_buffer: bool = True
+    """Whether that was only the engine's buffer, and not the rest of a large chunk too."""
 
 
 class ModelOutput:
-    """What is known about the output of one stream's model."""
+    """What is known about the output of one stream's model.
+
+    `on_chunk` is called for each chunk, `on_text` for each piece of text, `on_first_words` once.
+    """
 
     def __init__(
         self,
         engine: StreamTextEngine,
-        deliverer: Deliverer,
-        ledger: Ledger,
-        thinking: ThinkingLimit,
-        dedup: Reemission | None,
-        on_chunk: Callable[[], None] | None,
+        max_thinking_ms: int,
+        *,
+        dedup: Reemission | None = None,
+        silence: SilenceMarkerFilter | None = None,
+        on_text: Callable[[], None] | None = None,
+        on_first_words: Callable[[], None] | None = None,
+        on_chunk: Callable[[], None] | None = None,
     ) -> None:
         self.thoughts = ThoughtCollector()
         self.details: list[str] = []
@@ -159,21 +175,21 @@ class ModelOutput:
         self.characters = 0
         self.stopped = False
         """Nothing more is taken."""
-        self.engine_open = True
         self.guarded = False
         """The speaker guard ended the text."""
         self.thinks_too_long = False
-        self.is_ahead = False
-        """The queue is full: wait for room before the next chunk."""
+        self.silence = silence
+        self._ready: list[Deliverable] = []
         self._engine = engine
-        self._deliverer = deliverer
-        self._ledger = ledger
-        self._thinking = thinking
+        self._is_open = True
+        self._most_thinking_s = max_thinking_ms / 1000
+        self._thinks_since: float | None = None
         self._dedup = dedup
+        self._on_text = on_text
+        self._on_first_words = on_first_words
+        self._first_words = None if on_first_words is None else FirstWords()
         self._on_chunk = on_chunk
-        self._shows_unfinished = deliverer.shows_unfinished
         self._has_thoughts = False
-        self._only_thinks = False
         self._large = ""
         self._fed = 0
 
@@ -181,8 +197,8 @@ class ModelOutput:
         """Take a chunk. Return whether the reader can simply go on to the next one.
 
         If not: it was not taken because of a stop, or its text is too large to be fed at once
-        (`has_slices`), or it was the last, or one of `guarded`, `thinks_too_long` and `is_ahead`
-        became true.
+        (`has_slices`), or it was the last, or something can be delivered (`take_ready`), or one of
+        `guarded` and `thinks_too_long` became true.
         """
         if self.stopped:
             return False
@@ -198,7 +214,7 @@ class ModelOutput:
             for part in thoughts:
                 self.thoughts.piece(part)
         if self._dedup is not None:
-            text = self._dedup.fresh(text)
+            text = self._dedup.new_part(text)
         if finish_reason or usage or prefill:
             self.finish_reason = finish_reason or self.finish_reason
             self.usage = usage or self.usage
@@ -213,23 +229,30 @@ class ModelOutput:
             self._limit_thinking(text, now)
         elif kind != "done":
             return False
-        return not (self.guarded or self.thinks_too_long or self.is_ahead)
+        return not (self._ready or self.guarded or self.thinks_too_long)
 
     def feed(self, text: str) -> None:
-        """Feed text to the engine and queue the messages it completes."""
+        """Feed text to the engine. What it completes is ready to be taken."""
         if self._has_thoughts:
             self._has_thoughts = False
             self.thoughts.interrupt()
         self.characters += len(text)
-        events = self._engine.feed(text)
-        if self._shows_unfinished:
-            self._deliverer.text_came()
+        if self.silence is not None:
+            text = self.silence.feed(text)
+        events = self._feed_engine(text) if text else ()
+        if self._on_text is not None:
+            self._on_text()
         if events:
-            self._queue(events)
+            self._ready += self._sort(events)
+
+    def take_ready(self) -> list[Deliverable]:
+        """Return what can be delivered, once."""
+        ready, self._ready = self._ready, []
+        return ready
 
     @property
     def has_slices(self) -> bool:
-        """Return whether a part of a large chunk has not been fed."""
+        """Whether a part of a large chunk has not been fed."""
         return self._fed < len(self._large)
 
     def next_slice(self) -> str:
@@ -242,48 +265,119 @@ class ModelOutput:
         """Apply the time limit to a large chunk that has been fed."""
         self._limit_thinking(self._large, now)
 
-    def finish(self) -> None:
-        """End the text."""
-        self._end_with(self._engine.finish())
+    def finish(self) -> list[Deliverable]:
+        """End the text. Return what is left of it."""
+        self._is_open = False
+        return self._sort(self._end("finish"))
 
-    def flush_for_call(self) -> None:
-        """End the text, because the model asks for a tool."""
-        self._end_with(self._engine.flush("tool_call"))
+    def flush_for_call(self) -> list[Deliverable]:
+        """End the text, because the model asks for a tool. Return what is left of it."""
+        self._is_open = False
+        return self._sort(self._end("tool_call"))
 
-    def sorted(self, events: Iterable[Event]) -> list[Message | Table]:
-        """Store each event, and return those to be sent."""
-        messages: list[Message | Table] = []
+    # -- the end before the model has ended: a stop, a follow-up, the end of the process ----------
+
+    async def cut_for_stop(self, *, trim: bool = False) -> CutText:
+        """End the text because of a stop; with `trim`, at a clause."""
+        return await self._cut("trim" if trim else "stop", HALF_CLAUSE)
+
+    async def cut_at_boundary(self) -> CutText:
+        """End the text because the process ends, without what may be half.
+
+        The model writes that again when the answer is continued.
+        """
+        return await self._cut("only_whole", "")
+
+    async def discard(self) -> CutText:
+        """Drop the text, because the user wrote again. Thoughts stay."""
+        return await self._cut("discard", REPLACED)
+
+    async def _cut(self, way: EndWay, reason: str) -> CutText:
+        """End the text, unless it has ended.
+
+        The rest of a large chunk is fed first, in slices, since the provider is being closed and
+        other streams run.
+        """
+        if not self._is_open:
+            return CutText()
+        self._is_open = False
+        only_buffer = not self.has_slices
+        events: list[Deliverable] = []
+        while text := self.next_slice():
+            shown = text if self.silence is None else self.silence.feed(text)
+            if shown:
+                events += self._sort(self._feed_engine(shown))
+            await asyncio.sleep(0)
+        cut: list[Withheld] = []
+        rest: list[Event] = []
+        for event in self._end("finish" if self.guarded and way != "discard" else way):
+            if isinstance(event, Withheld) and event.reason == reason:
+                cut.append(event)
+            else:
+                rest.append(event)
+        return CutText(events + self._sort(rest), cut, only_buffer)
+
+    def _end(self, way: EndWay) -> Sequence[Event]:
+        """End the engine. Return its last events, with what the silence filter held back."""
+        engine, silence = self._engine, self.silence
+        is_cut = way not in ("finish", "tool_call")
+        held = "" if silence is None else silence.end(cut=is_cut)
+        first = self._feed_engine(held) if held else ()
+        if way == "finish":
+            last = engine.finish()
+        elif way == "tool_call":
+            last = engine.flush("tool_call")
+        elif way == "discard":
+            last = engine.discard()
+        else:
+            trim, only_whole = way == "trim", way == "only_whole"
+            last = engine.flush("stop", trim_incomplete_clause=trim, only_whole=only_whole)
+        return [*first, *last, *(() if silence is None else silence.last_events())]
+
+    # -- each event and each piece ----------------------------------------------------------------
+
+    def _feed_engine(self, text: str) -> Sequence[Event]:
+        if self._first_words is None:
+            return self._engine.feed(text)
+        was_captured = self._engine.captures
+        events = self._engine.feed(text)
+        is_captured = self._engine.captures
+        if self._first_words.came_in(text, was_captured=was_captured, is_captured=is_captured):
+            self._first_words = None
+            if self._on_first_words is not None:
+                self._on_first_words()
+        return events
+
+    def _sort(self, events: Iterable[Event]) -> list[Deliverable]:
+        """Keep thoughts and details. Return what is to be delivered, or to be accounted for."""
+        deliverable: list[Deliverable] = []
         for event in events:
-            if isinstance(event, (Message, Table)):
-                messages.append(event)
+            if isinstance(event, (Message, Table, Withheld)):
+                deliverable.append(event)
             elif isinstance(event, Thought):
                 self.thoughts.block(event.text)
             elif isinstance(event, Details):
                 self.details.append(event.text)
-            elif isinstance(event, Withheld):
-                self._ledger.withhold(event)
             elif isinstance(event, SpeakerStop):
                 self.guarded = True
-        return messages
+        return deliverable
 
     def _limit_thinking(self, text: str, now: float) -> None:
-        """Note whether a chunk's text can be seen: it is not captured, blank, or only a tag."""
+        """End a model that only thinks: `max_thinking_ms` without a visible character.
+
+        Captured blocks, blank text and tags count as thinking. It is checked when a chunk comes: a
+        model that sends nothing at all is left to the inactivity timer, and a tool call that
+        arrives in pieces is not thinking.
+        """
         if not self._engine.captures and (
             text[-1:].isalnum() or text[text.rfind(">") + 1 :].strip()
         ):
-            if self._only_thinks:
-                self._only_thinks = False
-                self._thinking.restart()
+            self._thinks_since = None
             return
-        self._only_thinks = True
-        self.thinks_too_long = self._thinking.passed(now)
+        if self._thinks_since is None:
+            self._thinks_since = now
+        self.thinks_too_long = now - self._thinks_since >= self._most_thinking_s
 
-    def _end_with(self, last: Iterable[Event]) -> None:
-        self.engine_open = False
-        self._queue(last)
-
-    def _queue(self, events: Iterable[Event]) -> None:
-        messages = self.sorted(events)
-        if messages:
-            self._deliverer.add(messages)
-            self.is_ahead = self._deliverer.queue.full
+    def restart_thinking(self) -> None:
+        """Start the limit of thinking again, because the model had to wait."""
+        self._thinks_since = None

@@ -1,4 +1,4 @@
-"""Who is told about a stream: logs, recorder, inspector, metrics and traces."""
+"""Who observes a stream: logs, recorder, inspector, metrics and traces."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from oshaberi.delivery.config import StreamConfig
 from oshaberi.stream.context import StreamContext, StreamTextEngine, text_engine
 from oshaberi.stream.model_output import ModelOutput
 from oshaberi.stream.provider_protocol import Provider
-from oshaberi.stream.reader import ReadingEnd
-from oshaberi.stream.result import StreamResult
+from oshaberi.stream.result import ReadingEnd, StreamResult
 from oshaberi.turn_spans import SpanValue, SpanValues, TurnSpan, turn_span
 
 if TYPE_CHECKING:
     from oshaberi.text.decision_observer import Decision
 
 
-# The protocol of objects that are told about every stream: log, recorder, inspector, metrics.
-
-
 class StreamObserver(Protocol):
-    """Is told about every stream. Must not raise and must not wait."""
+    """Hears about every stream: a log, a recorder, the inspector, metrics.
+
+    Must not raise and must not wait.
+    """
 
     def opened(self, provider: Provider, config: StreamConfig, context: StreamContext) -> Provider:
         """Return the provider to read from: the same one, or a wrapper around it."""
@@ -31,14 +30,11 @@ class StreamObserver(Protocol):
     def ended(self, context: StreamContext, result: StreamResult) -> None: ...
 
 
-# Lets several observers listen to the text engine of one stream.
-
-
 Hear = Callable[["Decision"], None]
 
 
 class ObservedEngines:
-    """Makes engines whose decisions reach all listeners. Listeners must not raise."""
+    """Lets several observers listen to the text engine of one stream. They must not raise."""
 
     def __init__(self) -> None:
         self.listeners: list[Hear] = []
@@ -73,9 +69,6 @@ def listen(context: StreamContext, hear: Hear) -> Callable[[], None]:
     return leave
 
 
-# The span of one request to a model, with the names that OpenTelemetry has for generative AI.
-
-
 async def traced_request(
     provider: Provider, output: ModelOutput, reading: Coroutine[Any, Any, ReadingEnd]
 ) -> ReadingEnd:
@@ -92,7 +85,10 @@ async def traced_request(
 def request_span(
     provider: str, model: str, more: SpanValues | None = None
 ) -> AbstractContextManager[TurnSpan]:
-    """Return the span of a request. `more` are further attributes."""
+    """Return the span of a request to a model; `more` are further attributes.
+
+    The names are those that OpenTelemetry has for generative AI.
+    """
     values = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": provider,

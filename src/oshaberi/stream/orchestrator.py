@@ -1,4 +1,8 @@
-"""Step 04: one stream from the provider's chunks to sent messages and exactly one result."""
+"""Step 04: one stream from the provider's chunks to sent messages and exactly one result.
+
+Reading and sending run side by side; this watches both, handles stops and applies the time limits.
+`reader` routes the chunks, `result` chooses the status.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +12,38 @@ from collections.abc import Callable, Coroutine
 from typing import Any, assert_never
 
 from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.outcome_handling import error_notice, timeout_notice
+from oshaberi.delivery.deliverer import Deliverer
+from oshaberi.delivery.notices import error_notice, timeout_notice
 from oshaberi.delivery.outcomes import Broken
 from oshaberi.delivery.sink import Sink
+from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.stream.context import StreamContext
-from oshaberi.stream.ending import StreamFacts, close_books, report
+from oshaberi.stream.model_output import ModelOutput, Reemission, ThoughtLog
 from oshaberi.stream.observers import traced_request
 from oshaberi.stream.provider_protocol import Provider
-from oshaberi.stream.reader import CLOSE_SECONDS, ChunkReader, ReadingEnd
-from oshaberi.stream.result import StreamResult
-from oshaberi.stream.states import StreamPhase, StreamTrigger, following
+from oshaberi.stream.reader import CLOSE_SECONDS, ChunkReader, InactivityTimer
+from oshaberi.stream.result import (
+    Metrics,
+    ReadingEnd,
+    StreamFacts,
+    StreamPhase,
+    StreamResult,
+    StreamTrigger,
+    following,
+    verdict_on,
+)
 from oshaberi.stream.stops import ActiveChannel, StopRequest
-from oshaberi.stream.stream_parts import StreamParts
+from oshaberi.text.silence import SilenceMarkerFilter
 from oshaberi.turn_spans import is_traced
 from oshaberi.virtual_time import settle
 
-# The two tasks of a stream, reading and delivering, and how they are ended.
-
+log = logging.getLogger(__name__)
 
 LEAVE_SECONDS = 2 * CLOSE_SECONDS
 
 
 class StreamTasks:
-    """Runs both tasks; `on_done` is called when one ends."""
+    """The two tasks of a stream, reading and delivering; `on_done` is called when one ends."""
 
     def __init__(
         self,
@@ -73,16 +86,6 @@ class StreamTasks:
                 task.exception()  # retrieved, so that asyncio does not log it
 
 
-# Step 04: one stream from the provider's chunks to sent messages and exactly one result.
-#
-# Reading and sending run side by side; this watches both, handles stops and applies the time
-# limits. `reader` routes the chunks, `ending` chooses the status,
-# `ending` makes the result.
-
-
-log = logging.getLogger(__name__)
-
-
 async def stream_to_sink(
     provider: Provider, request: Any, config: StreamConfig, context: StreamContext, sink: Sink
 ) -> StreamResult:
@@ -107,34 +110,75 @@ class _Stream:
         sink: Sink,
         channel: ActiveChannel,
     ) -> None:
+        response = context.response
+        self._provider = provider
         self._config = config
+        self._context = context
         self._sink = sink
-        self._indicator = context.response.indicator
+        self._response = response
+        self._indicator = response.indicator
         self._is_indicators_first = not self._indicator.is_on
         self._channel = channel
         self._phase = StreamPhase.NEW
         self._wake = asyncio.Event()
-        self._parts = StreamParts(provider, config, context, sink, self._wake.set)
-        self._deliverer = self._parts.deliverer
-        self._closing = self._parts.closing
+        self._waits = InterruptibleWaits()
+        self._began_at = self._waits.now()
+        self._engine = context.make_engine(config.text, response.carry)
+        self._deliverer = Deliverer(
+            config,
+            sink,
+            response,
+            self._waits,
+            preview=self._engine.preview,
+            renderer=context.renderer,
+            plug_ins=context.plug_ins,
+            reply_to=context.reply_to,
+            on_sent=self._on_sent,
+        )
+        self._output = ModelOutput(
+            self._engine,
+            config.max_thinking_ms,
+            dedup=_dedup(config) if provider.reemits else None,
+            silence=_silence_filter(config, context),
+            on_text=self._deliverer.on_text,
+            on_first_words=self._indicator.words_came if self._indicator.awaits_words else None,
+            on_chunk=None if context.progress is None else self._on_chunk,
+        )
+        self._timer = InactivityTimer(
+            config.inactivity_timeout_ms,
+            config.max_answer_ms,
+            lambda: self._output.last_chunk_at,
+            self._wake.set,
+            self._waits.now,
+        )
+        context.silent_s = self._timer.silent_s
+        self._reader = ChunkReader(
+            provider,
+            self._output,
+            self._deliverer,
+            self._waits,
+            self._timer,
+            config.max_thinking_ms,
+        )
         self._tasks: StreamTasks
         self._ending: ReadingEnd | None = None
         self._stop: StopRequest | None = None
         self._broken: Broken | None = None
+        self._unfinished = ""
+        """The half clause that a stop cut off."""
         self._crashed = False
         self._ends_early = False
 
     async def run(self, request: Any) -> StreamResult:
         # Once per token it passes through what is awaited here: no wrapper without need.
-        reader = self._parts.reader
-        reading = reader.run(request)
+        reading = self._reader.run(request)
         if is_traced():
-            reading = traced_request(self._parts.provider, self._parts.output, reading)
-        self._tasks = StreamTasks(reader, reading, self._deliverer.run(), self._wake.set)
+            reading = traced_request(self._provider, self._output, reading)
+        self._tasks = StreamTasks(self._reader, reading, self._deliverer.run(), self._wake.set)
         if not self._config.suppress_text_output:
             self._indicator.keep_alive(self._sink)
         try:
-            hurry = self._parts.waits.hurry
+            hurry = self._waits.hurry
             with self._channel.heard_by(self._on_stop), self._channel.hurried_by(hurry):
                 await self._watch()
         except Exception as error:
@@ -148,7 +192,7 @@ class _Stream:
     async def _watch(self) -> None:
         self._move(StreamTrigger.OPEN)
         while self._phase is not StreamPhase.DONE:
-            trigger = await self._next()
+            trigger = await self._wait_for_trigger()
             self._move(trigger)
             await self._act(trigger)
         await self._show_failure()
@@ -156,19 +200,19 @@ class _Stream:
     def _move(self, trigger: StreamTrigger) -> None:
         self._phase = following(self._phase, trigger)
 
-    async def _next(self) -> StreamTrigger:
+    async def _wait_for_trigger(self) -> StreamTrigger:
         while True:
-            trigger = self._seen()
+            trigger = self._next_trigger()
             if trigger is StreamTrigger.TIMEOUT:
                 # Whatever else happens at this instant comes first (spec 10, ties).
                 await settle()
-                trigger = self._seen()
+                trigger = self._next_trigger()
             if trigger is not None:
                 return trigger
             await self._wake.wait()
             self._wake.clear()
 
-    def _seen(self) -> StreamTrigger | None:
+    def _next_trigger(self) -> StreamTrigger | None:
         """Return the most urgent thing that has happened, or None."""
         pending = self._channel.pending
         if pending is not None and not pending.at_boundary:
@@ -181,7 +225,7 @@ class _Stream:
         if self._tasks.delivering.done():
             self._broken = self._tasks.delivering.result()
             return StreamTrigger.BROKEN if self._broken else StreamTrigger.DRAINED
-        return StreamTrigger.TIMEOUT if self._parts.timer.overdue else None
+        return StreamTrigger.TIMEOUT if self._timer.overdue else None
 
     async def _act(self, trigger: StreamTrigger) -> None:
         match trigger:
@@ -205,25 +249,24 @@ class _Stream:
 
     def _hurry(self, trigger: StreamTrigger) -> None:
         """Send the queue without simulated waits (spec 04 O4a)."""
-        late = self._parts.timer.error(self._parts.provider.name)
+        late = self._timer.error(self._provider.name)
         self._end_reading()
         if trigger is StreamTrigger.TIMEOUT:
             self._ending = self._ending or ReadingEnd(trigger, error=late)
-            self._parts.output.finish()
-        self._parts.waits.hurry()
+            self._deliverer.add(self._output.finish())
+        self._waits.hurry()
         self._deliverer.close(response_ends=trigger is not StreamTrigger.CALL)
 
     async def _stop_now(self) -> None:
         self._stop = self._channel.consume()
         await self._halt()
-        messages, only_buffer = await self._closing.flush(
-            trim=not self._config.suppress_text_output
-        )
-        if only_buffer and self._broken is None:
-            await self._deliverer.close_with(messages)
-            messages = []
-        self._deliverer.drop("stop", messages)
-        self._closing.drop_trimmed("stop")
+        last = await self._output.cut_for_stop(trim=not self._config.suppress_text_output)
+        self._unfinished = "\n".join(event.text for event in last.cut)
+        events = last.events
+        if last.only_buffer and self._broken is None:
+            await self._deliverer.close_with(events)
+            events = []
+        self._deliverer.drop("stop", events, last.cut)
         await self._correct()
         self._move(StreamTrigger.DRAINED)
 
@@ -234,19 +277,21 @@ class _Stream:
         which may have more to do.
         """
         self._ends_early = True
-        self._parts.waits.hurry()
+        self._waits.hurry()
         if self._ending is not None:
             return
         self._stop = self._channel.consume()
         self._end_reading()
-        self._deliverer.add(await self._closing.flush_whole())
+        last = await self._output.cut_at_boundary()
+        self._deliverer.add(last.events)
         self._deliverer.close(response_ends=True)
 
     async def _give_way(self) -> None:
         self._stop = self._channel.consume()
         await self._halt()
         self._deliverer.drop("follow_up")
-        await self._closing.discard()
+        last = await self._output.discard()
+        self._deliverer.drop("follow_up", last.events, last.cut)
         await self._correct()
         self._move(StreamTrigger.DRAINED)
 
@@ -254,8 +299,8 @@ class _Stream:
         """End delivery. The remaining text is reported as undelivered."""
         self._deliverer.halt()
         self._end_reading()
-        messages, _ = await self._closing.flush()
-        self._deliverer.drop(self._broken.reason if self._broken else "error", messages)
+        last = await self._output.cut_for_stop()
+        self._deliverer.drop(self._broken.reason if self._broken else "error", last.events)
         await self._correct()
         self._move(StreamTrigger.DRAINED)
 
@@ -272,7 +317,7 @@ class _Stream:
         self._broken = self._tasks.delivering.result()
 
     def _end_reading(self) -> None:
-        self._parts.timer.stop()
+        self._timer.stop()
         self._tasks.end_reading()
 
     async def _show_failure(self) -> None:
@@ -288,39 +333,114 @@ class _Stream:
 
     async def _leave(self) -> None:
         """Release everything, whatever happened (spec 04 O10)."""
-        self._parts.timer.stop()
+        self._timer.stop()
         self._tasks.cancel()
         if self._is_indicators_first:
             await self._indicator.close()
-        elif self._has_said_all:
+        elif self._is_complete:
             self._indicator.rest()
         await self._tasks.leave()
-        self._parts.waits.close()
+        self._waits.close()
 
     @property
-    def _has_said_all(self) -> bool:
-        """Return whether the response is over: neither a tool nor another model will go on."""
+    def _is_complete(self) -> bool:
+        """Whether the response is over: neither a tool nor another model will go on."""
         called = self._ending is not None and self._ending.trigger is StreamTrigger.CALL
-        return self._deliverer.delivery_record.visible > 0 and not called
+        return self._deliverer.record.visible > 0 and not called
 
     def _on_stop(self) -> None:
         """React to a stop at once: nothing more is read or sent."""
         pending = self._channel.pending
         if pending is None or not pending.at_boundary:
             self._indicator.rest()
-            self._parts.waits.halt()
-            self._parts.reader.stop()
+            self._waits.halt()
+            self._reader.stop()
         self._wake.set()
 
+    def _on_sent(self) -> None:
+        self._timer.extend()
+        self._context.tell_progress("sent")
+
+    def _on_chunk(self) -> None:
+        self._context.tell_progress("chunk")
+
     def _result(self) -> StreamResult:
-        parts = self._parts
-        close_books(parts, crashed=self._crashed)
+        self._close_books()
+        output, record, now = self._output, self._deliverer.record, self._waits.now()
         facts = StreamFacts(
             stop=self._stop,
             ending=self._ending,
             broken=self._broken,
-            expected=parts.ledger.expected,
-            visible=self._deliverer.delivery_record.visible,
+            expected=record.ledger.expected,
+            visible=record.visible,
             last_error=self._deliverer.last_error,
         )
-        return report(facts, parts)
+        verdict = verdict_on(facts)
+        return StreamResult(
+            status=verdict.status,
+            stop_reason=verdict.stop_reason,
+            data=verdict.data,
+            calls=self._ending.calls if self._ending else (),
+            accumulated_text="\n".join(record.history),
+            thought_log=ThoughtLog(
+                parts=output.thoughts.parts(),
+                provider=self._provider.name,
+                model=self._provider.model,
+                duration_ms=_ms(now - self._began_at),
+                first_reply_url=self._response.first_url,
+            ),
+            details=tuple(output.details),
+            undelivered=record.ledger.undelivered,
+            unfinished=self._unfinished,
+            finish_reason=output.finish_reason,
+            usage=output.usage,
+            continuation_prefill=output.continuation_prefill,
+            metrics=self._metrics(now),
+            ledger=record.ledger,
+        )
+
+    def _close_books(self) -> None:
+        """Note what the turn's next stream needs, and check the ledger."""
+        output, ledger = self._output, self._deliverer.record.ledger
+        self._response.note_stream(self._engine.carry(), output.first_token_at)
+        if output.silence is not None and output.silence.found:
+            self._response.choose_silence(output.silence.reason)
+        self._deliverer.drop("error")
+        if self._crashed:
+            ledger.settle_open("uncertain")
+        for problem in ledger.problems():
+            log.error("the ledger does not add up: %s", problem)
+
+    def _metrics(self, now: float) -> Metrics:
+        output, record = self._output, self._deliverer.record
+        first = record.first_at
+        return Metrics(
+            chunks=output.chunks,
+            characters=output.characters,
+            messages=record.sent,
+            first_message_ms=None if first is None else _ms(first - self._began_at),
+            queue_wait_ms=_ms(record.longest_wait),
+            duration_ms=_ms(now - self._began_at),
+        )
+
+
+def _silence_filter(config: StreamConfig, context: StreamContext) -> SilenceMarkerFilter | None:
+    markers = [marker for marker in context.silence_markers if marker.strip()]
+    if not markers:
+        return None
+    persona = config.text.persona
+    return SilenceMarkerFilter(
+        markers,
+        () if persona is None else persona.names,
+        is_offered=context.offers_silence,
+        is_topic=context.asks_about_silence,
+        starts_in_thought=config.text.starts_in_thought,
+    )
+
+
+def _dedup(config: StreamConfig) -> Reemission:
+    return Reemission(config.stream_chunk_dedup_min_chars, config.stream_chunk_dedup_tail_chars)
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)

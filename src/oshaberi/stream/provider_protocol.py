@@ -26,7 +26,7 @@ class Provider(Protocol):
 
     @property
     def reemits(self) -> bool:
-        """Return whether it repeats its last tokens at the start of the next chunk."""
+        """Whether it repeats its last tokens at the start of the next chunk."""
 
     def open(self, request: Any) -> AsyncIterator[Any]:
         """Return the raw chunks of one answer."""

@@ -1,45 +1,129 @@
-"""Reads a stream's chunks until the model ends, fails, asks for a tool or is stopped.
+"""Reads a stream's chunks until the model ends, fails, asks for a tool, is stopped or is too late.
 
-Runs as one task beside delivery. It reports how reading ended; it never sends anything itself.
+Runs as one task beside delivery: what the text engine completes goes into the deliverer's queue.
+Reports how reading ended.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from oshaberi.chunks import Chunk, ProviderError, ToolCall
-from oshaberi.delivery.queue import MessageQueue
-from oshaberi.delivery.waits import InterruptibleWaits
+from oshaberi.delivery.deliverer import Deliverer
+from oshaberi.delivery.ledger import Deliverable
+from oshaberi.delivery.waits import Clock, InterruptibleWaits
+from oshaberi.errors import Sentence
 from oshaberi.stream.model_output import ModelOutput
 from oshaberi.stream.provider_protocol import Provider
-from oshaberi.stream.states import StreamTrigger
-from oshaberi.stream.time_limits import InactivityTimer, ThinkingLimit
+from oshaberi.stream.result import ReadingEnd, StreamTrigger
 
 log = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 5.0
-
-
 MOST_CALLS = 64
 """How many tool calls of one stream are kept: answered, counted, and shown to the model again. Of
 these the toolbox runs some. A model that calls more has lost its way."""
 
-
-@dataclass(frozen=True, slots=True)
-class ReadingEnd:
-    """How reading ended: the provider's end, a guard, a call or an error."""
-
-    trigger: StreamTrigger
-    calls: tuple[ToolCall, ...] = ()
-    error: ProviderError | None = None
-
-
 _STOPPED = ReadingEnd(StreamTrigger.END)
 """Nobody uses it: the stop ended the stream, and its closing feeds what has not been fed."""
+
+
+class InactivityTimer:
+    """Calls `on_expiry` after so long without a touch or a chunk, and when `most_ms` are over.
+
+    `overdue` confirms it, `error` says if it was the latter. It runs only while a chunk is awaited
+    (spec 04 O4). A chunk costs it nothing: the loop's timer is set again only when it fires too
+    early.
+    """
+
+    def __init__(
+        self,
+        timeout_ms: int,
+        most_ms: int,
+        last_chunk_at: Callable[[], float],
+        on_expiry: Callable[[], None],
+        now: Clock,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._now = now
+        self._seconds = timeout_ms / 1000
+        self._most_s = most_ms / 1000
+        self._left_s = self._most_s
+        """How long it may still run. Every pause takes off what has passed."""
+        self._running_since = self._now()
+        self._last_chunk_at = last_chunk_at
+        self._on_expiry = on_expiry
+        self._touched_at = self._piece_at = self._now()
+        self._running = False
+        self._handle: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        if not self._running:
+            self._running_since = self._now()
+        self._running = True
+        self.touch()
+        if self._handle is None:
+            self._arm()
+
+    def touch(self) -> None:
+        """Note a sign of life of the model."""
+        self._touched_at = self._piece_at = self._now()
+
+    def extend(self) -> None:
+        """Start the time again, although the model has sent nothing."""
+        self._touched_at = self._now()
+
+    def silent_s(self) -> float:
+        """Return for how long the model has sent nothing; 0 while nothing is awaited from it."""
+        if not self._running:
+            return 0.0
+        return max(0.0, self._now() - max(self._piece_at, self._last_chunk_at()))
+
+    def stop(self) -> None:
+        if self._running:
+            self._left_s -= self._now() - self._running_since
+        self._running = False
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the time is over. If not, the timer is set again."""
+        if not self._running:
+            return False
+        if self._now() >= self._deadline:
+            return True
+        if self._handle is None:
+            self._arm()
+        return False
+
+    def error(self, provider: str) -> ProviderError | None:
+        """Return the error if the whole answer took too long; None if it was a silence."""
+        if self._now() < self._end:
+            return None
+        words = Sentence("The answer was not complete after {seconds:g} s.", seconds=self._most_s)
+        return ProviderError("timeout", words, "time_budget", provider=provider)
+
+    @property
+    def _deadline(self) -> float:
+        silent = max(self._touched_at, self._last_chunk_at()) + self._seconds
+        return min(silent, self._end)
+
+    @property
+    def _end(self) -> float:
+        return self._running_since + self._left_s
+
+    def _arm(self) -> None:
+        self._handle = self._loop.call_at(self._deadline, self._fire)
+
+    def _fire(self) -> None:
+        self._handle = None
+        if self.overdue:
+            self._on_expiry()
 
 
 class ChunkReader:
@@ -49,17 +133,17 @@ class ChunkReader:
         self,
         provider: Provider,
         output: ModelOutput,
-        queue: MessageQueue,
+        deliverer: Deliverer,
         waits: InterruptibleWaits,
         timer: InactivityTimer,
-        thinking: ThinkingLimit,
+        max_thinking_ms: int,
     ) -> None:
         self._provider = provider
         self._output = output
-        self._queue = queue
+        self._deliverer = deliverer
         self._waits = waits
         self._timer = timer
-        self._thinking = thinking
+        self._max_thinking_ms = max_thinking_ms
         self._stream: AsyncIterator[Any] | None = None
 
     async def run(self, request: Any) -> ReadingEnd:
@@ -68,14 +152,14 @@ class ChunkReader:
             try:
                 stream = self._stream = self._provider.open(request)
             except Exception as error:
-                return self._failed(self._classified(error))
+                return self._end_failed(self._classify(error))
             # Runs once per token, see `model_output`.
             provider, output, now = self._provider, self._output, self._waits.now
             while True:
                 try:
                     chunk = provider.normalise(await anext(stream))
                 except (Exception, asyncio.CancelledError) as error:
-                    return self._cut_off_by(error)
+                    return self._end_by(error)
                 if chunk is None:
                     self._timer.touch()
                     end = _STOPPED if output.stopped else None
@@ -111,75 +195,88 @@ class ChunkReader:
     async def _look_at(self, chunk: Chunk) -> ReadingEnd | None:
         """Do what the output asks for after a chunk. Return how reading ended, if it did."""
         output = self._output
+        is_ahead = self._deliver(output.take_ready())
         if output.has_slices:
             await self._feed_slices(is_text=chunk.type == "text")
         if output.stopped:
             return _STOPPED
         if output.guarded:
-            output.finish()
+            self._deliver(output.finish())
             return ReadingEnd(StreamTrigger.GUARD)
         if chunk.type == "error":
-            return self._failed(chunk.error or ProviderError("api_error"))
+            return self._end_failed(chunk.error or ProviderError("api_error"))
         if chunk.type == "function_call":
-            return self._called(chunk.calls)
+            return self._end_with_calls(chunk.calls)
         if output.thinks_too_long:
-            error = self._thinking.error(self._provider.name)
-            return self._hurrying(ReadingEnd(StreamTrigger.TIMEOUT, error=error))
-        if output.is_ahead:
+            return self._hurry(ReadingEnd(StreamTrigger.TIMEOUT, error=self._thinks_too_long()))
+        if is_ahead:
             await self._wait_for_room()
         return None
 
-    def _called(self, calls: tuple[ToolCall, ...]) -> ReadingEnd:
-        self._output.flush_for_call()
+    def _deliver(self, events: list[Deliverable]) -> bool:
+        """Queue what the engine has completed. Return whether to wait for room now."""
+        if not events:
+            return False
+        self._deliverer.add(events)
+        return self._deliverer.queue.full
+
+    def _thinks_too_long(self) -> ProviderError:
+        seconds = self._max_thinking_ms / 1000
+        words = Sentence("It thought for {seconds:g} s and said nothing.", seconds=seconds)
+        return ProviderError("timeout", words, provider=self._provider.name)
+
+    def _end_with_calls(self, calls: tuple[ToolCall, ...]) -> ReadingEnd:
+        self._deliver(self._output.flush_for_call())
         if self._output.guarded:
             return ReadingEnd(StreamTrigger.GUARD)
-        return self._hurrying(ReadingEnd(StreamTrigger.CALL, calls=calls[:MOST_CALLS]))
+        return self._hurry(ReadingEnd(StreamTrigger.CALL, calls=calls[:MOST_CALLS]))
 
-    def _hurrying(self, end: ReadingEnd) -> ReadingEnd:
+    def _hurry(self, end: ReadingEnd) -> ReadingEnd:
         """End simulated waits at once (spec 04 O4a), before the next one begins."""
         self._waits.hurry()
         return end
 
     async def _feed_slices(self, *, is_text: bool) -> None:
+        """Feed a large chunk, with a breath for others after each slice."""
         output = self._output
         while not output.stopped and (text := output.next_slice()):
             output.feed(text)
+            is_ahead = self._deliver(output.take_ready())
             if output.guarded:
                 return
             await asyncio.sleep(0)
             self._timer.touch()
-            if output.is_ahead:
+            if is_ahead:
                 await self._wait_for_room()
         if is_text and not output.stopped:
             output.after_slices(self._waits.now())
 
     async def _wait_for_room(self) -> None:
         """Wait until the queue has room. This does not count as the model's silence."""
-        self._output.is_ahead = False
         self._timer.stop()
-        await self._queue.room()
-        self._thinking.restart()
+        await self._deliverer.queue.room()
+        self._output.restart_thinking()
         self._timer.start()
 
-    def _cut_off_by(self, error: BaseException) -> ReadingEnd:
+    def _end_by(self, error: BaseException) -> ReadingEnd:
         """Return how reading ended when the provider gave no further chunk."""
         if isinstance(error, StopAsyncIteration):
-            self._output.finish()
+            self._deliver(self._output.finish())
             # The engine's guard, or the adapter's, which holds back the last characters (02).
             guarded = self._output.guarded or self._output.finish_reason == "speaker_guard"
             return ReadingEnd(StreamTrigger.GUARD if guarded else StreamTrigger.END)
         if isinstance(error, Exception):
-            return self._failed(self._classified(error))
+            return self._end_failed(self._classify(error))
         if _is_cancelled():
             raise error
         # Not ours: something inside the adapter gave up.
-        return self._failed(ProviderError("network", provider=self._provider.name))
+        return self._end_failed(ProviderError("network", provider=self._provider.name))
 
-    def _failed(self, error: ProviderError) -> ReadingEnd:
-        self._output.finish()
-        return self._hurrying(ReadingEnd(StreamTrigger.ERROR, error=error))
+    def _end_failed(self, error: ProviderError) -> ReadingEnd:
+        self._deliver(self._output.finish())
+        return self._hurry(ReadingEnd(StreamTrigger.ERROR, error=error))
 
-    def _classified(self, error: Exception) -> ProviderError:
+    def _classify(self, error: Exception) -> ProviderError:
         try:
             return self._provider.classify(error)
         except Exception:

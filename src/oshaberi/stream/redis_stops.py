@@ -81,9 +81,9 @@ class RedisStops(StopRegistry):
         now = asyncio.get_running_loop().time
         until = now() + ANSWER_SECONDS
         while answer != "stopped" and (left := until - now()) > 0:
-            said = await self._redis.blpop([answer_to], timeout=left)
-            if said is not None:
-                answer = "stopped" if said[1] == b"stopped" else "not_yours"
+            popped = await self._redis.blpop([answer_to], timeout=left)
+            if popped is not None:
+                answer = "stopped" if popped[1] == b"stopped" else "not_yours"
         return answer
 
     @asynccontextmanager
@@ -117,10 +117,10 @@ class RedisStops(StopRegistry):
             if message is not None:
                 self._hear(message["data"])
 
-    def _hear(self, said: bytes | str) -> None:
-        asked = _read(said)
+    def _hear(self, message: bytes | str) -> None:
+        asked = _read(message)
         if asked is None:
-            log.warning("not a stop: %.200r", said)
+            log.warning("not a stop: %.200r", message)
             return
         if asked.get("from") == self._name:
             return
@@ -135,11 +135,11 @@ class RedisStops(StopRegistry):
         answer_to = str(asked.get("answer_to"))
         if answer != "idle" and answer_to.startswith(f"{TOPIC}:answer:"):
             # Beside the listening: the next stop must not wait for this one's last words.
-            task = asyncio.create_task(self._tell(answer_to, channel, answer))
+            task = asyncio.create_task(self._send_answer(answer_to, channel, answer))
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
 
-    async def _tell(self, answer_to: str, channel: str, answer: StopAnswer) -> None:
+    async def _send_answer(self, answer_to: str, channel: str, answer: StopAnswer) -> None:
         if answer == "stopped":
             await self.settled(channel)
         try:
@@ -158,9 +158,9 @@ async def ended(task: asyncio.Task[None]) -> None:
         await asyncio.wait({task}, timeout=AGAIN_SECONDS)
 
 
-def _read(said: bytes | str) -> dict[str, Any] | None:
+def _read(message: bytes | str) -> dict[str, Any] | None:
     try:
-        asked = parse_json(said)
+        asked = parse_json(message)
     except ValueError:
         return None
     whole = isinstance(asked, dict) and {"channel", "by"} <= asked.keys()

@@ -1,14 +1,18 @@
-"""The one value a stream ends with."""
+"""The life of a stream: its phases, how its reading ends, which status wins, and its result."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Literal
 
 from oshaberi.chunks import ProviderError, ToolCall, Usage
 from oshaberi.delivery.ledger import Ledger
+from oshaberi.delivery.outcomes import Broken
+from oshaberi.errors import OshaberiError
 from oshaberi.secret_redaction import redact
 from oshaberi.stream.model_output import ThoughtLog
+from oshaberi.stream.stops import StopRequest
 
 LONGEST_MESSAGE = 4000
 Status = Literal[
@@ -29,6 +33,130 @@ StopReason = Literal[
     "flush_limit",
     "channel_unavailable",
 ]
+
+
+class StreamPhase(Enum):
+    NEW = "nothing has happened yet"
+    READING = "the model speaks, messages leave beside it"
+    DRAINING = "the model is done, the queue leaves at its pace"
+    HURRYING = "the queue leaves without simulated waits"
+    HALTING = "a stop: only the closing flush may still leave"
+    DISCARDING = "what waits is dropped"
+    DONE = "there is a result"
+
+
+class StreamTrigger(Enum):
+    OPEN = "the stream begins"
+    END = "the provider ended"
+    GUARD = "the model spoke for somebody else"
+    CALL = "the model asks for a tool"
+    ERROR = "the provider failed"
+    TIMEOUT = "the model was silent, or thought, for too long"
+    STOP = "somebody asked to stop"
+    CLOSE = "the process ends"
+    FOLLOW_UP = "the user wrote again"
+    BROKEN = "delivery cannot go on"
+    DRAINED = "nothing is left to send"
+
+
+class IllegalTransitionError(OshaberiError):
+    """A trigger came in a phase that does not allow it."""
+
+
+_RUNNING = (StreamPhase.READING, StreamPhase.DRAINING, StreamPhase.HURRYING)
+
+TRANSITIONS: dict[tuple[StreamPhase, StreamTrigger], StreamPhase] = {
+    (StreamPhase.NEW, StreamTrigger.OPEN): StreamPhase.READING,
+    (StreamPhase.READING, StreamTrigger.END): StreamPhase.DRAINING,
+    (StreamPhase.READING, StreamTrigger.GUARD): StreamPhase.DRAINING,
+    (StreamPhase.READING, StreamTrigger.CALL): StreamPhase.HURRYING,
+    (StreamPhase.READING, StreamTrigger.ERROR): StreamPhase.HURRYING,
+    (StreamPhase.READING, StreamTrigger.TIMEOUT): StreamPhase.HURRYING,
+    **{(phase, StreamTrigger.STOP): StreamPhase.HALTING for phase in _RUNNING},
+    **{(phase, StreamTrigger.CLOSE): StreamPhase.HURRYING for phase in _RUNNING},
+    **{(phase, StreamTrigger.FOLLOW_UP): StreamPhase.DISCARDING for phase in _RUNNING},
+    **{(phase, StreamTrigger.BROKEN): StreamPhase.DISCARDING for phase in _RUNNING},
+    (StreamPhase.DRAINING, StreamTrigger.DRAINED): StreamPhase.DONE,
+    (StreamPhase.HURRYING, StreamTrigger.DRAINED): StreamPhase.DONE,
+    (StreamPhase.HALTING, StreamTrigger.DRAINED): StreamPhase.DONE,
+    (StreamPhase.DISCARDING, StreamTrigger.DRAINED): StreamPhase.DONE,
+}
+
+
+def following(phase: StreamPhase, trigger: StreamTrigger) -> StreamPhase:
+    """Return the next phase. A pair that is not in the table is a mistake in the orchestrator."""
+    try:
+        return TRANSITIONS[phase, trigger]
+    except KeyError:
+        raise IllegalTransitionError(f"{trigger.name} in {phase.name}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingEnd:
+    """How reading ended: the provider's end, a guard, a call or an error."""
+
+    trigger: StreamTrigger
+    calls: tuple[ToolCall, ...] = ()
+    error: ProviderError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatusVerdict:
+    status: Status
+    stop_reason: StopReason | None = None
+    data: ToolCall | ProviderError | Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFacts:
+    """What is known about a stream at its end."""
+
+    stop: StopRequest | None
+    ending: ReadingEnd | None
+    broken: Broken | None
+    expected: int
+    """Messages that were to be sent."""
+    visible: int
+    """Messages that can be read."""
+    last_error: Exception | None
+
+
+def verdict_on(facts: StreamFacts) -> StatusVerdict:
+    """Return the status that a stream ends with: the more decisive fact wins."""
+    if facts.stop is not None:
+        return _stopped(facts.stop)
+    ending = facts.ending
+    if ending is not None and ending.trigger is StreamTrigger.ERROR:
+        return StatusVerdict("error", data=ending.error)
+    if ending is not None and ending.trigger is StreamTrigger.TIMEOUT:
+        return StatusVerdict("timeout", data=ending.error)
+    if facts.broken is not None or ending is None:
+        return _broken(facts.broken)
+    if ending.trigger is StreamTrigger.GUARD:
+        return StatusVerdict("stopped_by_user", "speaker_guard")
+    if ending.trigger is StreamTrigger.CALL:
+        return StatusVerdict("function_call", data=ending.calls[0] if ending.calls else None)
+    if facts.expected == 0:
+        return StatusVerdict("empty_response")
+    if facts.visible == 0:
+        return StatusVerdict("error", data=facts.last_error)
+    return StatusVerdict("completed")
+
+
+def _stopped(stop: StopRequest) -> StatusVerdict:
+    if stop.follow_up:
+        return StatusVerdict("follow_up_interrupt")
+    if stop.at_boundary:
+        return StatusVerdict("interrupted", stop.reason)
+    return StatusVerdict("stopped_by_user", stop.reason)
+
+
+def _broken(broken: Broken | None) -> StatusVerdict:
+    if broken is None:
+        return StatusVerdict("error")
+    if broken.reason == "error":
+        return StatusVerdict("error", data=broken.error)
+    return StatusVerdict("stopped_by_user", broken.reason)
 
 
 @dataclass(frozen=True, slots=True)

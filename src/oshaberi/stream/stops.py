@@ -90,8 +90,8 @@ class ActiveChannel:
             if not self._listeners:
                 self.quiet.set()
 
-    def put(self, request: StopRequest) -> None:
-        """Put a request. A stop beats the end of the process, which beats a follow-up.
+    def store(self, request: StopRequest) -> None:
+        """Store a request. A stop beats the end of the process, which beats a follow-up.
 
         Among equals the first wins (spec 04 O2).
         """
@@ -121,7 +121,7 @@ class StopRegistry:
 
     def request_stop(self, channel: str, by: str, reason: RequestReason = "user_request") -> bool:
         """Request a stop. Return whether there was something to stop."""
-        return self._put(channel, StopRequest(by, reason))
+        return self._request(channel, StopRequest(by, reason))
 
     def request_stop_as(
         self,
@@ -137,7 +137,7 @@ class StopRegistry:
             return "idle"
         if not may_manage and entry.user not in (None, by):
             return "not_yours"
-        entry.put(StopRequest(by, reason))
+        entry.store(StopRequest(by, reason))
         return "stopped"
 
     async def request_stop_anywhere(
@@ -167,7 +167,7 @@ class StopRegistry:
 
     def request_end(self, channel: str) -> bool:
         """Ask the answer to end at the next clean boundary: the process ends."""
-        return self._put(channel, StopRequest("shutdown", "system_request", at_boundary=True))
+        return self._request(channel, StopRequest("shutdown", "system_request", at_boundary=True))
 
     def request_follow_up(self, channel: str, by: str) -> bool:
         """Request an interruption. Only the turn's own user can (spec 04 O2a).
@@ -177,7 +177,7 @@ class StopRegistry:
         entry = self._channels.get(channel)
         if entry is None or entry.user not in (None, by):
             return False
-        return self._put(channel, StopRequest(by, follow_up=True))
+        return self._request(channel, StopRequest(by, follow_up=True))
 
     def peek(self, channel: str) -> StopRequest | None:
         entry = self._channels.get(channel)
@@ -187,9 +187,9 @@ class StopRegistry:
         entry = self._channels.get(channel)
         return None if entry is None else entry.consume()
 
-    def _put(self, channel: str, request: StopRequest) -> bool:
+    def _request(self, channel: str, request: StopRequest) -> bool:
         entry = self._channels.get(channel)
         if entry is None:
             return False
-        entry.put(request)
+        entry.store(request)
         return True

@@ -34,7 +34,7 @@ _CODE_LIMIT: Final = 500
 def url_end(text: str, start: int, stop: int) -> int:
     """Return the end of the URL from `start` to `stop`, without punctuation at its end.
 
-    Right behind a `(` it ends where that closes: `[text](https://example.jp/)です`.
+    Right after a `(` it ends where that closes: `[text](https://example.jp/)です`.
     """
     if text[start - 1 : start] == "(":
         stop = bracket_end(text, start, stop)

@@ -76,13 +76,8 @@ class Capture(CopiedState):
         """Return how many characters are held back because they are undecided."""
         return len(self._buffer)
 
-    @property
-    def is_settled(self) -> bool:
-        """Return whether nothing is held back and no block is open."""
-        return not (self._buffer or self.captures)
-
     def passes(self, text: str) -> bool:
-        """Tell quickly whether all of `text` is visible, which is the common case."""
+        """Return whether all of `text` is visible, which is the common case."""
         if self._buffer or self._seam or self.captures or not text:
             return False
         if self._mode is CaptureMode.FENCE:

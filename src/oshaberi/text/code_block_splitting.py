@@ -21,7 +21,7 @@ _LONG_RUN: Final = re.compile(r"`{3,}")
 # An inserted U+200B on its way out: no text holds a lone half of a character.
 _GAP: Final = chr(0xDFFF)
 _TAB: Final = 4
-# The last blank behind which a cut breaks no character; what follows it must be there.
+# The last blank after which a cut breaks no character; what follows it must have arrived.
 BLANK: Final = regex.compile(r"(?r)\s(?=[^\p{GCB=EX}\p{GCB=SM}\p{GCB=ZWJ}])")
 
 
@@ -198,19 +198,19 @@ class CodeBlock(CopiedState):
     def _good_count(self) -> int:
         """Return how many of the lines the next message takes (spec 07, chunking).
 
-        All, or up to a blank line in the last third; best one with an unindented line behind it.
+        All, or up to a blank line in the last third; best one with an unindented line after it.
         The line that does not fit may be incomplete, so only its first character is looked at.
         """
-        found, behind, following = 0, 0, self._part[0]
+        found, after, following = 0, 0, self._part[0]
         for count in range(len(self._lines), 0, -1):
-            if 3 * behind >= self._used:
+            if 3 * after >= self._used:
                 break
             line = self._lines[count - 1]
             if line.isspace():
                 if not following[:1].isspace():
                     return count
                 found = found or count
-            behind += utf16_len(line)
+            after += utf16_len(line)
             following = line
         return found or len(self._lines)
 
@@ -234,10 +234,10 @@ class _Prefix(CopiedState):
     """The prefix of each line in a quoted or indented block (spec 05 B1)."""
 
     def __init__(self, prefix: str) -> None:
-        before, *behind = prefix.split(">")
+        before, *after = prefix.split(">")
         self._indent = _columns(before)
-        self._behind = [_columns(blanks) for blanks in behind]
-        self._reach = self._indent + sum(self._behind) + len(behind)
+        self._after = [_columns(blanks) for blanks in after]
+        self._reach = self._indent + sum(self._after) + len(after)
 
     def decides(self, line: str) -> bool:
         """Return whether more text cannot change where the prefix of `line` ends."""
@@ -249,7 +249,7 @@ class _Prefix(CopiedState):
         A line with fewer quote marks than the fence is code as it is.
         """
         at = _skip_columns(line, 0, self._indent)
-        for columns in self._behind:
+        for columns in self._after:
             if line[at : at + 1] != ">":
                 return 0
             at = _skip_columns(line, at + 1, columns)

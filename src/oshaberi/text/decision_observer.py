@@ -29,26 +29,41 @@ class Decision:
 
 
 class Observer(CopiedState):
-    """Turns the reports of the engine's parts into decisions."""
+    """Turns what a part of the engine does into decisions. `report` says where they go."""
 
-    def __init__(self, listen: Callable[[Decision], None]) -> None:
-        self._listen = listen
+    def __init__(self) -> None:
         self._at = 0
+
+    def report(self, decision: Decision) -> None:
+        raise NotImplementedError
 
     def boundary(self, at: int, why: Boundary, segment: str, kind: str) -> None:
         """Report that a segment, given by its text and kind, ends at `at`."""
         self._at = at
-        self._listen(Decision("boundary", at, why, after=segment, what=kind))
+        self.report(Decision("boundary", at, why, after=segment, what=kind))
 
     def hold(self, at: int, marker: str) -> None:
-        self._listen(Decision("hold", at, "still open", what=marker))
+        self.report(Decision("hold", at, "still open", what=marker))
 
     def release(self, marker: str, rule: str) -> None:
         """Report that text held by `marker` is released, by rule H1, H2 or H3."""
-        self._listen(Decision("release", self._at, rule, what=marker))
+        self.report(Decision("release", self._at, rule, what=marker))
 
     def transform(self, name: str, before: str, after: str) -> None:
-        self._listen(Decision("transform", self._at, name, before, after))
+        self.report(Decision("transform", self._at, name, before, after))
 
     def note(self, kind: DecisionKind, why: str, before: str = "", after: str = "") -> None:
-        self._listen(Decision(kind, self._at, why, before, after))
+        self.report(Decision(kind, self._at, why, before, after))
+
+
+class DecisionListener(Observer):
+    """Passes each decision on at once."""
+
+    def __init__(self, listen: Callable[[Decision], None]) -> None:
+        super().__init__()
+        self._listen = listen
+
+    def report(self, decision: Decision) -> None:
+        if decision.kind == "boundary":
+            self._at = decision.at
+        self._listen(decision)

@@ -1,117 +1,37 @@
-"""The text engine: takes a stream in pieces and returns finished messages (steps 05-07a)."""
+"""The text engine: takes a stream in pieces and returns finished messages (steps 05-07a).
+
+`TextSteps` runs the steps in order: intake, prefill, capture, splitter, normalizers, composer.
+`TextEngine` decides when waiting text is read, and when the stream has ended.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from oshaberi.errors import EngineClosedError
 from oshaberi.events import Boundary, Event, Message, SpeakerStop, Thought
 from oshaberi.text.atoms import code_limit
 from oshaberi.text.captured_blocks import Capture, Captured, StrayClose
 from oshaberi.text.config import TextConfig
-from oshaberi.text.decision_observer import Decision, Observer
+from oshaberi.text.copied_state import CopiedState
+from oshaberi.text.decision_observer import Decision, DecisionListener
 from oshaberi.text.intake import CharacterIntake, PrefillEcho
 from oshaberi.text.line_kinds import BREAK_TAG
 from oshaberi.text.measure import has_visible
 from oshaberi.text.messages.composer import MessageComposer
-from oshaberi.text.messages.live_preview import PreviewParts, preview
+from oshaberi.text.messages.live_preview import messages_to_show, showable
 from oshaberi.text.messages.packing import PackedPart
 from oshaberi.text.mypyc_attributes import mypyc_attr
 from oshaberi.text.normalize.own_name import own_label
 from oshaberi.text.normalize.pieces import SegmentWork, TextPiece
 from oshaberi.text.normalize.table import Normalizers, SpeakingState, cleaned_text
-from oshaberi.text.segments.buffer import Segment, SegmentReceiver, Trim
-from oshaberi.text.segments.release import CutWindow
+from oshaberi.text.segments.buffer import Found, Segment, Trim
 from oshaberi.text.segments.splitter import SegmentSplitter
 from oshaberi.text.sentences.ends import TERMINATORS
-
-# Takes each segment from step 05 through the normalizers (06) to the composer (07a).
-
-
-class SegmentPipeline(SegmentReceiver):
-    """Remembers whether something was read before, and whether the speaker guard has struck."""
-
-    def __init__(self, normalizers: Normalizers, composer: MessageComposer) -> None:
-        self._normalizers = normalizers
-        self._composer = composer
-        self._guarded = False
-        self.begun = False
-        """A line was read, though nothing of it was left."""
-
-    @property
-    def has_shown(self) -> bool:
-        return self._composer.begun
-
-    def deliver(self, segment: Segment) -> None:
-        if self._guarded:
-            self._composer.note(segment.text, "speaker_guard", segment.end)
-        elif segment.kind == "text":
-            self._deliver_text(segment)
-        elif segment.kind == "trimmed":
-            self._composer.note(segment.text, "incomplete_clause", segment.end)
-        else:
-            self._deliver_block(segment)
-
-    def _deliver_text(self, segment: Segment) -> None:
-        composer = self._composer
-        piece = TextPiece(segment.text, line_start=segment.line_start)
-        work = SegmentWork(
-            [piece], segment.ends_line, opens_response=not (composer.begun or self.begun)
-        )
-        self._normalizers.run(work)
-        for text, reason in work.withheld:
-            composer.note(text, reason, segment.end)
-        gap, pieces = segment.gap, work.pieces
-        if not segment.line_start and pieces and _begins_line(segment, pieces[0]):
-            gap += "\n"  # a `<br>` breaks the line that the segment shares with the one before
-        for piece in pieces:
-            text = piece.text.strip()
-            composer.add(
-                PackedPart(text, segment.boundary, segment.end, gap, piece.identity, piece.labelled)
-            )
-            gap = "\n"
-        if not pieces:
-            self._deliver_nothing(segment, is_noted=bool(work.withheld))
-        elif not segment.ends_line and pieces[-1].text.endswith("\n"):
-            composer.skip("\n")
-        if work.stop is not None:
-            composer.event(SpeakerStop(work.stop))
-            self._guarded = True
-
-    def _deliver_nothing(self, segment: Segment, *, is_noted: bool) -> None:
-        is_visible = has_visible(segment.text)
-        if is_visible:
-            self.begun = True
-            if not is_noted:
-                self._composer.note(segment.text, "break", segment.end)
-        breaks_line = is_visible or segment.ends_line
-        self._composer.skip(segment.gap + ("\n" if breaks_line else ""))
-
-    def _deliver_block(self, segment: Segment) -> None:
-        identity = self._normalizers.block_identity(segment.ends_line)
-        part = PackedPart(segment.text, segment.boundary, segment.end, segment.gap, identity)
-        if segment.kind == "table":
-            source, taken = self._normalizers.clean_table(segment.text)
-            for text, reason in taken:
-                self._composer.note(text, reason, segment.end)
-            self._composer.add_table(source, part)
-        else:
-            part.is_code = True
-            self._composer.add(part)
-
-
-def _begins_line(segment: Segment, piece: TextPiece) -> bool:
-    """Return whether a `<br>` stands before the text, though the line behind it may be withheld."""
-    return piece.text.startswith("\n") or BREAK_TAG.match(segment.text) is not None
-
-
-# The text engine: takes a stream in pieces and returns finished messages (steps 05-07a).
-#
-# Wiring only: intake, prefill, capture, splitter, normalizers, composer. One engine, one stream.
-
 
 _SENTENCE_MAY_END: Final = re.compile(f"[\n>{TERMINATORS}]")
 _LARGE: Final = 4096
@@ -139,19 +59,7 @@ class TextEngine:
         observe: Callable[[Decision], None] | None = None,
     ) -> None:
         config = config or TextConfig()
-        carried = carried or Carry()
-        self._config = config
-        observer = Observer(observe) if observe else None
-        self._observer = observer
-        self._intake = CharacterIntake()
-        self._prefill = prefill_of(config)
-        self._capture = Capture(code_limit(config.hold_limit), config.starts_in_thought)
-        self._normalizers = Normalizers(config, observer, carried.speaking)
-        self._composer = MessageComposer(
-            config, self._normalizers.faces, carried.messages, observer
-        )
-        self._pipeline = SegmentPipeline(self._normalizers, self._composer)
-        self._splitter = SegmentSplitter(config, observer, self._pipeline)
+        self._steps = TextSteps(config, carried or Carry(), observe)
         self._closed = False
         self.captures = config.starts_in_thought
         """A thought or a details block is open, so that new text is not visible."""
@@ -162,7 +70,7 @@ class TextEngine:
         """Only a line break or a `>` can end something now."""
         self._in_code = False
         self._longest = config.max_single_message_length
-        self._reach = CutWindow.of(config.flush_buffer_size).limit
+        self._reach = self._steps.splitter.reach
         self._at_least = 0
         self._at_most = self._reach
 
@@ -202,31 +110,20 @@ class TextEngine:
         """Drop the text that has not left, for a follow-up. It is returned as `Withheld`."""
         if self._closed:
             return []
-        self._drain()
-        self._closed = True
-        self._at_most = 0
-        self._composer.withdraw(self._splitter.rest(), self._splitter.end)
-        return self._composer.take()
+        self._end()
+        return self._steps.discard()
 
     def preview(self) -> list[Message]:
         """Return what can be shown now of the unfinished text. Changes nothing."""
         if self._closed:
             return []
-        parts = PreviewParts(
-            self._intake,
-            self._prefill,
-            self._capture,
-            self._splitter,
-            self._normalizers,
-            self._composer,
-        )
-        return preview(parts, "".join(self._pending), self._config, self._observer)
+        return self._steps.preview("".join(self._pending))
 
     def carry(self) -> Carry:
         """Return the state for the engine of the turn's next stream."""
-        return Carry(self._normalizers.carry(), self._composer.count)
+        return self._steps.carry()
 
-    # -- the way of the text --------------------------------------------------------------------
+    # -- when waiting text is read ----------------------------------------------------------------
 
     def _can_wait(self, text: str) -> bool:
         """Whether `text` ends no line, block or sentence, or what it ends says nothing yet."""
@@ -244,77 +141,234 @@ class TextEngine:
     def _read_pending(self) -> list[Event]:
         if self._closed:
             raise EngineClosedError("this engine's stream has ended; make a new TextEngine")
-        text = self._head(self._intake.feed(self._take_pending()))
-        if self._capture.passes(text):
-            self._splitter.feed(text)
-        else:
-            self._read(self._capture.feed(text))
+        events = self._steps.read(self._take_pending())
         self._set_patience()
-        return self._composer.take()
+        return events
 
     def _take_pending(self) -> str:
         pending, self._pending, self._waiting = self._pending, [], 0
         return pending[0] if len(pending) == 1 else "".join(pending)
 
-    def _head(self, text: str) -> str:
-        return self._prefill.feed(text) if self._prefill else text
-
-    def _drain(self) -> None:
-        """Read the last of the stream, up to what is still open."""
-        text = self._head(self._intake.feed(self._take_pending()) + self._intake.finish())
-        if self._prefill:
-            text += self._prefill.finish()
-        self._read(self._capture.feed(text))
-        self._read(self._capture.finish())
-
     def _close(self, reason: Boundary, trim: Trim) -> list[Event]:
         if self._closed:
             return []
-        self._drain()
+        self._end()
+        return self._steps.close(reason, trim)
+
+    def _end(self) -> None:
+        """Read the last of the stream. From now on every `feed` raises."""
+        self._steps.drain(self._take_pending())
         self._closed = True
         self._at_most = 0
-        self._splitter.close(reason, trim)
-        self._composer.finish(reason, self._splitter.end)
-        return self._composer.take()
 
     def _set_patience(self) -> None:
         """Set how much text may gather before it is read.
 
         Nothing while a decision waits (L6); a share of the held text if that is long (L7).
         """
-        held = self._splitter.unsent + self._capture.held
-        self.captures = self._capture.captures
-        self._at_least = _WHILE_PACKING if self._composer.packs else 0
+        splitter, capture = self._steps.splitter, self._steps.capture
+        undecided = capture.held
+        held = splitter.unsent + undecided
+        self.captures = capture.captures
+        self._at_least = _WHILE_PACKING if self._steps.composer.packs else 0
         if held > _LARGE:
             self._at_least = held // _SHARE
-        self._in_code = self._splitter.reads_code and self._capture.is_settled
+        self._in_code = splitter.reads_code and not (undecided or self.captures)
         self._by_line = not (self._in_code or self._by_sentence)
         reach = self._longest if self._in_code else self._reach
-        at_most = 1 if self._splitter.waits_for_next else reach - held
+        at_most = 1 if splitter.waits_for_next else reach - held
         self._at_most = max(at_most, self._at_least, 1)
+
+
+class TextSteps(CopiedState):
+    """The steps of one stream, each with its state. A preview reads on with a copy of them all."""
+
+    def __init__(
+        self, config: TextConfig, carried: Carry, observe: Callable[[Decision], None] | None
+    ) -> None:
+        observer = DecisionListener(observe) if observe else None
+        self._config = config
+        self._observer = observer
+        self._intake = CharacterIntake()
+        self._prefill = prefill_of(config)
+        self.capture = Capture(code_limit(config.hold_limit), config.starts_in_thought)
+        self.splitter = SegmentSplitter(config, is_observed=observer is not None)
+        self._normalizers = Normalizers(config, observer, carried.speaking)
+        self.composer = MessageComposer(config, self._normalizers.faces, carried.messages, observer)
+        self._guarded = False
+        """The speaker guard has struck: nothing more is shown."""
+        self._has_read = False
+        """A line was read, though nothing of it was left."""
+
+    def read(self, text: str) -> list[Event]:
+        """Read on. Return the events that are complete."""
+        text = self._head(self._intake.feed(text))
+        if self.capture.passes(text):
+            self._pass_on(self.splitter.feed(text))
+        else:
+            self._read(self.capture.feed(text))
+        return self.composer.take()
+
+    def drain(self, text: str) -> None:
+        """Read the last of the stream, up to what is still open."""
+        text = self._head(self._intake.feed(text) + self._intake.finish())
+        if self._prefill:
+            text += self._prefill.finish()
+        self._read(self.capture.feed(text))
+        self._read(self.capture.finish())
+
+    def close(self, reason: Boundary, trim: Trim) -> list[Event]:
+        """Return everything left, without what `trim` keeps back."""
+        splitter, composer = self.splitter, self.composer
+        self._pass_on(splitter.settle(trim))
+        self._pass_on(splitter.close(reason, trim, has_shown=composer.begun))
+        composer.finish(reason, splitter.end)
+        return composer.take()
+
+    def discard(self) -> list[Event]:
+        self.composer.withdraw(self.splitter.rest(), self.splitter.end)
+        return self.composer.take()
+
+    def carry(self) -> Carry:
+        return Carry(self._normalizers.carry(), self.composer.count)
+
+    def _head(self, text: str) -> str:
+        return self._prefill.feed(text) if self._prefill else text
 
     def _read(self, captured: Iterable[Captured]) -> None:
         for found in captured:
             if isinstance(found, str):
-                self._splitter.feed(found)
+                self._pass_on(self.splitter.feed(found))
             elif isinstance(found, StrayClose):
                 self._take_back()
             else:
-                self._composer.event(found)
+                self.composer.event(found)
                 if self._observer:
                     self._observer.note("capture", type(found).__name__.lower(), found.text)
 
     def _take_back(self) -> None:
         """Turn waiting text into a thought, if nothing was sent yet (C3)."""
-        if self._composer.spoken:
+        if self.composer.spoken:
             return
-        text = self._composer.take_back() + self._splitter.retract(self._composer.sealed)
-        self._capture.forget()
-        self._pipeline.begun = False
+        text = self.composer.take_back() + self.splitter.retract(self.composer.sealed)
+        self.capture.forget()
+        self._has_read = False
         if text := text.strip():
-            self._composer.event(Thought(text))
+            self.composer.event(Thought(text))
             if self._observer:
                 self._observer.note("capture", "stray close", text)
+
+    # -- a segment on its way through the normalizers (06) to the composer (07a) ------------------
+
+    def _pass_on(self, splitting: list[Found]) -> None:
+        for found in splitting:
+            if isinstance(found, Segment):
+                self._deliver(found)
+            elif self._observer:
+                self._observer.report(found)
+
+    def _deliver(self, segment: Segment) -> None:
+        if self._guarded:
+            self.composer.note(segment.text, "speaker_guard", segment.end)
+        elif segment.kind == "text":
+            self._deliver_text(segment)
+        elif segment.kind == "trimmed":
+            self.composer.note(segment.text, "incomplete_clause", segment.end)
+        else:
+            self._deliver_block(segment)
+
+    def _deliver_text(self, segment: Segment) -> None:
+        composer = self.composer
+        piece = TextPiece(segment.text, line_start=segment.line_start)
+        work = SegmentWork(
+            [piece], segment.ends_line, opens_response=not (composer.begun or self._has_read)
+        )
+        self._normalizers.run(work)
+        for text, reason in work.withheld:
+            composer.note(text, reason, segment.end)
+        gap, pieces = segment.gap, work.pieces
+        if not segment.line_start and pieces and _begins_line(segment, pieces[0]):
+            gap += "\n"  # a `<br>` breaks the line that the segment shares with the one before
+        for piece in pieces:
+            text = piece.text.strip()
+            composer.add(
+                PackedPart(text, segment.boundary, segment.end, gap, piece.identity, piece.labelled)
+            )
+            gap = "\n"
+        if not pieces:
+            self._deliver_nothing(segment, is_noted=bool(work.withheld))
+        elif not segment.ends_line and pieces[-1].text.endswith("\n"):
+            composer.skip("\n")
+        if work.stop is not None:
+            composer.event(SpeakerStop(work.stop))
+            self._guarded = True
+
+    def _deliver_nothing(self, segment: Segment, *, is_noted: bool) -> None:
+        is_visible = has_visible(segment.text)
+        if is_visible:
+            self._has_read = True
+            if not is_noted:
+                self.composer.note(segment.text, "break", segment.end)
+        breaks_line = is_visible or segment.ends_line
+        self.composer.skip(segment.gap + ("\n" if breaks_line else ""))
+
+    def _deliver_block(self, segment: Segment) -> None:
+        identity = self._normalizers.block_identity(segment.ends_line)
+        part = PackedPart(segment.text, segment.boundary, segment.end, segment.gap, identity)
+        if segment.kind == "table":
+            source, removed = self._normalizers.clean_table(segment.text)
+            for text, reason in removed:
+                self.composer.note(text, reason, segment.end)
+            self.composer.add_table(source, part)
+        else:
+            part.is_code = True
+            self.composer.add(part)
+
+    # -- live mode --------------------------------------------------------------------------------
+
+    def preview(self, pending: str) -> list[Message]:
+        """Return the messages that would come if the text ended with its last whole word."""
+        if self.capture.captures:
+            return []
+        return deepcopy(self, self._unchanging()).end_with_whole_word(pending)
+
+    def end_with_whole_word(self, pending: str) -> list[Message]:
+        """Read and close, only on the copy that a preview makes."""
+        for found in self.capture.feed(self._head(self._intake.feed(pending))):
+            if isinstance(found, StrayClose):
+                return []  # all of it was a thought
+            if isinstance(found, str):
+                self._pass_on(self.splitter.feed(found))
+        splitter = self.splitter
+        in_prose, in_word = splitter.reads_prose, splitter.ends_in_word
+        if in_prose:
+            before = splitter.end
+            rest = splitter.retract(before)
+            goes_on = len(rest) < before and not _breaks_line(rest)
+            self._pass_on(splitter.feed(showable(rest, self._config, goes_on)))
+        return messages_to_show(self.close("stop", "nothing"), in_prose, in_word)
+
+    def _unchanging(self) -> dict[int, Any]:
+        """Return what a copy shares: constant values. Nobody listens to the copy."""
+        config, persona = self._config, self._config.persona
+        values = [config, persona, *config.known, *(persona.sprites if persona else ())]
+        shared: dict[int, Any] = {id(one): one for one in (*values, *self._normalizers.unchanging)}
+        if self._observer is not None:
+            shared[id(self._observer)] = DecisionListener(_nobody)
+        return shared
+
+
+def _begins_line(segment: Segment, piece: TextPiece) -> bool:
+    """Return whether a `<br>` stands before the text, though the line after it may be withheld."""
+    return piece.text.startswith("\n") or BREAK_TAG.match(segment.text) is not None
+
+
+def _breaks_line(text: str) -> bool:
+    return "\n" in text[: len(text) - len(text.lstrip())]
+
+
+def _nobody(_decision: Decision) -> None:
+    pass
 
 
 def prefill_of(config: TextConfig) -> PrefillEcho | None:

@@ -202,7 +202,7 @@ class PrefillEcho(CopiedState):
 
     def _seam(self, rest: str) -> str:
         """Return a space if a word ends here: letters on both sides, a capital after."""
-        before, behind = self._shown[-1:], rest[:1]
+        before, after = self._shown[-1:], rest[:1]
         if self._labelled:
-            return "" if before.isspace() or behind.isspace() else " "
-        return " " if before.isalpha() and behind.isalpha() and behind.isupper() else ""
+            return "" if before.isspace() or after.isspace() else " "
+        return " " if before.isalpha() and after.isalpha() and after.isupper() else ""

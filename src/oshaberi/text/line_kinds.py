@@ -1,4 +1,4 @@
-"""Tells what kind a line is (list item, quote, heading, …) by the marker it begins with."""
+"""The kinds of lines (list item, quote, heading, …), by the marker that a line begins with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, Literal, cast
 
 BlockKind = Literal["text", "list", "quote", "heading", "subtext", "table"]
 
-# A marker counts with a blank behind it; `>` also alone, as the empty line inside a quote.
+# A marker needs a blank after it; `>` counts alone, too, as the empty line inside a quote.
 # `||` opens a spoiler, not a row.
 _MARKER: Final = re.compile(
     r"[ \t]*(?:"

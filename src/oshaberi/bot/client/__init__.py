@@ -5,8 +5,8 @@ In: gateway events. Out: `IncomingMessage` values, and a `DiscordTurnChannel` to
 - `discord_client`: the discord.py client; passes every message on, explains why it cannot
   connect.
 - `shards`: the shards of the client, and which of them are connected.
-- `message_reader`: turns a Discord message into values. It uses `message_text` (text and files)
-  and `people` (who wrote it, and where).
+- `message_reader`: which messages are talk, whose they are, and what they say; `discord_values`:
+  Discord's people, places, texts and files as values.
 - `turn_channel`: a Discord channel with the methods that a turn needs.
 - `unanswered`: looks for unanswered questions when the bot gets ready, and logs those that it
   finds.

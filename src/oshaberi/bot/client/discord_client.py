@@ -16,7 +16,6 @@ from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
-from oshaberi.bot.client.people import place_ids, places_in
 from oshaberi.bot.client.shards import ChannelsOfOtherShards, GatewayState, MovableShardsClient
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.unanswered import UnansweredLog, UnansweredSearch, WhenReady
@@ -41,86 +40,10 @@ from oshaberi.errors import ConfigError, OshaberiError, TemporaryError
 from oshaberi.outage_log import OutageLog
 from oshaberi.terminal_output import counted
 
-# Which events the bot asks Discord for.
-
-
-def intents(*, members: bool = False) -> discord.Intents:
-    """Return the intents that the bot uses. Message content and members are privileged."""
-    return discord.Intents(
-        guilds=True,
-        guild_messages=True,
-        dm_messages=True,
-        message_content=True,
-        emojis_and_stickers=True,
-        guild_typing=True,
-        dm_typing=True,
-        members=members,
-    )
-
-
-# Explains in one line why the bot cannot connect to Discord, and what to do about it.
-
-
-@contextmanager
-def explained_login() -> Iterator[None]:
-    """Turn errors of login and connection into a one-line ConfigError or TemporaryError."""
-    try:
-        yield
-    except discord.LoginFailure:
-        raise ConfigError(
-            "discord_token: Discord does not accept it; copy it again from the bot's page in "
-            "the Developer Portal"
-        ) from None
-    except discord.PrivilegedIntentsRequired:
-        raise ConfigError(
-            "Discord refuses the intents: switch on Message Content Intent on the bot's page "
-            "in the Developer Portal"
-        ) from None
-    except (aiohttp.ClientConnectionError, TimeoutError) as error:
-        raise TemporaryError(
-            f"Discord cannot be reached: {_host()}: {_reason(error)}; check the network "
-            "of this machine, then start the bot again"
-        ) from None
-    except discord.HTTPException as error:
-        raise TemporaryError(
-            f"Discord refuses the connection: {_host()} answers HTTP {error.status}; "
-            "try again later, and see https://discordstatus.com"
-        ) from None
-
-
-def _host() -> str:
-    return urlsplit(discord.http.Route.BASE).netloc
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
-# Handles deleted messages: the bot does not answer them, and short-term memory forgets them.
-
-
 log = logging.getLogger(__name__)
 
-
-async def forget_deleted(context: BotContext, channel_id: int, message_ids: Sequence[int]) -> None:
-    """Withdraw deleted questions, and delete their exchanges from short-term memory.
-
-    A summary that may contain one of the messages is deleted as a whole.
-    """
-    for message_id in message_ids:
-        context.channel_turns.withdraw(channel_id, message_id)
-    for forget in (context.db.memory.forget_messages, context.db.summaries.forget_messages):
-        try:
-            await forget(channel_id, message_ids)
-        except StorageAwayError as error:
-            log.info("deleted messages are forgotten when the database is back: %s", error)
-
-
-# The bot's discord.py client: receives messages, registers commands, finds channels.
-
-
 CONNECTING = ("discord.shard", "discord.gateway")
-"""discord.py's loggers. Each try to connect again is an error with a traceback there."""
+"""discord.py's loggers that report every attempt to reconnect as an error with a traceback."""
 
 KEPT_IDS = 4000
 REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=300.0, sock_connect=30.0, sock_read=30.0)
@@ -198,13 +121,13 @@ class OshaberiClient(MovableShardsClient):
 
     async def serve(self, token: str) -> None:
         """Log in and run until closed. Raises a one-line ConfigError if the client cannot start."""
-        with explained_login():
+        with explain_login_errors():
             await self.login(token)
             await self.connect()
 
     async def setup_hook(self) -> None:
-        # A request without an answer holds up all others of its bucket: aiohttp would let it for
-        # five minutes, long after the outage that it fell into.
+        # A request without an answer holds up all others of its bucket. aiohttp would wait for it
+        # for five minutes, long after the outage is over.
         self.http._HTTPClient__session._timeout = REQUEST_TIMEOUT  # type: ignore[attr-defined]  # noqa: SLF001
         self.client_state = ClientState(self, self._alone, self.histories)
         if not self.has_movable_shards and self.has_shard(0):
@@ -213,11 +136,12 @@ class OshaberiClient(MovableShardsClient):
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
         """Pass each event to the histories before the next event can arrive.
 
-        A lost connection is told before discord.py tells of its next try.
+        A lost connection is logged before discord.py logs its next try.
         """
         if event == "shard_disconnect" and not self.is_closed():
             self._outage_log.begins(f"shard {args[0]}", "it is tried again", by=args[0])
-        self.histories.hear(event, *args)
+        if event in self.histories.events:
+            self.histories.hear(event, *args)
         super().dispatch(event, *args, **kwargs)
 
     def _is_live(self, server_id: int) -> bool:
@@ -238,7 +162,9 @@ class OshaberiClient(MovableShardsClient):
             await self.outage.close()
         if hasattr(self, "client_state"):
             await self.client_state.close()
-        if isinstance(self.loop, asyncio.AbstractEventLoop):  # before a login discord.py cannot
+        if isinstance(
+            self.loop, asyncio.AbstractEventLoop
+        ):  # before the login discord.py cannot close
             await super().close()
 
     def turn_channel(
@@ -261,6 +187,8 @@ class OshaberiClient(MovableShardsClient):
 
     async def on_message(self, message: discord.Message) -> None:
         await self.client_state.on_message(message)
+        if self.reader.is_ours(message):
+            return
         self.reader.remember(message)
         await self.fence.passed()
         await self.turn_of(0 if message.guild is None else message.guild.id)
@@ -327,8 +255,8 @@ class OshaberiClient(MovableShardsClient):
         """Search for messages that were missed before this process got (or regained) a shard."""
         if not self.has_movable_shards and (len(self.shards) == 1 or not self._was_ready):
             return  # `on_ready` looks at all shards
-        await self._search.run_when_ready(shard_id, lambda: self.caught_up(shard_id))
-        self.caught_up(shard_id)
+        await self._search.run_when_ready(shard_id, lambda: self.note_caught_up(shard_id))
+        self.note_caught_up(shard_id)
         if shard_id == 0 and self.has_movable_shards and not self._is_synced:
             self._is_synced = True
             await self._sync()
@@ -338,26 +266,26 @@ class OshaberiClient(MovableShardsClient):
         await self._search.run()
 
     async def on_shard_connect(self, shard_id: int) -> None:
-        self.gateway_state.connected(shard_id)
+        self.gateway_state.note_connected(shard_id)
         self._outage_log.ends(by=shard_id)
         self.catch_up(shard_id)
 
     async def on_shard_resumed(self, shard_id: int) -> None:
-        self.gateway_state.connected(shard_id)
+        self.gateway_state.note_connected(shard_id)
         self._outage_log.ends(by=shard_id)
 
     async def on_shard_disconnect(self, shard_id: int) -> None:
-        self.gateway_state.lost(shard_id)
+        self.gateway_state.note_lost(shard_id)
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
         log.info("joined server %s (%s)", guild.id, guild.name)
-        await self.context.db.departed_servers.returned_to([guild.id])
+        await self.context.db.departed_servers.note_return([guild.id])
 
     async def on_guild_channel_update(
         self, _before: discord.abc.GuildChannel, after: discord.abc.GuildChannel
     ) -> None:
         """Allow requests to these channels again after 403s: permissions may have changed."""
-        self.client_state.try_again(places_in(after))
+        self.client_state.try_again(_ids_with_threads(after))
 
     async def on_guild_channel_delete(self, gone: discord.abc.GuildChannel) -> None:
         await self.context.db.servers.forget_channels(gone.guild.id, (gone.id,))
@@ -367,19 +295,19 @@ class OshaberiClient(MovableShardsClient):
         await self.context.db.servers.forget_channels(gone.guild_id, (gone.thread_id,))
 
     async def on_guild_role_update(self, _before: discord.Role, after: discord.Role) -> None:
-        self.client_state.try_again(place_ids(after.guild))
+        self.client_state.try_again(_ids_of_places(after.guild))
 
     async def on_member_update(self, _before: discord.Member, after: discord.Member) -> None:
         if after == after.guild.me:
-            self.client_state.try_again(place_ids(after.guild))
+            self.client_state.try_again(_ids_of_places(after.guild))
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:
         """Stop answers in a server that the bot left. Its data stays for a grace time."""
         log.info("left server %s (%s)", guild.id, guild.name)
         stops = self.context.services.stops
-        for place_id in place_ids(guild):
+        for place_id in _ids_of_places(guild):
             stops.request_stop(str(place_id), SYSTEM, "system_request")
-        await self.context.db.departed_servers.note(guild.id, place_ids(guild))
+        await self.context.db.departed_servers.note(guild.id, _ids_of_places(guild))
 
     async def on_error(self, event_method: str, /, *_args: Any, **_kwargs: Any) -> None:
         """Log one line. Only errors that are not ours get a traceback."""
@@ -398,3 +326,77 @@ class OshaberiClient(MovableShardsClient):
 def _is_try_to_connect(record: logging.LogRecord) -> bool:
     tries = record.name == "discord.client" and "reconnect" in str(record.msg)
     return tries or record.name in CONNECTING
+
+
+def intents(*, members: bool = False) -> discord.Intents:
+    """Return the intents that the bot uses. Message content and members are privileged."""
+    return discord.Intents(
+        guilds=True,
+        guild_messages=True,
+        dm_messages=True,
+        message_content=True,
+        emojis_and_stickers=True,
+        guild_typing=True,
+        dm_typing=True,
+        members=members,
+    )
+
+
+@contextmanager
+def explain_login_errors() -> Iterator[None]:
+    """Turn errors of login and connection into a one-line ConfigError or TemporaryError."""
+    try:
+        yield
+    except discord.LoginFailure:
+        raise ConfigError(
+            "discord_token: Discord does not accept it; copy it again from the bot's page in "
+            "the Developer Portal"
+        ) from None
+    except discord.PrivilegedIntentsRequired:
+        raise ConfigError(
+            "Discord refuses the intents: switch on Message Content Intent on the bot's page "
+            "in the Developer Portal"
+        ) from None
+    except (aiohttp.ClientConnectionError, TimeoutError) as error:
+        raise TemporaryError(
+            f"Discord cannot be reached: {_host()}: {_reason(error)}; check the network "
+            "of this machine, then start the bot again"
+        ) from None
+    except discord.HTTPException as error:
+        raise TemporaryError(
+            f"Discord refuses the connection: {_host()} answers HTTP {error.status}; "
+            "try again later, and see https://discordstatus.com"
+        ) from None
+
+
+def _host() -> str:
+    return urlsplit(discord.http.Route.BASE).netloc
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+async def forget_deleted(context: BotContext, channel_id: int, message_ids: Sequence[int]) -> None:
+    """Withdraw deleted questions, and delete their exchanges from short-term memory.
+
+    A summary that may contain one of the messages is deleted as a whole.
+    """
+    for message_id in message_ids:
+        context.channel_turns.withdraw(channel_id, message_id)
+    for forget in (context.db.memory.forget_messages, context.db.summaries.forget_messages):
+        try:
+            await forget(channel_id, message_ids)
+        except StorageAwayError as error:
+            log.info("deleted messages are forgotten when the database is back: %s", error)
+
+
+def _ids_with_threads(channel: discord.abc.GuildChannel) -> tuple[int, ...]:
+    """Return the ids of a channel and of its threads, as far as the client knows them."""
+    threads = (one.id for one in channel.guild.threads if one.parent_id == channel.id)
+    return (channel.id, *threads)
+
+
+def _ids_of_places(guild: discord.Guild) -> tuple[int, ...]:
+    """Return the ids of all channels and threads of a server, as far as the client knows them."""
+    return tuple(place.id for place in (*guild.channels, *guild.threads))

@@ -1,10 +1,13 @@
-"""Turns discord.py's messages into the values of a turn, also those of proxy bots."""
+"""Reads discord.py's messages for a turn: which are talk, whose they are, what they say.
+
+A proxy bot's message counts as that of the person who speaks through it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -13,102 +16,40 @@ from functools import partial
 import aiohttp
 import discord
 
-from oshaberi.bot.client.message_text import (
-    attached,
-    embed_text,
-    files_of,
-    readable,
-    source_of,
-    typed,
-)
-from oshaberi.bot.client.people import (
+from oshaberi.bot.client.discord_values import (
     AnyUser,
     RecentMembers,
+    author_of,
+    distinct_people,
+    embed_texts,
     is_age_restricted,
+    message_value,
     path_of,
-    person_of,
+    replied_id,
     roles_of,
+    typed_text,
 )
-from oshaberi.bot.conversation.messages import (
-    ChannelMessage,
-    IncomingMessage,
-    Person,
-)
+from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.bot.turns.admission.rules import UnaddressedMessage
 from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.shown_reasoning import is_logged_thought
 from oshaberi.discord_io.channels import may_write
-from oshaberi.discord_io.reply_notice import is_reply_notice
-
-# Finds whose words a proxy bot (PluralKit, Tupperbox) repeats.
-#
-# A proxy bot posts a person's message again through a webhook, without the tags around it, and
-# then deletes the original. The original is the message that has the same words and mentions, and
-# the least besides. `bot.turns.admission.questions` makes sure that only one of the two is
-# answered.
-
-
-WITHIN = timedelta(seconds=15)
-MOST_TAGS = 100
-"""How many characters the tags around a text may have."""
-_MENTION = re.compile(r"<@!?(&?\d+)>")
-
-
-def original_of(
-    copy: discord.Message, newest_first: Iterable[discord.Message]
-) -> discord.Message | None:
-    """Return the person's message that a webhook's message repeats, if it is known.
-
-    A short text is often a part of what others wrote, so the closest message counts; of equally
-    close ones the newest.
-    """
-    if copy.webhook_id is None:
-        return None
-    since = discord.utils.time_snowflake(copy.created_at - WITHIN)
-    closest, fewest = None, MOST_TAGS + 1
-    for message in newest_first:
-        if message.id <= since:
-            break
-        if message.id < copy.id and message.channel.id == copy.channel.id:
-            is_person = message.webhook_id is None and not message.author.bot
-            tags = _length_of_tags(copy, message) if is_person else None
-            if tags is not None and tags < fewest:
-                closest, fewest = message, tags
-    return closest
-
-
-def _length_of_tags(copy: discord.Message, original: discord.Message) -> int | None:
-    """Return how much longer the original is; None if the copy does not repeat it.
-
-    PluralKit makes `@Ann hello` of `@Ann m: hello`, so mentions are compared by themselves.
-    """
-    if not copy.content.strip():
-        names = [file.filename for file in copy.attachments]
-        is_same = bool(names) and names == [file.filename for file in original.attachments]
-        return len(original.content) if is_same else None
-    if _MENTION.findall(copy.content) != _MENTION.findall(original.content):
-        return None
-    words, whole = _words(copy.content), _words(original.content)
-    return len(whole) - len(words) if words in whole else None
-
-
-def _words(content: str) -> str:
-    return " ".join(_MENTION.sub(" ", content).split())
-
-
-# Turns discord.py's messages into the values of a turn.
-
+from oshaberi.discord_io.requests.parameters import is_reply_notice
 
 NOT_FOUND = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
 """Errors after which a message counts as not found."""
 RECENT_MESSAGES = 2000
 LOCALES_KEPT = 10_000
+WITHIN = timedelta(seconds=15)
+"""How long after a person's message a proxy bot may repeat it."""
+MOST_TAGS = 100
+"""How many characters the tags around a text may have."""
+_MENTION = re.compile(r"<@!?(&?\d+)>")
 
 
 class MessageReader:
     """Reads messages for one client. `opt_outs` are users whose messages it does not read."""
 
-    def __init__(self, client: discord.Client, opt_outs: Container[int] = ()) -> None:
+    def __init__(self, client: discord.Client, opt_outs: Container[int] = frozenset()) -> None:
         self.client = client
         self.recent_members = RecentMembers()
         self.locales: BoundedCache[int, str] = BoundedCache(LOCALES_KEPT)
@@ -152,7 +93,7 @@ class MessageReader:
             return True
         if message.interaction_metadata is not None or is_reply_notice(message.content):
             return False
-        return bool(message.content or message.attachments or _embed_texts(message, ours=True))
+        return bool(message.content or message.attachments or embed_texts(message, is_ours=True))
 
     def is_new_talk(self, message: discord.Message) -> bool:
         """Return whether a message can get an answer: talk of others, not repeated by Discord.
@@ -166,30 +107,62 @@ class MessageReader:
         """Return whether the author has told the bot not to read them (`/privacy opt-out`)."""
         if message.author.id in self._opt_outs:
             return True
-        source = source_of(message)
+        source = _source_of(message)
         return source is not message and source.author.id in self._opt_outs
 
-    def is_person(self, message: discord.Message) -> bool:
+    def asker(self, message: discord.Message) -> AnyUser | None:
+        """Return the author of a message, None if it was the bot or a webhook."""
+        if not self._is_by_person(message):
+            return None
+        return self.recent_members.latest(message.author, message.guild)
+
+    def _is_by_person(self, message: discord.Message) -> bool:
         """Return whether the author of a message can be mentioned."""
         return message.webhook_id is None and not self.is_ours(message)
 
-    def said(self, message: discord.Message, viewer: AnyUser | None = None) -> ChannelMessage:
+    def talk_in(self, messages: Iterable[discord.Message]) -> list[discord.Message]:
+        """Return the messages that are conversation."""
+        return [message for message in messages if self.is_talk(message)]
+
+    def channel_messages(
+        self, messages: Iterable[discord.Message], viewer: AnyUser | None
+    ) -> tuple[ChannelMessage, ...]:
+        return tuple(self.channel_message(message, viewer) for message in messages)
+
+    def channel_message(
+        self, message: discord.Message, viewer: AnyUser | None = None
+    ) -> ChannelMessage:
         """Return the message as `viewer` may read it; with None, as everybody may read it."""
-        source = source_of(message)
-        ours = self.is_ours(source)
-        return ChannelMessage(
-            id=message.id,
-            author=self._author(source),
-            text=readable(source, self.recent_members, viewer),
-            at=message.created_at,
-            by_us=ours,
-            shown_as=source.author.display_name if ours else None,
-            files=tuple(attached(file) for file in files_of(source)),
-            reply_to=_reply_to(source),
-            embeds=_embed_texts(source, ours=ours),
-            mentions=self._mentioned(source),
-            typed=typed(source),
+        source = _source_of(message)
+        value = message_value(
+            source, self.recent_members, viewer, self._our_id, is_ours=self.is_ours(source)
         )
+        if source is message:
+            return value
+        return replace(value, id=message.id, at=message.created_at)
+
+    def people(
+        self, channel: discord.abc.MessageableChannel, newest_first: Sequence[discord.Message]
+    ) -> tuple[Person, ...]:
+        """Return the authors of messages, then those whom they mention; not the bot."""
+        users = self._users(channel, newest_first)
+        return distinct_people(users, self.recent_members, channel, self._our_id)
+
+    def _users(
+        self, channel: discord.abc.MessageableChannel, messages: Sequence[discord.Message]
+    ) -> Iterator[AnyUser]:
+        for message in messages:
+            if self._is_by_person(message):
+                yield message.author
+        for message in messages:
+            yield from message.mentions
+        if isinstance(channel, discord.DMChannel):
+            yield from channel.recipients
+
+    @property
+    def _our_id(self) -> int | None:
+        me = self.client.user
+        return None if me is None else me.id
 
     def remember(self, message: discord.Message) -> None:
         """Keep a person's message, to recognise it if a proxy bot repeats it."""
@@ -214,7 +187,7 @@ class MessageReader:
         if is_reply and not self._replies_to_others(message):
             return None
         self.recent_members.meet(message)
-        words = typed(message)
+        words = typed_text(message)
         return UnaddressedMessage(
             id=message.id,
             path=path_of(message.channel),
@@ -238,21 +211,21 @@ class MessageReader:
         await self.meet_author(message)
         original = self._original(message)
         # A webhook cannot reply: the copy of a reply only looks like one.
-        replied = await self._replied(original or message)
-        said = self.said(message, message.author)
+        replied = await self._find_replied(original or message)
+        copy = self.channel_message(message, message.author)
         return IncomingMessage(
-            said=self._said_for(said, original),
+            said=copy if original is None else self._attribute(copy, original),
             channel_id=path.channel_id,
             server_id=path.server_id,
             parent_id=path.parent_id,
             mentions_us=self.mentions_us(message),
             can_answer=may_write(channel),
-            replied=None if replied is None else self.said(replied, message.author),
+            replied=None if replied is None else self.channel_message(replied, message.author),
             category_id=path.category_id,
             is_age_restricted=is_age_restricted(channel),
             mentions_others=self.mentions_others(message),
             copied_id=None if original is None else original.id,
-            webhook=None if original is None else said.author,
+            webhook=None if original is None else copy.author,
             bot_name="" if message.guild is None else message.guild.me.display_name,
         )
 
@@ -262,8 +235,7 @@ class MessageReader:
 
     def mentions_us(self, message: discord.Message) -> bool:
         """Return whether a message mentions the bot, or the role with the bot's name."""
-        me = self.client.user
-        if me is not None and any(user.id == me.id for user in message.mentions):
+        if any(user.id == self._our_id for user in message.mentions):
             return True
         role = None if message.guild is None else message.guild.self_role
         return role is not None and role in message.role_mentions
@@ -273,9 +245,8 @@ class MessageReader:
 
         A reply to a message of one's own mentions oneself.
         """
-        me = self.client.user
         role = None if message.guild is None else message.guild.self_role
-        known = {message.author.id} if me is None else {message.author.id, me.id}
+        known = {message.author.id, self._our_id}
         users = any(user.id not in known for user in message.mentions)
         return users or message.mention_everyone or any(r != role for r in message.role_mentions)
 
@@ -288,13 +259,11 @@ class MessageReader:
             self._originals.put(message.id, found)
         return found
 
-    def _said_for(self, said: ChannelMessage, original: discord.Message | None) -> ChannelMessage:
+    def _attribute(self, copy: ChannelMessage, original: discord.Message) -> ChannelMessage:
         """Return a proxy's message as that of the person who speaks through it."""
-        if original is None:
-            return said
-        allowed = self._author(original)
+        allowed = author_of(original, self.recent_members)
         author = replace(
-            said.author,
+            copy.author,
             id=allowed.id,
             can_manage_server=allowed.can_manage_server,
             can_manage_messages=allowed.can_manage_messages,
@@ -302,19 +271,20 @@ class MessageReader:
             can_add_reactions=allowed.can_add_reactions,
             role_ids=allowed.role_ids,
         )
-        return replace(said, author=author, reply_to=_reply_to(original))
+        return replace(copy, author=author, reply_to=replied_id(original))
 
     async def meet_author(self, message: discord.Message) -> None:
-        """Fetch the author as a member: messages from a history come without it."""
+        """Fetch a person as a member: messages from a history come without it."""
         guild, author = message.guild, message.author
-        if guild is None or message.webhook_id is not None:
+        if guild is None or not self._is_by_person(message):
             return
-        if not isinstance(self.recent_members.known(author, guild), discord.Member):
+        if not isinstance(self.recent_members.latest(author, guild), discord.Member):
             with suppress(*NOT_FOUND):
                 self.recent_members.add(await guild.fetch_member(author.id))
 
-    async def _replied(self, message: discord.Message) -> discord.Message | None:
-        number = _reply_to(message)
+    async def _find_replied(self, message: discord.Message) -> discord.Message | None:
+        """Return the message that this one replies to, from memory or from Discord."""
+        number = replied_id(message)
         if number is None or message.reference is None:
             return None
         known = message.reference.resolved
@@ -331,19 +301,6 @@ class MessageReader:
             return None
         return None if self.is_by_opted_out(found) else found
 
-    def _mentioned(self, message: discord.Message) -> tuple[Person, ...]:
-        me, known = self.client.user, self.recent_members.known
-        others = (user for user in message.mentions if me is None or user.id != me.id)
-        return tuple(person_of(known(user, message.guild)) for user in others)
-
-    def _author(self, message: discord.Message) -> Person:
-        author = self.recent_members.known(message.author, message.guild)
-        if message.webhook_id is None:
-            return person_of(author, message.channel)
-        speaker = person_of(author, message.channel, is_account=False)
-        spoken_by = message.application_id or message.webhook_id
-        return replace(speaker, is_bot=True, application_id=spoken_by)
-
 
 def _replies_to_author(message: discord.Message) -> bool:
     """Return whether somebody replies to a message of their own."""
@@ -351,13 +308,58 @@ def _replies_to_author(message: discord.Message) -> bool:
     return isinstance(known, discord.Message) and known.author.id == message.author.id
 
 
-def _embed_texts(message: discord.Message, *, ours: bool) -> tuple[str, ...]:
-    """Return what embeds say. The bot's thoughts are no part of a conversation."""
-    read = [one for one in message.embeds if not (ours and is_logged_thought(one.title or ""))]
-    return tuple(filter(None, map(embed_text, read)))
+def _source_of(message: discord.Message) -> discord.Message:
+    """Return the original of the empty message that starts a thread; any other unchanged."""
+    if message.type is discord.MessageType.thread_starter_message and message.reference:
+        known = message.reference.resolved
+        if isinstance(known, discord.Message):
+            return known
+    return message
 
 
-def _reply_to(message: discord.Message) -> int | None:
-    if message.type is not discord.MessageType.reply or message.reference is None:
+# Proxy bots (PluralKit, Tupperbox) post a person's message again through a webhook, without the
+# tags around it, and then delete the original. The original is the message that has the same words
+# and mentions, and the least besides. `bot.turns.admission.questions` makes sure that only one of
+# the two is answered.
+
+
+def original_of(
+    copy: discord.Message, newest_first: Iterable[discord.Message]
+) -> discord.Message | None:
+    """Return the person's message that a webhook's message repeats, if it is known.
+
+    A short text is often a part of what others wrote, so the closest message counts; of equally
+    close ones the newest.
+    """
+    if copy.webhook_id is None:
         return None
-    return message.reference.message_id
+    since = discord.utils.time_snowflake(copy.created_at - WITHIN)
+    closest, fewest = None, MOST_TAGS + 1
+    for message in newest_first:
+        if message.id <= since:
+            break
+        if message.id < copy.id and message.channel.id == copy.channel.id:
+            is_person = message.webhook_id is None and not message.author.bot
+            tags = _length_of_tags(copy, message) if is_person else None
+            if tags is not None and tags < fewest:
+                closest, fewest = message, tags
+    return closest
+
+
+def _length_of_tags(copy: discord.Message, original: discord.Message) -> int | None:
+    """Return how much longer the original is; None if the copy does not repeat it.
+
+    PluralKit makes `@Ann hello` of `@Ann m: hello`, so mentions are compared by themselves.
+    """
+    if not copy.content.strip():
+        names = [file.filename for file in copy.attachments]
+        is_same = bool(names) and names == [file.filename for file in original.attachments]
+        return len(original.content) if is_same else None
+    if _MENTION.findall(copy.content) != _MENTION.findall(original.content):
+        return None
+    words, whole = _words(copy.content), _words(original.content)
+    return len(whole) - len(words) if words in whole else None
+
+
+def _words(content: str) -> str:
+    return " ".join(_MENTION.sub(" ", content).split())

@@ -1,4 +1,4 @@
-"""The shards of a client: which are connected, taking on and giving up single ones."""
+"""The shards of a client: which are connected, and how single ones are taken on and given up."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
 from oshaberi.errors import TemporaryError
 from oshaberi.terminal_output import counted
 
-# Knows which shards of a client are connected to Discord's gateway now.
+# Which shards are connected.
 #
-# discord.py's `is_ready` stays true while a shard reconnects. So `GatewayState` follows the
-# events of the shards, and checks when Discord last acknowledged each shard's heartbeat.
+# discord.py's `is_ready` stays true while a shard reconnects. So `GatewayState` follows the events
+# of the shards, and checks when Discord last acknowledged each shard's heartbeat.
 
 
 LATE_SECONDS = 10.0
@@ -41,10 +41,10 @@ class GatewayState:
         self._now_s = now_s
         self._connected: set[int] = set()
 
-    def connected(self, shard_id: int) -> None:
+    def note_connected(self, shard_id: int) -> None:
         self._connected.add(shard_id)
 
-    def lost(self, shard_id: int) -> None:
+    def note_lost(self, shard_id: int) -> None:
         self._connected.discard(shard_id)
 
     def shard_ids(self) -> tuple[int, ...]:
@@ -89,7 +89,7 @@ class GatewayState:
         return self._now_s() - beats._last_ack - beats.interval  # noqa: SLF001
 
 
-# Fetches channels of guilds that another process serves, with what is needed to write there.
+# Channels that another process serves.
 #
 # discord.py knows only the guilds of its own shards. When it fetches a channel of another guild,
 # that guild has no roles and no member for the bot, so the bot's permissions would be unknown.
@@ -132,11 +132,11 @@ class ChannelsOfOtherShards:
             known = self._guilds.get(guild_id)
             if known is not None and now - known[0] < FRESH_SECONDS:
                 return known[1]
-            guild = await self._fetched(guild_id)
+            guild = await self._fetch_guild(guild_id)
             self._guilds.put(guild_id, (now, guild))
             return guild
 
-    async def _fetched(self, guild_id: int) -> discord.Guild:
+    async def _fetch_guild(self, guild_id: int) -> discord.Guild:
         guild = await self._client.fetch_guild(guild_id, with_counts=False)
         me = self._client.user
         if me is not None:
@@ -145,11 +145,11 @@ class ChannelsOfOtherShards:
         return guild
 
 
-# A discord.py client that takes on and gives up single shards while it runs.
+# Shards that move between processes.
 #
 # discord.py starts all shards of an `AutoShardedClient` once and keeps them. With `ShardTerms`
-# this client starts none by itself: the shard keeper starts and stops them (decision 20). Either
-# way a shard that cannot connect waits for half a minute at most, does not hold up the other
+# this client starts none by itself: the shard keeper starts and stops them (decision 20). In both
+# cases a shard that cannot connect waits for half a minute at most, does not hold up the other
 # shards, and gives up when the client is closed; discord.py's own would do none of these.
 
 
@@ -393,7 +393,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         if self._terms is not None:
             self._caught_up[shard_id].clear()
 
-    def caught_up(self, shard_id: int) -> None:
+    def note_caught_up(self, shard_id: int) -> None:
         if self._terms is not None and self._terms.holds(shard_id):
             self._caught_up[shard_id].set()
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 import discord
 
+from oshaberi.bot.client.discord_values import AnyUser, is_age_restricted, path_of
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
-from oshaberi.bot.client.people import AnyUser, is_age_restricted, path_of, person_of
 from oshaberi.bot.conversation.messages import (
     ChannelInfo,
     ChannelMessage,
     ChannelPath,
     IncomingMessage,
-    Person,
 )
 from oshaberi.bot.conversation.transcript import plain_words
 from oshaberi.delivery.sink import (
@@ -29,76 +28,12 @@ from oshaberi.delivery.sink import (
     WireState,
 )
 from oshaberi.discord_io import ClientState, DiscordSink, MentionPolicy, bot_name, emojis_of
-from oshaberi.discord_io.channels import may_react, may_read_history
-from oshaberi.discord_io.mention_policy import people_of
-
-# Reads the past messages of a channel: received ones from memory, others from Discord.
-
+from oshaberi.discord_io.channels import may_react, may_read_history, people_of
 
 log = logging.getLogger(__name__)
 
 HISTORY_S = 30.0
 """How long a turn waits for the channel's history. After that it uses what the bot has received."""
-
-
-async def past_messages(
-    client: discord.Client,
-    client_state: ClientState,
-    channel: discord.abc.MessageableChannel,
-    before: int | None,
-    limit: int,
-) -> list[discord.Message]:
-    """Return past messages, oldest first; none if the channel cannot be read."""
-    if limit <= 0 or not may_read_history(channel):
-        return []
-    known = client_state.histories.known(channel, before, limit)
-    if known is not None:
-        client_state.histories.on_read("memory")
-        return known[::-1]
-    try:
-        read = await _read(client_state, channel, before, limit)
-        client_state.histories.on_read("discord")
-    except NOT_FOUND as error:
-        log.warning("channel %s: its history cannot be read: %s", channel.id, error)
-        if _is_refused(error):
-            return []
-        read = _received(client, channel.id, before, limit)
-        client_state.histories.on_read("received")
-    return read[::-1]
-
-
-async def _read(
-    client_state: ClientState,
-    channel: discord.abc.MessageableChannel,
-    before: int | None,
-    limit: int,
-) -> list[discord.Message]:
-    edge = None if before is None else discord.Object(before)
-    with client_state.histories.reading(channel, before, limit) as keep:
-        async with asyncio.timeout(HISTORY_S):
-            read = [message async for message in channel.history(limit=limit, before=edge)]
-        keep(read)
-    return read
-
-
-def _received(
-    client: discord.Client, channel_id: int, before: int | None, limit: int
-) -> list[discord.Message]:
-    """Return the messages that the bot received since it started, newest first."""
-    here = (
-        message
-        for message in reversed(client.cached_messages)
-        if message.channel.id == channel_id and (before is None or message.id < before)
-    )
-    return list(islice(here, limit))
-
-
-def _is_refused(error: BaseException) -> bool:
-    """Return whether Discord refused the request. Any other error is an outage."""
-    return isinstance(error, discord.HTTPException) and error.status < 500
-
-
-# A Discord channel that a turn can read and answer in (bot/conversation/messages.py).
 
 
 class DiscordTurnChannel:
@@ -115,14 +50,13 @@ class DiscordTurnChannel:
         self._client = reader.client
         self._client_state = client_state
         self._channel = channel
+        self._guild: discord.Guild | None = getattr(channel, "guild", None)
         self._message = message
+        self.channel_id = channel.id
+        self.server_id = 0 if self._guild is None else self._guild.id
         self._fetched: dict[int, discord.Message] = {}
-        self._heard: set[int] = set()
+        self._people_ids: set[int] = set()
         """Ids of the people of the conversation that are known so far."""
-
-    @property
-    def channel_id(self) -> int:
-        return self._channel.id
 
     @property
     def path(self) -> ChannelPath:
@@ -137,46 +71,34 @@ class DiscordTurnChannel:
         return getattr(self._channel, "last_message_id", None)
 
     @property
-    def server_id(self) -> int:
-        guild = self._guild
-        return 0 if guild is None else guild.id
-
-    @property
     def locale(self) -> str:
-        guild = self._guild
-        if guild is not None:
-            return guild.preferred_locale.value
+        if self._guild is not None:
+            return self._guild.preferred_locale.value
         return self._reader.locale_of_direct(self._channel, self._message) or ""
 
-    @property
-    def _guild(self) -> discord.Guild | None:
-        return getattr(self._channel, "guild", None)
-
     def sink(self, answering: IncomingMessage | None) -> DiscordSink:
-        message = None if answering is None else self._known(answering.said.id)
+        message = None if answering is None else self._cached_message(answering.said.id)
         for one in (self._message, message):
-            self._heard.update(() if one is None else people_of(one))
+            self._people_ids.update(() if one is None else people_of(one))
         # With the permissions of the asker: the reply may go to another user.
         asker = self._asker
         mentions = MentionPolicy(
-            self._channel, asker if isinstance(asker, discord.Member) else None, self._heard
+            self._channel, asker if isinstance(asker, discord.Member) else None, self._people_ids
         )
         return self._client_state.sink(self._channel, message, mentions)
 
     @property
     def _asker(self) -> AnyUser | None:
         """Return the author of the message that started the turn, unless it is the bot."""
-        message = self._message
-        if message is None or not self._reader.is_person(message):
-            return None
-        return self._reader.recent_members.known(message.author, self._guild)
+        return None if self._message is None else self._reader.asker(self._message)
 
     async def channel_info(self, before: int | None, limit: int) -> ChannelInfo:
         past = await past_messages(self._client, self._client_state, self._channel, before, limit)
-        messages = [message for message in past if self._reader.is_talk(message)]
+        messages = self._reader.talk_in(past)
         guild = self._guild
-        people = self._people(messages)
-        self._heard.update(one.id for one in people)
+        asked = [] if self._message is None else [self._message]
+        people = self._reader.people(self._channel, [*asked, *reversed(messages)])
+        self._people_ids.update(one.id for one in people)
         return ChannelInfo(
             server_name="" if guild is None else plain_words(guild.name),
             channel_name=plain_words(getattr(self._channel, "name", None) or ""),
@@ -184,16 +106,15 @@ class DiscordTurnChannel:
             bot_name=bot_name(self._channel, self._client) or "",
             people=people,
             emojis=emojis_of(guild),
-            history=tuple(self._reader.said(message, self._asker) for message in messages),
+            history=self._reader.channel_messages(messages, self._asker),
         )
 
     async def said(self, message_id: int) -> ChannelMessage | None:
         message = await self.message(message_id)
         if message is None:
             return None
-        if self._reader.is_person(message):
-            await self._reader.meet_author(message)
-        return self._reader.said(message, self._asker)
+        await self._reader.meet_author(message)
+        return self._reader.channel_message(message, self._asker)
 
     async def incoming(self, message_id: int) -> IncomingMessage | None:
         """Return a message of this channel as if it had just been received."""
@@ -207,9 +128,9 @@ class DiscordTurnChannel:
         """Return the same channel for another turn."""
         return DiscordTurnChannel(self._reader, self._client_state, self._channel)
 
-    async def asked(self, message_id: int) -> IncomingMessage | None:
+    async def question(self, message_id: int) -> IncomingMessage | None:
         """Return a message like `incoming`, but raise if Discord does not answer."""
-        message = self._known(message_id)
+        message = self._cached_message(message_id)
         if message is None:
             try:
                 message = await self._channel.fetch_message(message_id)
@@ -221,7 +142,7 @@ class DiscordTurnChannel:
         return await self._reader.incoming(message)
 
     async def message(self, message_id: int) -> discord.Message | None:
-        found = self._known(message_id)
+        found = self._cached_message(message_id)
         if found is None:
             try:
                 found = await self._channel.fetch_message(message_id)
@@ -274,7 +195,7 @@ class DiscordTurnChannel:
         place = None if guild is None else guild.get_channel_or_thread(channel_id)
         return place if isinstance(place, discord.abc.Messageable) else None
 
-    def _known(self, message_id: int) -> discord.Message | None:
+    def _cached_message(self, message_id: int) -> discord.Message | None:
         """Return a message of this channel if it is already in memory."""
         if self._message is not None and self._message.id == message_id:
             return self._message
@@ -292,26 +213,6 @@ class DiscordTurnChannel:
         own = () if guild is None else guild.emojis
         return discord.utils.get(own, name=emoji.strip(":")) or emoji
 
-    def _people(self, messages: Sequence[discord.Message]) -> tuple[Person, ...]:
-        """Return the people: those of the question first, then the latest speakers; not the bot."""
-        asked = [] if self._message is None else [self._message]
-        newest_first = [*asked, *reversed(messages)]
-        me, known = self._client.user, self._reader.recent_members.known
-        found: dict[int, Person] = {}
-        for user in self._users(newest_first):
-            if user.id not in found and (me is None or user.id != me.id):
-                found[user.id] = person_of(known(user, self._guild), self._channel)
-        return tuple(found.values())
-
-    def _users(self, messages: Sequence[discord.Message]) -> Iterable[AnyUser]:
-        for message in messages:
-            if self._reader.is_person(message):
-                yield message.author
-        for message in messages:
-            yield from message.mentions
-        if isinstance(self._channel, discord.DMChannel):
-            yield from self._channel.recipients
-
 
 async def _face_there(sink: DiscordSink, face: WebhookFace | None) -> WebhookFace | None:
     """Return `face`, or None if the channel has no webhook and the bot sends under its own name."""
@@ -327,3 +228,63 @@ def _topic(channel: discord.abc.MessageableChannel) -> str:
     """Return the channel's topic. A thread has the topic of its parent."""
     place = channel.parent if isinstance(channel, discord.Thread) else channel
     return getattr(place, "topic", None) or ""
+
+
+# Past messages: received ones come from memory, others from Discord.
+
+
+async def past_messages(
+    client: discord.Client,
+    client_state: ClientState,
+    channel: discord.abc.MessageableChannel,
+    before: int | None,
+    limit: int,
+) -> list[discord.Message]:
+    """Return past messages, oldest first; none if the channel cannot be read."""
+    if limit <= 0 or not may_read_history(channel):
+        return []
+    known = client_state.histories.known(channel, before, limit)
+    if known is not None:
+        client_state.histories.on_read("memory")
+        return known[::-1]
+    try:
+        read = await _read_history(client_state, channel, before, limit)
+        client_state.histories.on_read("discord")
+    except NOT_FOUND as error:
+        log.warning("channel %s: its history cannot be read: %s", channel.id, error)
+        if _is_refused(error):
+            return []
+        read = _received_messages(client, channel.id, before, limit)
+        client_state.histories.on_read("received")
+    return read[::-1]
+
+
+async def _read_history(
+    client_state: ClientState,
+    channel: discord.abc.MessageableChannel,
+    before: int | None,
+    limit: int,
+) -> list[discord.Message]:
+    edge = None if before is None else discord.Object(before)
+    with client_state.histories.reading(channel, before, limit) as keep:
+        async with asyncio.timeout(HISTORY_S):
+            read = [message async for message in channel.history(limit=limit, before=edge)]
+        keep(read)
+    return read
+
+
+def _received_messages(
+    client: discord.Client, channel_id: int, before: int | None, limit: int
+) -> list[discord.Message]:
+    """Return the messages that the bot received since it started, newest first."""
+    here = (
+        message
+        for message in reversed(client.cached_messages)
+        if message.channel.id == channel_id and (before is None or message.id < before)
+    )
+    return list(islice(here, limit))
+
+
+def _is_refused(error: BaseException) -> bool:
+    """Return whether Discord refused the request. Any other error is an outage."""
+    return isinstance(error, discord.HTTPException) and error.status < 500

@@ -23,7 +23,7 @@ from oshaberi.discord_io.channels import may_read_history
 from oshaberi.terminal_output import counted
 from oshaberi.turn_ids import TurnIds, of_turn
 
-# Tells operators about unanswered questions: counts each, logs those that can be fixed.
+# What operators learn: every unanswered question is counted, those that can be fixed are logged.
 
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ MOST_CHANNELS = 2000
 
 
 class UnansweredLog:
-    """Is told why messages are not answered. `on_unanswered` is called with each reason.
+    """Counts and logs messages that are not answered: `on_unanswered` gets each reason.
 
     The warning for a channel is repeated after ten minutes at the earliest.
     """
@@ -68,10 +68,10 @@ class UnansweredLog:
         return True
 
 
-# Finds recent messages that the bot missed during a restart or a lost session.
+# Messages that the bot missed during a restart or a lost session.
 #
-# Discord does not say which direct messages were missed. So the search looks at the DM channels
-# of people who have written to the bot before.
+# Discord does not say which direct messages were missed. So the search looks at the DM channels of
+# people who have written to the bot before.
 
 
 AT_ONCE = 8
@@ -98,7 +98,7 @@ class MissedMessages:
     """Finds missed messages.
 
     `last_seen` returns the newest handled message of a channel, 0 if there is none. `is_for_us`
-    tells whether the bot would answer a message. `direct_ids` returns the DM channels to look at.
+    returns whether the bot would answer a message. `direct_ids` returns the DM channels to look at.
     The search ignores messages older than `max_age`. It also ignores the stored questions of a
     channel: the process that stored them, or one that takes them over, answers them. `shard_id`
     limits the search to the servers of one shard.
@@ -125,7 +125,7 @@ class MissedMessages:
         self._shard_id = shard_id
         self._free = asyncio.Semaphore(AT_ONCE)
         self.unread: list[Callable[[], Awaitable[int]]] = []
-        """What is to be done once more, because Discord did not answer."""
+        """What has to be read again, because Discord did not answer."""
 
     async def run(self) -> int:
         """Pass on all missed messages and return their number.
@@ -197,7 +197,7 @@ class MissedMessages:
         """
         async with self._free:
             try:
-                messages = await _written_since(place, since)
+                messages = await _messages_since(place, since)
             except NOT_FOUND as error:
                 log.warning("channel %s: missed messages cannot be read: %s", place.id, error)
                 if _passes(error):
@@ -206,7 +206,7 @@ class MissedMessages:
                 return 0
             if is_repeated:
                 messages = [message for message in messages if message.id <= until]
-            missed = await self._missed(place, messages)
+            missed = await self._missed_among(place, messages)
             for message in missed:
                 await self._listen(message)
         return len(missed)
@@ -221,10 +221,10 @@ class MissedMessages:
         channel = client.get_channel(channel_id) or await client.fetch_channel(channel_id)
         return channel if isinstance(channel, discord.DMChannel) else None
 
-    async def _missed(
+    async def _missed_among(
         self, channel: Place, messages: Sequence[discord.Message]
     ) -> list[discord.Message]:
-        """Return those that ask the bot and are not answered."""
+        """Return the messages that address the bot and have no answer."""
         ours = [message for message in messages if self._reader.is_ours(message)]
         settled = {message.reference.message_id for message in ours if message.reference}
         if messages:
@@ -246,7 +246,7 @@ def _passes(error: Exception) -> bool:
     return not isinstance(error, discord.HTTPException) or error.status >= 500
 
 
-async def _written_since(channel: Place, edge: int) -> list[discord.Message]:
+async def _messages_since(channel: Place, edge: int) -> list[discord.Message]:
     """Return the messages after `edge`, oldest first. If there are too many, drop the oldest."""
     found: list[discord.Message] = []
     async for message in channel.history(limit=MOST_MESSAGES):
@@ -265,9 +265,8 @@ def _newest(place: ServerPlace) -> int:
     return place.last_message_id or 0
 
 
-# Looks for unanswered questions when the bot or one of its shards gets ready.
-#
-# It takes the stored questions first, then those in the channels (`MissedMessages`).
+# The search, when the bot or one of its shards gets ready: first the stored questions, then those
+# in the channels (`MissedMessages`).
 
 
 DATABASE_RETRY_SECONDS = 5.0
@@ -307,7 +306,7 @@ class UnansweredSearch:
     async def run_when_ready(
         self, shard_id: int | None = None, on_outage: Callable[[], None] | None = None
     ) -> None:
-        """Search on one shard, or on all. Repeats until database and Discord answered."""
+        """Search on one shard, or on all. Repeats until database and Discord have answered."""
         with self._until_closed():
             while not await self._is_done(shard_id):
                 if on_outage is not None:

@@ -40,7 +40,7 @@ __all__ = [
     "CommandRefusedError",
     "DescribedCommand",
     "bot_command_tree",
-    "described",
+    "describe_commands",
 ]
 
 Registered = Command | app_commands.Group | app_commands.ContextMenu
@@ -80,7 +80,7 @@ class DescribedCommand:
     """Discord shows it only to members with Manage Server."""
 
 
-def described() -> tuple[DescribedCommand, ...]:
+def describe_commands() -> tuple[DescribedCommand, ...]:
     return tuple(entry for command in COMMANDS for entry in _entries(command))
 
 

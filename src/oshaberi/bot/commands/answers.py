@@ -30,7 +30,7 @@ from oshaberi.languages.translations import CATALOGUES
 from oshaberi.secret_redaction import redact
 from oshaberi.turn_ids import TurnIds, of_turn
 
-# Translates commands: what Discord shows of them, and what they answer.
+# Translation: what Discord shows of a command, and what it answers.
 #
 # Names of commands and options stay English, so that every text and guide can name them.
 # Descriptions and the names of choices are translated.
@@ -65,9 +65,9 @@ class CommandTranslator(app_commands.Translator):
         if locale not in self._locales or context.location not in TRANSLATED:
             return None
         with in_language(reader_language(locale.value)):
-            said = translated(string.message)
+            text = translated(string.message)
         # Discord refuses all commands if one description is too long.
-        return None if said == string.message or len(said) > COMMAND_DESCRIPTION_LIMIT else said
+        return None if text == string.message or len(text) > COMMAND_DESCRIPTION_LIMIT else text
 
 
 def speak_to_user(interaction: discord.Interaction[Any]) -> None:
@@ -79,9 +79,6 @@ def speak_to_user(interaction: discord.Interaction[Any]) -> None:
         reader.locales.put(interaction.user.id, locale)
         if interaction.guild_id is None and interaction.channel_id is not None:
             reader.locales.put(interaction.channel_id, locale)
-
-
-# Answers commands: privately, in time, without pings, and also when a command fails.
 
 
 log = logging.getLogger(__name__)
@@ -145,7 +142,7 @@ async def tell_error(interaction: Interaction, error: Exception) -> None:
     if _is_too_late(cause):
         log.warning("%s was answered too late: %s", _name(interaction), cause)
         return
-    text = _told(cause)
+    text = _error_text(cause)
     with of_turn(_ids(interaction)):
         if text == translated(AWAY):
             log.warning("%s failed: %s", _name(interaction), cause)
@@ -185,9 +182,9 @@ class CommandForm(discord.ui.Modal):
             if field.max_length is None or len(field.value) > field.max_length:
                 raise CommandRefusedError(too_long(field.value, field.max_length or 0))
         values = {field.custom_id: field.value.strip() for field in self._inputs}
-        await answer(interaction, self._taken(asker_of(interaction), values))
+        await answer(interaction, self._submit(asker_of(interaction), values))
 
-    async def _taken(self, asker: CommandUser, values: dict[str, str]) -> str:
+    async def _submit(self, asker: CommandUser, values: dict[str, str]) -> str:
         return await self._take(asker, values)
 
     async def on_error(  # type: ignore[override]  # as discord.py's own Modal has it
@@ -205,8 +202,8 @@ class ConfirmationView(discord.ui.View):
     def __init__(self, label: str, work: Callable[[CommandUser], Coroutine[Any, Any, str]]) -> None:
         super().__init__(timeout=CONFIRMATION_S)
         self._work = work
-        self._button(label, discord.ButtonStyle.danger, self._confirmed)
-        self._button("Cancel", discord.ButtonStyle.secondary, self._cancelled)
+        self._button(label, discord.ButtonStyle.danger, self._confirm)
+        self._button("Cancel", discord.ButtonStyle.secondary, self._cancel)
 
     async def interaction_check(self, interaction: Interaction, /) -> bool:
         speak_to_user(interaction)
@@ -222,12 +219,12 @@ class ConfirmationView(discord.ui.View):
         button.callback = run  # type: ignore[assignment,method-assign]  # as discord.py does it
         self.add_item(button)
 
-    async def _confirmed(self, interaction: Interaction) -> None:
+    async def _confirm(self, interaction: Interaction) -> None:
         self.stop()
         await interaction.response.defer()
         await self._instead(interaction, await self._work(asker_of(interaction)))
 
-    async def _cancelled(self, interaction: Interaction) -> None:
+    async def _cancel(self, interaction: Interaction) -> None:
         self.stop()
         await interaction.response.defer()
         await self._instead(interaction, translated("Nothing was deleted."))
@@ -303,7 +300,7 @@ def too_long(text: str, most: int) -> str:
     return translated("{start} is too long: at most {most} characters.", start=start, most=most)
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, CommandRefusedError | ConfigError):
         words = said(error.args[0]) if error.args else ""
         return " ".join(redact(words, MESSAGE_LIMIT).split())

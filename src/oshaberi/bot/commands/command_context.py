@@ -11,8 +11,7 @@ from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
-from oshaberi.bot.client.message_text import may_see
-from oshaberi.bot.client.people import path_of, person_of
+from oshaberi.bot.client.discord_values import may_see, path_of, person_of
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.conversation.messages import ChannelPath, Person
 from oshaberi.discord_io.requests.parameters import AVATAR_URL_LIMIT
@@ -141,11 +140,11 @@ def _may(interaction: Interaction, permission: str) -> bool:
     return bool(getattr(allowed, permission))
 
 
-def asked_in(
+def context_in(
     interaction: Interaction, place: PlaceOption | None
 ) -> tuple[BotContext, CommandUser, Where]:
     """Return the context of a command that has the option `in` (one channel)."""
-    return context_of(interaction), asker_of(interaction), _chosen(interaction, place)
+    return context_of(interaction), asker_of(interaction), _chosen_path(interaction, place)
 
 
 def check_places(places: Collection[int], where: Where) -> None:
@@ -165,7 +164,7 @@ def typed_place(interaction: Interaction) -> Where:
     return None if place is None else ChannelPath(interaction.guild_id or 0, place.id)
 
 
-def seen_channel(interaction: Interaction, channel_id: int) -> SeenChannel | None:
+def visible_channel(interaction: Interaction, channel_id: int) -> SeenChannel | None:
     """Return a channel of this server; None if there is none or the user cannot see it."""
     guild, member = interaction.guild, interaction.user
     found = None if guild is None else guild.get_channel_or_thread(channel_id)
@@ -174,7 +173,7 @@ def seen_channel(interaction: Interaction, channel_id: int) -> SeenChannel | Non
     return found
 
 
-def _chosen(interaction: Interaction, place: PlaceOption | None) -> Where:
+def _chosen_path(interaction: Interaction, place: PlaceOption | None) -> Where:
     """Return the path of the channel that the user chose as `in`; None without a choice."""
     if place is None:
         return None
@@ -205,7 +204,7 @@ def turn_channel_of(interaction: Interaction) -> DiscordTurnChannel:
     return client_of(interaction).turn_channel(channel)
 
 
-def asked_here(
+def context_here(
     interaction: Interaction,
 ) -> tuple[BotContext, CommandUser, DiscordTurnChannel]:
     """Return the context of a command about the conversation in its own channel."""
@@ -220,6 +219,6 @@ def _owns(application: discord.AppInfo | None, user_id: int) -> bool:
     return user_id == application.owner.id or any(user_id == one.id for one in members)
 
 
-def told_place(where: Where) -> str:
-    """Return " in #channel" for the end of a sentence; nothing for the whole server."""
+def in_place(where: Where) -> str:
+    """Return " in #channel" for the end of a sentence; empty for the whole server."""
     return "" if where is None else translated(" in <#{channel_id}>", channel_id=where.channel_id)

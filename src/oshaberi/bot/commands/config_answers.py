@@ -5,22 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from oshaberi.bot.commands.command_context import told_place
+from oshaberi.bot.commands.command_context import in_place
 from oshaberi.bot.config import EffectiveSettings, LoadedSettings, Setting, effective
 from oshaberi.bot.config.server_settings import allowed_here, is_quota, origin
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import StoredSettings
-from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.pacing import live_remark
+from oshaberi.delivery.config import StreamConfig, live_remark
 from oshaberi.languages import said, translatable, translated
 from oshaberi.languages.current_language import AUTO
 from oshaberi.languages.translations import CATALOGUES
 from oshaberi.text.config import TextConfig
 
-# For `/config`: which settings apply in one channel, and where each value comes from.
-#
+# Which settings apply in one channel, and where each value comes from.
 # `bot.config.server_settings` decides which value applies.
 
 
@@ -80,7 +78,7 @@ async def settings_in(
     return ChannelSettings(path, stored, effective(operators, *stored.layers(path.ids)))
 
 
-# Words the answers of `/config`: values, where they come from, and remarks on them.
+# The words of the answers.
 
 
 LIVE_KEYS = frozenset({"delivery", "notify", "display_mode"})
@@ -95,10 +93,10 @@ _LEVELS: dict[Level, str] = {
 }
 
 
-def explained_setting(setting: Setting, here: ChannelSettings, operators: LoadedSettings) -> str:
-    allowed, default = allowed_here(operators, setting), _shown(setting.default)
-    value = told_value(setting, value_of(setting, here.now))
-    place = told_place(here.path) if here.path.server_id else ""
+def explain_setting(setting: Setting, here: ChannelSettings, operators: LoadedSettings) -> str:
+    allowed, default = allowed_here(operators, setting), _plain_value(setting.default)
+    value = format_value(setting, value_of(setting, here.now))
+    place = in_place(here.path) if here.path.server_id else ""
     origin_words = here.origin_of(setting, operators)
     return translated(
         "`{name}` is {value}{place} (from {origin}): {what}.\nAllowed: {allowed}. "
@@ -116,7 +114,7 @@ def explained_setting(setting: Setting, here: ChannelSettings, operators: Loaded
 
 
 def setting_line(setting: Setting, here: ChannelSettings) -> str:
-    text = _shown(value_of(setting, here.now))
+    text = _plain_value(value_of(setting, here.now))
     text = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
     level = here.level_of(setting.name)
     if level is None:
@@ -182,16 +180,16 @@ def value_of(setting: Setting, now: EffectiveSettings) -> Any:
     return getattr(homes[setting.section], setting.name)
 
 
-def told_value(setting: Setting, value: Any) -> str:
+def format_value(setting: Setting, value: Any) -> str:
     """Format a value for Discord: channels and people as mentions, the rest as users type it."""
     sign = setting.about.get("mention")
     if not sign or not value:
-        return f"`{_shown(value)}`"
+        return f"`{_plain_value(value)}`"
     many = value if isinstance(value, list | tuple) else [value]
     return ", ".join(f"<{sign}{one}>" for one in many)
 
 
-def _shown(value: Any) -> str:
+def _plain_value(value: Any) -> str:
     """Format a value as users type it, without backticks that could end a code span."""
     if isinstance(value, bool):
         return str(value).lower()

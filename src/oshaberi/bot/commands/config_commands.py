@@ -18,22 +18,22 @@ from oshaberi.bot.commands.command_context import (
     Interaction,
     PlaceOption,
     Where,
-    asked_in,
     asker_of,
     check_places,
+    context_in,
     context_of,
-    seen_channel,
-    told_place,
+    in_place,
+    visible_channel,
 )
 from oshaberi.bot.commands.config_answers import (
     MOST_SHOWN,
-    explained_setting,
+    explain_setting,
+    format_value,
     language_note,
     own_values_note,
     remark_on,
     setting_line,
     settings_in,
-    told_value,
     value_of,
 )
 from oshaberi.bot.commands.personas.persona_changes import persona_choices, persona_named
@@ -68,12 +68,12 @@ HasChannel = Callable[[int], bool]
 async def show_config(
     context: BotContext, asker: CommandUser, key: str | None, where: Where = None
 ) -> str:
-    """Tell which settings apply in a channel, and where each value comes from."""
+    """Describe which settings apply in a channel, and where each value comes from."""
     asker.must_see_settings()
     setting = None if key is None else _setting(key)
     here = await settings_in(context.db, context.settings(), where or asker.path)
     if setting is not None:
-        return explained_setting(setting, here, context.settings())
+        return explain_setting(setting, here, context.settings())
     listed = "\n".join(setting_line(one, here) for one in SERVER_KEYS.values())
     return f"```\n{listed}\n```{translated(_LEGEND)}"
 
@@ -121,8 +121,8 @@ async def set_config(
     return translated(
         "`{name}` is now {value}{where}.{notes}",
         name=setting.name,
-        value=told_value(setting, value),
-        where=told_place(where),
+        value=format_value(setting, value),
+        where=in_place(where),
         notes=more,
     )
 
@@ -140,13 +140,13 @@ async def reset_config(
         return translated("All settings of <#{place_id}> are inherited again.", place_id=place_id)
     stored = await context.db.servers.settings(asker.server_id)
     now = effective(context.settings(), *stored.layers(() if where is None else where.ids))
-    value = told_value(SERVER_KEYS[name], value_of(SERVER_KEYS[name], now))
+    value = format_value(SERVER_KEYS[name], value_of(SERVER_KEYS[name], now))
     if where is None:
         return translated("`{name}` has its default again: {value}.", name=name, value=value)
     return translated(
         "`{name}` is inherited again{where}: {value}.",
         name=name,
-        where=told_place(where),
+        where=in_place(where),
         value=value,
     )
 
@@ -179,12 +179,14 @@ def _setting(key: str, where: Where = None) -> Setting:
         raise CommandRefusedError(translated("{name}: is set by whoever runs the bot", name=name))
     raise CommandRefusedError(
         translated(
-            "{name}: no such setting; {suggestion}", name=name[:MOST_SHOWN], suggestion=_meant(name)
+            "{name}: no such setting; {suggestion}",
+            name=name[:MOST_SHOWN],
+            suggestion=_similar_names(name),
         )
     )
 
 
-def _meant(name: str) -> str:
+def _similar_names(name: str) -> str:
     """Suggest settings whose name is similar to the word or contains it."""
     alike = get_close_matches(name, SERVER_KEYS, n=MOST_MEANT)
     part = [known for known in SERVER_KEYS if name and name in known]
@@ -209,7 +211,7 @@ config = app_commands.Group(
 async def show(
     interaction: Interaction, key: Chosen | None = None, place: PlaceOption | None = None
 ) -> None:
-    context, asker, where = asked_in(interaction, place)
+    context, asker, where = context_in(interaction, place)
     await answer(interaction, show_config(context, asker, key, where))
 
 
@@ -222,12 +224,12 @@ async def set_(
     interaction: Interaction, key: Chosen, value: TypedValue, place: PlaceOption | None = None
 ) -> None:
     def has_channel(channel_id: int) -> bool:
-        found, member = seen_channel(interaction, channel_id), interaction.user
+        found, member = visible_channel(interaction, channel_id), interaction.user
         if found is None or not isinstance(member, discord.Member):
             return False
         return found.permissions_for(member).send_messages
 
-    context, asker, where = asked_in(interaction, place)
+    context, asker, where = context_in(interaction, place)
     await answer(interaction, set_config(context, asker, key, value, has_channel, where))
 
 
@@ -235,7 +237,7 @@ async def set_(
 @app_commands.rename(place="in")
 @app_commands.describe(key=f"One setting, or: {ALL}", place=_ONLY_IN)
 async def reset(interaction: Interaction, key: Chosen, place: PlaceOption | None = None) -> None:
-    context, asker, where = asked_in(interaction, place)
+    context, asker, where = context_in(interaction, place)
     await answer(interaction, reset_config(context, asker, key, where))
 
 

@@ -32,11 +32,11 @@ async def help_text(context: BotContext, asker: CommandUser, registered: Iterabl
     return translated(
         "{first}\n\n{listed}\nRight-click an answer of mine, then Apps: delete it, or ask why.",
         first=first,
-        listed=listed_commands(registered),
+        listed=list_commands(registered),
     )
 
 
-def listed_commands(registered: Iterable[Listed]) -> str:
+def list_commands(registered: Iterable[Listed]) -> str:
     """Return everybody's commands, each with its description; those for managers on one line."""
     shown = [one for one in registered if one is not help_]
     rows = [

@@ -24,7 +24,7 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
-from oshaberi.bot.commands.privacy_commands import left_in_files
+from oshaberi.bot.commands.privacy_commands import erasure_note
 from oshaberi.bot.storage.records import Fact
 from oshaberi.discord_io.requests.parameters import shortened
 from oshaberi.languages import translatable, translated, translated_count
@@ -36,7 +36,7 @@ Whose = Literal["mine", "server"]
 async def list_memory(context: BotContext, asker: CommandUser, whose: Whose) -> str:
     facts = await context.db.facts.of(asker.server_id, _user(asker, whose))
     if facts:
-        return _listed(facts)
+        return _list(facts)
     if whose == "mine":
         return translated("Nothing is remembered about you. Ask the bot to remember something.")
     return translated("Nothing is remembered for this server.")
@@ -46,7 +46,7 @@ async def forget_fact(context: BotContext, asker: CommandUser, fact_id: int, who
     _may_forget(asker, whose)
     if not await context.db.facts.delete(asker.server_id, _user(asker, whose), fact_id):
         raise CommandRefusedError(translated("There is no such fact; `/memory list` shows all."))
-    return translated("The fact is deleted.") + await left_in_files(context)
+    return translated("The fact is deleted.") + await erasure_note(context)
 
 
 async def forget_all_question(context: BotContext, asker: CommandUser, whose: Whose) -> str:
@@ -70,10 +70,10 @@ async def forget_all(context: BotContext, asker: CommandUser, whose: Whose) -> s
     _may_forget(asker, whose)
     count = await context.db.facts.delete_all(asker.server_id, _user(asker, whose))
     if whose == "server":
-        told = translated_count(
+        answer = translated_count(
             "Deleted: {count} fact of this server.", "Deleted: {count} facts of this server.", count
         )
-        return told + await left_in_files(context)
+        return answer + await erasure_note(context)
     exchanges = await context.db.memory.forget_user(asker.person.id)
     summaries = await context.db.summaries.forget_user(asker.person.id)
     more = (
@@ -85,13 +85,13 @@ async def forget_all(context: BotContext, asker: CommandUser, whose: Whose) -> s
         if summaries
         else ""
     )
-    told = translated(
+    answer = translated(
         "Deleted: {facts} and {exchanges}.{more}",
         facts=translated_count("{count} fact", "{count} facts", count),
         exchanges=translated_count("{count} exchange", "{count} exchanges", exchanges),
         more=more,
     )
-    return told + await left_in_files(context)
+    return answer + await erasure_note(context)
 
 
 async def forget_channel(context: BotContext, asker: CommandUser) -> str:
@@ -105,13 +105,13 @@ async def forget_channel(context: BotContext, asker: CommandUser) -> str:
         if await context.db.summaries.forget_channel(asker.channel_id)
         else ""
     )
-    told = translated_count(
+    answer = translated_count(
         "Deleted: {count} exchange of this channel{more}.",
         "Deleted: {count} exchanges of this channel{more}.",
         count,
         more=more,
     )
-    return told + await left_in_files(context)
+    return answer + await erasure_note(context)
 
 
 async def fact_choices(
@@ -130,7 +130,7 @@ def _may_forget(asker: CommandUser, whose: Whose) -> None:
         asker.must_manage()
 
 
-def _listed(facts: Sequence[Fact]) -> str:
+def _list(facts: Sequence[Fact]) -> str:
     lines = (f"{fact.id}. {shortened(plain(fact.text), LINE_LIMIT)}" for fact in facts)
     return "\n".join(lines)
 

@@ -13,18 +13,16 @@ from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
     CommandUser,
     Interaction,
-    asked_here,
     asker_of,
     client_of,
+    context_here,
     context_of,
 )
 from oshaberi.bot.turns.admission.answer_reasons import why_sentence
 from oshaberi.languages import translatable, translated
 
-# `/stop`, `/continue` and `/regenerate`: act on the running answer or the last one.
-#
-# `bot.turns.turn_control` carries them out and decides who may use them; `stream.stops`
-# decides who may stop an answer.
+# Commands that act on the running answer or the last one. `bot.turns.turn_control` carries them
+# out and decides who may use them; `stream.stops` decides who may stop an answer.
 
 
 async def stop_turn(context: BotContext, asker: CommandUser) -> str:
@@ -54,12 +52,12 @@ async def stop(interaction: Interaction) -> None:
 
 @app_commands.command(name="continue", description="Send the rest of an answer that was cut off")
 async def continue_(interaction: Interaction) -> None:
-    await answer(interaction, continue_turn(*asked_here(interaction)))
+    await answer(interaction, continue_turn(*context_here(interaction)))
 
 
 @app_commands.command(description="Delete the last answer and answer again")
 async def regenerate(interaction: Interaction) -> None:
-    await answer(interaction, regenerate_turn(*asked_here(interaction)))
+    await answer(interaction, regenerate_turn(*context_here(interaction)))
 
 
 TURN_COMMANDS: tuple[Command, ...] = (stop, continue_, regenerate)
@@ -128,17 +126,17 @@ async def _must_be_newest(context: BotContext, asker: CommandUser, message_id: i
 
 @app_commands.context_menu(name="Delete this turn")
 async def delete(interaction: Interaction, message: discord.Message) -> None:
-    await answer(interaction, delete_turn(*asked_here(interaction), message.id))
+    await answer(interaction, delete_turn(*context_here(interaction), message.id))
 
 
 @app_commands.context_menu(name="Regenerate")
 async def regenerate_entry(interaction: Interaction, message: discord.Message) -> None:
-    await answer(interaction, regenerate_message(*asked_here(interaction), message.id))
+    await answer(interaction, regenerate_message(*context_here(interaction), message.id))
 
 
 @app_commands.context_menu(name="Continue from here")
 async def continue_entry(interaction: Interaction, message: discord.Message) -> None:
-    await answer(interaction, continue_message(*asked_here(interaction), message.id))
+    await answer(interaction, continue_message(*context_here(interaction), message.id))
 
 
 @app_commands.context_menu(name="Why this turn")
@@ -160,7 +158,7 @@ async def retry(interaction: Interaction) -> None:
         message = interaction.message
         if message is None:
             raise CommandRefusedError(translated(UNKNOWN))
-        await answer(interaction, regenerate_message(*asked_here(interaction), message.id))
+        await answer(interaction, regenerate_message(*context_here(interaction), message.id))
     except Exception as error:
         await tell_error(interaction, error)
 

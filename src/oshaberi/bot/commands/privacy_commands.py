@@ -68,7 +68,7 @@ async def show_data(context: BotContext, asker: CommandUser) -> str:
     return "\n".join([*stored, *_periods(context), state, *([more] if lines else [])])
 
 
-async def exported(context: BotContext, asker: CommandUser) -> bytes:
+async def export_file(context: BotContext, asker: CommandUser) -> bytes:
     """Return the user's data as a JSON file."""
     document = {
         "user_id": str(asker.person.id),
@@ -90,28 +90,28 @@ async def delete_data(context: BotContext, asker: CommandUser) -> str:
     gone = await _delete(context, asker)
     if not gone:
         return translated("Nothing was stored about you.")
-    told = translated_count(
+    answer = translated_count(
         "Deleted: {count} record about you, in all servers and direct messages. What you "
         "write from now on is stored again; `/privacy opt-out` prevents that.",
         "Deleted: {count} records about you, in all servers and direct messages. What you "
         "write from now on is stored again; `/privacy opt-out` prevents that.",
         gone,
     )
-    return told + await left_in_files(context)
+    return answer + await erasure_note(context)
 
 
 async def opt_out(context: BotContext, asker: CommandUser) -> str:
     """Stop reading a user's messages, and delete the stored data that models would still get."""
     await context.db.opt_outs.add(asker.person.id)
     gone = await _delete(context, asker)
-    told = translated_count(
+    answer = translated_count(
         "From now on I do not read your messages, wherever you write them: I do not "
         "answer you, and no model gets to see them. Deleted: {count} record about you.",
         "From now on I do not read your messages, wherever you write them: I do not "
         "answer you, and no model gets to see them. Deleted: {count} records about you.",
         gone,
     )
-    return told + await left_in_files(context)
+    return answer + await erasure_note(context)
 
 
 async def opt_in(context: BotContext, asker: CommandUser) -> str:
@@ -119,9 +119,9 @@ async def opt_in(context: BotContext, asker: CommandUser) -> str:
     return translated("I read your messages again, and answer you.")
 
 
-async def left_in_files(context: BotContext) -> str:
+async def erasure_note(context: BotContext) -> str:
     """Wait until deleted text is in no file. Return what to add to an answer if that takes long."""
-    if await context.db.erased(ERASED_S):
+    if await context.db.wait_until_erased(ERASED_S):
         return ""
     return translated(
         " The database file is being read at the moment: what was deleted disappears from it as "
@@ -174,10 +174,10 @@ async def show(interaction: Interaction) -> None:
 @privacy.command(description="Get a file with everything that is stored about you")
 async def export(interaction: Interaction) -> None:
     await interaction.response.defer(ephemeral=True, thinking=True)
-    content = await exported(context_of(interaction), asker_of(interaction))
-    said: dict[str, Any] = {"file": discord.File(io.BytesIO(content), "my-data.json")}
+    content = await export_file(context_of(interaction), asker_of(interaction))
+    attachment: dict[str, Any] = {"file": discord.File(io.BytesIO(content), "my-data.json")}
     await interaction.followup.send(
-        translated("Everything that is stored about you:"), ephemeral=True, **said
+        translated("Everything that is stored about you:"), ephemeral=True, **attachment
     )
 
 

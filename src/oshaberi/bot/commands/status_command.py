@@ -20,7 +20,7 @@ from oshaberi.bot.commands.command_context import (
     context_of,
 )
 from oshaberi.bot.commands.models.model_commands import name_of
-from oshaberi.bot.commands.usage_command import told_requests_and_tokens
+from oshaberi.bot.commands.usage_command import format_requests_and_tokens
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.storage.records import ConversationSummary, ModelRecord, UsageRecord
 from oshaberi.bot.turns.generation.model_chain import chain_of
@@ -36,7 +36,7 @@ async def status_of(context: BotContext, asker: CommandUser, latency_s: float) -
     candidates = await chain_of(context.services, asker.path, asker.person.id)
     chain = groupby(candidates, lambda one: one.model)
     health = [
-        f"{name_of(model)}: {_keys(context, list(tries))}{_learned(context, model)}"
+        f"{name_of(model)}: {_keys(context, list(tries))}{_refused_parameters(context, model)}"
         for model, tries in chain
     ]
     # What all direct messages used together is the operator's business.
@@ -50,9 +50,9 @@ async def status_of(context: BotContext, asker: CommandUser, latency_s: float) -
     lines += [f"- {line}" for line in health]
     summary = await context.db.summaries.of(asker.channel_id)
     if summary is not None:
-        lines.append(_summarised(summary))
+        lines.append(_summary_note(summary))
     if usage:
-        lines += [translated("Used here:"), *(f"- {_used(entry)}" for entry in usage)]
+        lines += [translated("Used here:"), *(f"- {_usage(entry)}" for entry in usage)]
     return "\n".join(lines)
 
 
@@ -101,16 +101,16 @@ def _keys(context: BotContext, tries: Sequence[ModelCandidate]) -> str:
     return f"{ready}{resting}"
 
 
-def _learned(context: BotContext, model: ModelRecord) -> str:
+def _refused_parameters(context: BotContext, model: ModelRecord) -> str:
     """Describe which parameters the model has refused since the start; they are no longer sent."""
     preset = PRESETS.get(model.provider)
     base_url = model.base_url or (preset.base_url if preset else None)
     place = ModelPlace(model.provider, base_url, model.model)
-    told = context.services.adapters.learned.told(place)
-    return plain(f"; {'; '.join(told)}") if told else ""
+    lessons = context.services.adapters.learned.told(place)
+    return plain(f"; {'; '.join(lessons)}") if lessons else ""
 
 
-def _summarised(summary: ConversationSummary) -> str:
+def _summary_note(summary: ConversationSummary) -> str:
     """Say that older messages were summarised. `/memory forget channel` deletes the summary."""
     when = "" if summary.at is None else f", {discord.utils.format_dt(summary.at, 'R')}"
     return translated_count(
@@ -121,9 +121,9 @@ def _summarised(summary: ConversationSummary) -> str:
     )
 
 
-def _used(entry: UsageRecord) -> str:
+def _usage(entry: UsageRecord) -> str:
     name = plain(f"{entry.provider}/{entry.model}")
-    return translated("{name}: {used}", name=name, used=told_requests_and_tokens(entry))
+    return translated("{name}: {used}", name=name, used=format_requests_and_tokens(entry))
 
 
 @app_commands.command(description="Show latency, queue, models and their usage")

@@ -68,43 +68,43 @@ async def _own(context: BotContext, asker: CommandUser, place: QuotaPlace) -> li
         who = translated("You in this server")
     else:
         who = translated("You in direct messages")
-    used = await _used(context, account, who)
-    return [*used, *await _left(context, asker, place, ("user", "channel", "server"))]
+    used = await _usage_lines(context, account, who)
+    return [*used, *await _remaining(context, asker, place, ("user", "channel", "server"))]
 
 
 async def _servers(context: BotContext, asker: CommandUser, place: QuotaPlace) -> list[str]:
     server_id, day = place.server_id, usage_day(context.services.clock())
     account = UsageAccount("server", server_id, "server", server_id)
     paid = UsageAccount("operator", 0, "server", server_id)
-    lines = await _used(context, account, translated("This server"))
+    lines = await _usage_lines(context, account, translated("This server"))
     operators = await context.db.usage_counts.of(paid, day, day)
     lines.append(
         translated(
             "Of today's, on the keys of whoever runs the bot: {operators}.",
-            operators=told_totals(operators),
+            operators=format_totals(operators),
         )
     )
     largest = await context.db.usage_counts.largest_users(server_id, day, MOST_USERS)
     lines += [translated("Most today:")] if largest else []
-    lines += [f"- <@{user}>: {told_totals(totals)}" for user, totals in largest]
-    return [*lines, *await _left(context, asker, place, ("server",))]
+    lines += [f"- <@{user}>: {format_totals(totals)}" for user, totals in largest]
+    return [*lines, *await _remaining(context, asker, place, ("server",))]
 
 
-async def _used(context: BotContext, account: UsageAccount, who: str) -> list[str]:
+async def _usage_lines(context: BotContext, account: UsageAccount, who: str) -> list[str]:
     day, counts = usage_day(context.services.clock()), context.db.usage_counts
     now = await counts.of(account, day, day)
     lately = await counts.of(account, day - timedelta(LATELY_DAYS - 1), day)
     return [
-        translated("**{who}, today:** {now}.", who=who, now=told_totals(now)),
+        translated("**{who}, today:** {now}.", who=who, now=format_totals(now)),
         translated(
             "**In the last {lately_days} days:** {lately}.",
             lately_days=LATELY_DAYS,
-            lately=told_totals(lately),
+            lately=format_totals(lately),
         ),
     ]
 
 
-async def _left(
+async def _remaining(
     context: BotContext, asker: CommandUser, place: QuotaPlace, subjects: Sequence[Subject]
 ) -> list[str]:
     """Describe what is left of the quotas, and until when."""
@@ -119,7 +119,7 @@ async def _left(
     ]
     if not limits:
         return [translated("There is no quota.")]
-    lines = [line for limit in limits for line in await _left_of(context, limit, day)]
+    lines = [line for limit in limits for line in await _remaining_of(context, limit, day)]
     at = int(renewal(day).timestamp())
     return [
         translated("**Left today:**"),
@@ -128,7 +128,7 @@ async def _left(
     ]
 
 
-async def _left_of(context: BotContext, limit: UsageLimit, day: date) -> list[str]:
+async def _remaining_of(context: BotContext, limit: UsageLimit, day: date) -> list[str]:
     account = limit.account
     used = await context.db.usage_counts.of(account, day, day)
     is_operators = account.budget_owner == "operator"
@@ -151,12 +151,12 @@ async def _left_of(context: BotContext, limit: UsageLimit, day: date) -> list[st
     ]
 
 
-def told_totals(totals: UsageTotals) -> str:
+def format_totals(totals: UsageTotals) -> str:
     """Describe the totals. The cost is shown only if the models have a price."""
-    return f"{told_requests_and_tokens(totals)}{_cost(totals.cost_micros)}"
+    return f"{format_requests_and_tokens(totals)}{_cost(totals.cost_micros)}"
 
 
-def told_requests_and_tokens(used: UsageTotals | UsageRecord) -> str:
+def format_requests_and_tokens(used: UsageTotals | UsageRecord) -> str:
     requests = translated_count("{count:,} request", "{count:,} requests", used.requests)
     tokens = translated_count(
         "{count:,} token read, {output_tokens:,} written",

@@ -1,4 +1,8 @@
-"""All settings, collected from where each is declared: its default, range and description."""
+"""All settings, collected from where each is declared: its default, range and description.
+
+The declarations are in `text.config`, `delivery.config`, `bot.conversation.turn_config` and
+`bot.config.process`.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,6 @@ def with_new_names(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values by their present names. A value under its present name wins."""
     moved = {RENAMED[key]: value for key, value in stored.items() if key in RENAMED}
     return {**moved, **{key: value for key, value in stored.items() if key not in RENAMED}}
-
-
-# Collects all settings from where each is declared: its default, its range, its description.
-#
-# The declarations are in `text.config`, `delivery.config`, `bot.conversation.turn_config`
-# and `bot.config.process`.
 
 
 SECTIONS: tuple[type, ...] = (TextConfig, StreamConfig, TurnConfig, ProcessConfig)

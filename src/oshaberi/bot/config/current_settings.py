@@ -15,7 +15,7 @@ from oshaberi.bot.turns.caches import BoundedCache, StoredCache
 from oshaberi.bot.turns.services.models import OperatorModel
 from oshaberi.bot.turns.services.turn_services import NOBODY_YET, TurnServices
 from oshaberi.delivery.attachments import DeliveryPlugIns
-from oshaberi.delivery.pacing import live_remark
+from oshaberi.delivery.config import live_remark
 from oshaberi.errors import ConfigError
 from oshaberi.languages.current_language import channel_language, reader_language
 
@@ -65,9 +65,6 @@ def plug_ins_of(settings: LoadedSettings) -> DeliveryPlugIns:
     if missing is not None:
         raise ConfigError(f"{missing} (from {settings.origin('display_mode')})")
     return plug_ins
-
-
-# The settings that apply now: the operator's, with those of servers and channels on top.
 
 
 log = logging.getLogger(__name__)

@@ -47,7 +47,7 @@ class Reloader:
         self._on_change = on_change
         self._every_s = every_s
         self._seen = _fingerprint(settings.file)
-        self._written = _written(settings, environ)
+        self._read_sources = _read_sources(settings, environ)
 
     async def watch(self) -> None:
         """Check the file again and again, until the task is cancelled. Uses the loop's clock."""
@@ -68,21 +68,21 @@ class Reloader:
             return None
 
     def _take(self, new: LoadedSettings) -> LoadedSettings | None:
-        changed = {key for key in DECLARED if new.value(key) != self._written.value(key)}
+        changed = {key for key in DECLARED if new.value(key) != self._read_sources.value(key)}
         waiting = sorted(key for key in changed if _needs_restart(key))
         if waiting:
             log.warning("these need a restart: %s", ", ".join(waiting))
-        taken = sorted(changed.difference(waiting))
-        if not taken:
+        applied = sorted(changed.difference(waiting))
+        if not applied:
             return None
-        self._written = _with_old(new, self._written)
+        self._read_sources = _with_old(new, self._read_sources)
         self.current = _with_old(new, self.current)
-        log.info("settings changed: %s", ", ".join(taken))
+        log.info("settings changed: %s", ", ".join(applied))
         self._on_change(self.current)
         return self.current
 
 
-def _written(settings: LoadedSettings, environ: Mapping[str, str]) -> LoadedSettings:
+def _read_sources(settings: LoadedSettings, environ: Mapping[str, str]) -> LoadedSettings:
     """Return what the file and the environment say, without values from the command line."""
     if settings.file is None:
         return settings

@@ -9,7 +9,12 @@ from typing import Any
 
 from oshaberi.bot.config.all_settings import DECLARED
 from oshaberi.bot.config.process import ProcessConfig
-from oshaberi.bot.config.redaction import KnownSecrets, masked, secrets_in_header, secrets_in_url
+from oshaberi.bot.config.redaction import (
+    KnownSecrets,
+    mask_value,
+    secrets_in_header,
+    secrets_in_url,
+)
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.secret_redaction import secret_settings
@@ -44,22 +49,22 @@ class LoadedSettings(ProcessConfig):
         }
         return getattr(homes[DECLARED[key].section], key)
 
-    def shown(self, key: str, environ: Mapping[str, str] | None = None) -> Any:
+    def display(self, key: str, environ: Mapping[str, str] | None = None) -> Any:
         """Return the value as JSON.
 
         Every secret is masked, even where another setting repeats it.
         """
         setting = DECLARED[key]
-        value = masked(setting, self.value(key))
+        value = mask_value(setting, self.value(key))
         if "choices" in setting.about:
             return value
-        return KnownSecrets(self.secrets(environ or {})).hidden(value)
+        return KnownSecrets(self.secrets(environ or {})).hide(value)
 
-    def shown_all(self, environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-        """Return every setting by its name: its `value` as in `shown`, and its origin as `from`."""
+    def display_all(self, environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+        """Return every setting by name: its `value` as in `display`, and its origin as `from`."""
         known = KnownSecrets(self.secrets(environ))
         return {
-            key: {"value": self.shown(key, environ), "from": known.hidden(self.origin(key))}
+            key: {"value": self.display(key, environ), "from": known.hide(self.origin(key))}
             for key in DECLARED
         }
 

@@ -22,7 +22,7 @@ from oshaberi.value_parsing import read
 FILE = "oshaberi.toml"
 PREFIX = "OSHABERI_"
 FILE_VARIABLE = "OSHABERI_CONFIG"
-NOT_SETTINGS = frozenset({FILE_VARIABLE, "OSHABERI_SECRET_KEY", "OSHABERI_STAGE_URL"})
+NOT_SETTINGS = frozenset({FILE_VARIABLE, "OSHABERI_SECRET_KEY"})
 """Variables of ours that are read elsewhere."""
 _SERVICE_LINK = re.compile(
     r"""[^=]+_SERVICE_HOST=
@@ -46,16 +46,16 @@ def load(file: Path | None, environ: Mapping[str, str]) -> LoadedSettings:
 def load_from(path: Path, environ: Mapping[str, str], *, required: bool) -> LoadedSettings:
     """Load the settings from this file only. It may be missing unless `required` is true."""
     from_file = _read_file(path, required)
-    named, links = _without_service_links(_named(environ))
+    named, links = _without_service_links(_variables_by_setting(environ))
     from_variables = _read_variables(named)
     origins = {**dict.fromkeys(from_file, str(path)), **_variables(from_variables)}
-    values = _merged(_unknown(named), origins, from_variables, from_file)
+    values = _merge(_unknown(named), origins, from_variables, from_file)
     values.setdefault("data_dir", data_home(environ))
-    values = {key: _expanded(key, value) for key, value in values.items()}
+    values = {key: _expand(key, value) for key, value in values.items()}
     try:
         return _settings(values, origins, path, links)
     except ConfigError as error:
-        raise ConfigError(_placed(str(error), origins)) from None
+        raise ConfigError(_with_place(str(error), origins)) from None
 
 
 def _file(file: Path | None, environ: Mapping[str, str]) -> tuple[Path, bool]:
@@ -78,7 +78,7 @@ def _read_file(path: Path, required: bool) -> dict[str, Any]:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _named(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+def _variables_by_setting(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Return the environment variable and its text for each setting.
 
     Empty variables count as not set.
@@ -130,35 +130,35 @@ def _variables(keys: Mapping[str, Any]) -> dict[str, str]:
     return {key: PREFIX + key.upper() for key in keys}
 
 
-def _merged(
+def _merge(
     unknown: Sequence[str], origins: Mapping[str, str], *places: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Merge the sources. Raise all their mistakes together, with those of `unknown`."""
     try:
         from pydantic import ValidationError
 
-        from oshaberi.bot.config.schema import SettingMistakesError, complaint, merged
+        from oshaberi.bot.config.schema import SettingMistakesError, complaint, merge
     except ImportError as missing:
         what = f'settings need {missing.name}: pip install "oshaberi[bot]"'
         raise ConfigError(what) from None
     try:
-        values = merged(*places)
+        values = merge(*places)
     except ValidationError as error:
         found = error.errors(include_url=False)
-        wrong = [_placed(complaint(one["loc"], one), origins) for one in found]
+        wrong = [_with_place(complaint(one["loc"], one), origins) for one in found]
         raise SettingMistakesError([*unknown, *wrong]) from None
     if unknown:
         raise SettingMistakesError(unknown)
     return values
 
 
-def _placed(line: str, origins: Mapping[str, str]) -> str:
+def _with_place(line: str, origins: Mapping[str, str]) -> str:
     """Add to an error message where its value comes from."""
     key = line.partition(":")[0].partition(".")[0].partition("[")[0]
     return f"{line} (from {origins[key]})" if key in origins else line
 
 
-def _expanded(key: str, value: Any) -> Any:
+def _expand(key: str, value: Any) -> Any:
     try:
         return value.expanduser() if isinstance(value, Path) else value
     except RuntimeError:

@@ -1,4 +1,8 @@
-"""Settings as they may be shown: secrets masked, and only what JSON can express."""
+"""Settings as they may be shown: secrets masked, and only what JSON can express.
+
+A secret may be repeated in another value: a token in a URL's path, a password in a prompt,
+URL-encoded or in base64. `KnownSecrets` masks it there, too.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 from oshaberi.bot.config.all_settings import Setting
 from oshaberi.secret_redaction import MASK, SHORTEST_SECRET, SecretValues, redact
 
-# Finds the secrets inside the values of settings: in a URL or in a header.
+# Secrets inside other values: in a URL or in a header.
 
 
 _SECRET_NAME = re.compile(r"(?i)pass|secret|token|key")
@@ -54,24 +58,18 @@ def _password_of(credentials: str) -> Iterator[str]:
     yield login.partition(":")[2]
 
 
-# Settings as they may be shown: secrets masked, and only what JSON can express.
-#
-# A secret may be repeated in another value: a token in a URL's path, a password in a prompt, URL-
-# encoded or in base64. `KnownSecrets` masks it there, too.
-
-
 _SECRET_KEYS = frozenset({"api_keys", "env", "headers"})
 _QUERY = re.compile(r"(?<=[?&])([\w-]+)=[^&]*")
 
 
-def masked(setting: Setting, value: Any) -> Any:
+def mask_value(setting: Setting, value: Any) -> Any:
     """Return a setting's value without its secrets."""
     if value is None:
         return None
     if setting.is_secret:
         return MASK
     if "url" in setting.about and isinstance(value, str):
-        return masked_url(value)
+        return mask_url(value)
     return plain(value)
 
 
@@ -85,7 +83,7 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, Path):
         return str(value)
-    return redact(masked_url(value)) if isinstance(value, str) else value
+    return redact(mask_url(value)) if isinstance(value, str) else value
 
 
 def _inside(key: str, value: Any) -> Any:
@@ -96,7 +94,7 @@ def _inside(key: str, value: Any) -> Any:
     return [MASK] * len(value) if isinstance(value, list | tuple) else MASK
 
 
-def masked_url(text: str) -> str:
+def mask_url(text: str) -> str:
     """Return the URL without its password."""
     scheme, separator, rest = text.partition("://")
     if not separator:
@@ -116,7 +114,7 @@ def _query_value(found: re.Match[str]) -> str:
 
 
 class KnownSecrets:
-    """Masks known secrets. `hidden(value)` returns a JSON value in which none can be read.
+    """Masks known secrets. `hide(value)` returns a JSON value in which none can be read.
 
     A short one (`env = { DEBUG = "1" }`) is masked only in its own setting.
     """
@@ -125,13 +123,13 @@ class KnownSecrets:
         known = {one for one in secrets if len(one) >= SHORTEST_SECRET}
         self._spelled = SecretValues(spelling for one in known for spelling in _spellings(one))
 
-    def hidden(self, value: Any) -> Any:
+    def hide(self, value: Any) -> Any:
         if isinstance(value, str):
             return self._spelled.masked(value)
         if isinstance(value, Mapping):
-            return {self._spelled.masked(str(key)): self.hidden(one) for key, one in value.items()}
+            return {self._spelled.masked(str(key)): self.hide(one) for key, one in value.items()}
         if isinstance(value, list | tuple):
-            return [self.hidden(one) for one in value]
+            return [self.hide(one) for one in value]
         return value
 
 

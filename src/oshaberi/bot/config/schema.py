@@ -1,4 +1,7 @@
-"""The declarations as a pydantic-settings model, and what it finds wrong in our words."""
+"""The declarations as a pydantic-settings model, and what it finds wrong, in our words.
+
+The model merges the sources and checks the values.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,12 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from oshaberi.bot.config.all_settings import DECLARED, Setting, near
-from oshaberi.bot.config.redaction import masked, plain
+from oshaberi.bot.config.redaction import mask_value, plain
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.secret_redaction import MASK
 
-# Describes what pydantic found wrong, in our words: the key, the value and what is allowed.
-#
-# `loading` adds where the value comes from.
+# What pydantic found wrong, in our words: the key, the value and what is allowed. `loading` adds
+# where the value comes from.
 
 
 LONGEST = 80
@@ -62,7 +64,7 @@ def complaint(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> Sentenc
     return Sentence(
         "{key}: {value} is not {allowed}",
         key=path,
-        value=_shown(place, wrong["input"]),
+        value=_display(place, wrong["input"]),
         allowed=_allowed(place, wrong),
     )
 
@@ -85,16 +87,13 @@ def _allowed(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> Sentence
     return _WORDS.get(wrong["type"], Sentence("allowed: {problem}", problem=wrong["msg"]))
 
 
-def _shown(place: tuple[int | str, ...], value: Any) -> str:
+def _display(place: tuple[int | str, ...], value: Any) -> str:
     setting = DECLARED[str(place[0])]
     if {"api_keys", "env", "headers"} & set(place):
         return MASK
-    shown = masked(setting, value) if len(place) == 1 else plain(value)
+    shown = mask_value(setting, value) if len(place) == 1 else plain(value)
     text = repr(shown)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-
-
-# The declarations as a pydantic-settings model, which merges the sources and checks the values.
 
 
 _TEXT = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1)]
@@ -128,7 +127,7 @@ class GivenSource(PydanticBaseSettingsSource):
         return {key: self._values[key] for key in self._values if key not in self.current_state}
 
 
-def merged(*places: Mapping[str, Any]) -> dict[str, Any]:
+def merge(*places: Mapping[str, Any]) -> dict[str, Any]:
     """Merge and check the sources; earlier ones win. Mistakes raise a ValidationError."""
     token = _GIVEN.set(places)
     try:
@@ -138,7 +137,7 @@ def merged(*places: Mapping[str, Any]) -> dict[str, Any]:
     return {key: getattr(given, key) for key in given.model_fields_set}
 
 
-def checked(setting: Setting, value: Any) -> Any:
+def check_value(setting: Setting, value: Any) -> Any:
     """Check one value. A ConfigError says what is allowed."""
     try:
         return TypeAdapter(_type(setting)).validate_python(value)

@@ -10,7 +10,7 @@ from typing import Any
 from oshaberi.bot.config.all_settings import DECLARED, Setting, with_new_names, within
 from oshaberi.bot.config.loaded import LoadedSettings
 from oshaberi.bot.config.process import ProcessConfig
-from oshaberi.bot.config.schema import no_such_setting
+from oshaberi.bot.config.schema import check_value, no_such_setting
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.errors import ConfigError, Sentence
@@ -49,9 +49,8 @@ def parse_server_value(key: str, text: str) -> Any:
         if key in DECLARED:
             raise ConfigError(Sentence("{name}: is set by whoever runs the bot", name=key))
         raise ConfigError(no_such_setting(key, SERVER_KEYS))
-    from oshaberi.bot.config.schema import checked
 
-    value = checked(SERVER_KEYS[key], read(SERVER_KEYS[key].about, text))
+    value = check_value(SERVER_KEYS[key], read(SERVER_KEYS[key].about, text))
     # As it comes back from where it is stored.
     return list(value) if isinstance(value, tuple) else value
 
@@ -147,7 +146,7 @@ def check_limit(settings: LoadedSettings, key: str, value: Any) -> None:
         )
 
 
-def limited(settings: LoadedSettings, changes: Mapping[str, Any]) -> dict[str, Any]:
+def reduce_to_limits(settings: LoadedSettings, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a server's stored settings, reduced to the operator's current limits.
 
     Of a list that is too long, the first items stay; a text that is too long counts as not set.
@@ -219,7 +218,7 @@ def _is_bounded(setting: Setting) -> bool:
     return "low" in about and "mention" not in about and not is_quota(setting.name)
 
 
-# Decides which settings apply in a channel: the nearest value counts.
+# The settings that apply in a channel: the nearest value counts.
 #
 # An admin can set a value for a thread, a channel, a category or the server; otherwise the
 # operator's applies.
@@ -248,14 +247,14 @@ def effective(settings: LoadedSettings, *layers: Mapping[str, Any]) -> Effective
     kept = [_known(layer) for layer in layers]
     while any(kept):
         try:
-            return _combined(settings, limited(settings, inherited(*kept)))
+            return _combine(settings, reduce_to_limits(settings, nearest_values(*kept)))
         except ConfigError as error:
             log.warning("a stored setting is ignored: %s", error)
             _drop(kept, str(error).partition(":")[0])
     return EffectiveSettings(settings.stream, replace(settings.turn, **NO_QUOTAS))
 
 
-def inherited(*layers: Mapping[str, Any]) -> dict[str, Any]:
+def nearest_values(*layers: Mapping[str, Any]) -> dict[str, Any]:
     """Return the nearest value of each setting; the first layer is the nearest."""
     return {key: value for layer in reversed(layers) for key, value in layer.items()}
 
@@ -274,7 +273,7 @@ def check_together(settings: LoadedSettings, *layers: Mapping[str, Any]) -> None
 
     Call it before you store a change.
     """
-    _combined(settings, inherited(*map(_known, layers)))
+    _combine(settings, nearest_values(*map(_known, layers)))
 
 
 def origin(layers: Sequence[Mapping[str, Any]], key: str) -> int | None:
@@ -288,7 +287,7 @@ def _known(server_config: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in stored.items() if key in SERVER_KEYS}
 
 
-def _combined(settings: LoadedSettings, changes: Mapping[str, Any]) -> EffectiveSettings:
+def _combine(settings: LoadedSettings, changes: Mapping[str, Any]) -> EffectiveSettings:
     text = replace(settings.stream.text, **within(TextConfig, changes))
     stream = replace(settings.stream, text=text, **within(StreamConfig, changes))
     # The operator's quotas are counted apart: those in here are the server's own.

@@ -76,7 +76,7 @@ class RedisInvalidation:
             change = await self._untold.get()
             while True:
                 try:
-                    await redis.publish(TOPIC, self._feed.told(change))
+                    await redis.publish(TOPIC, self._feed.encode(change))
                     break
                 except (RedisError, OSError) as error:
                     log.warning("other processes are not told of a change yet: %s", error)
@@ -88,17 +88,17 @@ class RedisInvalidation:
         while True:
             try:
                 async with redis.pubsub() as subscription:
-                    await self._attend(subscription)
+                    await self._receive(subscription)
             except (RedisError, OSError) as error:
                 log.info("changes of other processes are not heard: %s", error)
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def _attend(self, subscription: PubSub) -> None:
+    async def _receive(self, subscription: PubSub) -> None:
         """Receive changes until the connection is lost. Checks a connection that stays silent."""
         await subscription.subscribe(TOPIC)
         if await subscription.get_message(timeout=ANSWER_SECONDS) is None:
             raise TimeoutError("Redis does not answer")
-        self._feed.connected()
+        self._feed.note_connected()
         try:
             while True:
                 message = await subscription.get_message(timeout=CHECK_SECONDS)
@@ -109,9 +109,9 @@ class RedisInvalidation:
                     raise TimeoutError("Redis does not answer")
                 self._hear(message)
         finally:
-            self._feed.disconnected()
+            self._feed.note_disconnected()
 
     def _hear(self, message: dict[str, object]) -> None:
-        said = message.get("data")
-        if message.get("type") == "message" and isinstance(said, bytes | str):
-            self._feed.hear_told(said)
+        change = message.get("data")
+        if message.get("type") == "message" and isinstance(change, bytes | str):
+            self._feed.hear_encoded(change)

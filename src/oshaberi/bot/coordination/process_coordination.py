@@ -13,7 +13,7 @@ from oshaberi.bot.turns.caches import KeyedLocks
 from oshaberi.discord_io import BanGuard, RequestBudget
 from oshaberi.stream.stops import StopRegistry
 
-# Computes how many shards each process should have, and which it takes or gives up. No I/O.
+# The fair share: how many shards each process should have, and which it takes or gives up.
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def to_give_up(held: Collection[int], starting: Collection[int], share: int) -> 
     return tuple(by_cost[:excess])
 
 
-# The interface to the leases on shards: who has which shard, and who may take one.
+# Leases on shards: who has which shard, and who may take one.
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,9 @@ class LeaseTable(Protocol):
         """Let a pause end `seconds` from now. Return False if our pause is already over."""
 
 
-# Coordinates processes: which of them answers a message, and which runs a channel's turn.
+# Which process answers a message, and which runs a channel's turn.
 #
-# A single process does this in memory, several do it through Redis (`redis_coordination`). The
+# A single process decides this in memory, several do it through Redis (`redis_coordination`). The
 # bot also answers while Redis is down: if the shards are split over processes, Redis matters only
 # while two processes serve the same shard.
 

@@ -114,14 +114,14 @@ class RedisCoordination:
     @asynccontextmanager
     async def alone(self, what: str) -> AsyncIterator[bool]:
         lock = self._redis.lock(f"oshaberi:lock:{what}", timeout=LOCK_SECONDS, blocking=False)
-        held = not self._hangs and await self._acquired(lock, what)
+        held = not self._hangs and await self._acquire(lock, what)
         renewing = asyncio.create_task(_renew(lock, what)) if held else None
         try:
             yield held
         finally:
             if renewing is not None:
                 await ended(renewing)
-                await _released(lock, what)
+                await _release(lock, what)
 
     def shard_leases(self) -> RedisShardLeases:
         return RedisShardLeases(self._redis, self._name.decode())
@@ -136,11 +136,11 @@ class RedisCoordination:
             budget.shared = None
             await ended(counting)
 
-    async def _acquired(self, lock: Lock, what: str) -> bool:
+    async def _acquire(self, lock: Lock, what: str) -> bool:
         now = asyncio.get_running_loop().time
         until = now() + PATIENCE_SECONDS
         try:
-            while not await _acquired_now(lock, what):
+            while not await _try_acquire(lock, what):
                 if now() > until:
                     log.warning("%s is still locked; the bot goes on without the lock", what)
                     return False
@@ -233,14 +233,14 @@ class RedisCoordination:
             await self._redis.set(_lease(self._instance), self._name, ex=ALIVE_SECONDS)
 
 
-async def _acquired_now(lock: Lock, what: str) -> bool:
+async def _try_acquire(lock: Lock, what: str) -> bool:
     acquired = False
     try:
         with cancellable():
             acquired = bool(await lock.acquire())
     except asyncio.CancelledError:
         if acquired:
-            await _released(lock, what)
+            await _release(lock, what)
         raise
     return acquired
 
@@ -249,12 +249,12 @@ async def _renew(lock: Lock, what: str) -> None:
     while True:
         await asyncio.sleep(RENEW_SECONDS)
         try:
-            await _held_on(lock, what)
+            await _keep_lock(lock, what)
         except FAULTS as error:
             log.warning("the lock of %s could not be renewed: %s", what, error)
 
 
-async def _held_on(lock: Lock, what: str) -> None:
+async def _keep_lock(lock: Lock, what: str) -> None:
     try:
         await lock.reacquire()
     except LockNotOwnedError:
@@ -263,7 +263,7 @@ async def _held_on(lock: Lock, what: str) -> None:
             log.warning("another process has the lock of %s too", what)
 
 
-async def _released(lock: Lock, what: str) -> None:
+async def _release(lock: Lock, what: str) -> None:
     try:
         await lock.release()
     except FAULTS as error:

@@ -17,7 +17,7 @@ from oshaberi.bot.coordination.process_coordination import FleetView, ProcessRan
 from oshaberi.discord_io import BanGuard
 from oshaberi.stream.redis_stops import FAULTS
 
-# Wraps calls to Redis: no cancellation is lost, and there is one kind of error.
+# Calls to Redis lose no cancellation, and raise one kind of error.
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def cancellable() -> Iterator[None]:
 
 
 @contextmanager
-def reached() -> Iterator[None]:
+def as_os_errors() -> Iterator[None]:
     """Raise OSError if Redis cannot be reached."""
     try:
         with cancellable():
@@ -43,10 +43,10 @@ def reached() -> Iterator[None]:
         raise OSError(f"Redis: {error}") from error
 
 
-# The leases on shards in Redis (see shard_lease_table.py).
+# The leases on shards (`process_coordination` has the interface).
 #
 # A lease is a lock of redis-py that expires unless its process renews it. Every process is listed
-# while it renews its own entry, so that each can tell its fair share.
+# while it renews its own entry, so that each can compute its fair share.
 
 
 LEASE_SECONDS = 8.0
@@ -90,7 +90,7 @@ class RedisShardLeases:
         self._pauses: dict[str, Lock] = {}
 
     async def agree(self, shard_count: int) -> int:
-        with reached():
+        with as_os_errors():
             await self._redis.set(COUNT, shard_count, nx=True, px=round(self.lease_s * 1000))
             return int(await self._redis.get(COUNT) or shard_count)
 
@@ -98,32 +98,32 @@ class RedisShardLeases:
         lease_ms = round(self.lease_s * 1000)
         keys = (EXPIRY, JOINED, COUNT, SINCE)
         given = (self._name, str(lease_ms), str(shard_count))
-        with reached():
-            told = await self._redis.eval(BEAT, len(keys), *keys, *given)
-        rank, processes, count, age_ms = map(int, told)
+        with as_os_errors():
+            reply = await self._redis.eval(BEAT, len(keys), *keys, *given)
+        rank, processes, count, age_ms = map(int, reply)
         return FleetView(ProcessRank(rank, processes), count, age_ms >= lease_ms)
 
     async def leave(self) -> int:
-        with reached():
+        with as_os_errors():
             await self._redis.zrem(EXPIRY, self._name)
             await self._redis.zrem(JOINED, self._name)
             return int(await self._redis.zcard(JOINED))
 
     async def renew(self, held: Collection[int]) -> frozenset[int]:
-        with reached():
-            return frozenset([shard for shard in held if not await self._renewed(shard)])
+        with as_os_errors():
+            return frozenset([shard for shard in held if not await self._renew_one(shard)])
 
-    async def _renewed(self, shard_id: int) -> bool:
+    async def _renew_one(self, shard_id: int) -> bool:
         lock = self._locks.get(shard_id)
         if lock is None:
             return False
         try:
             await lock.reacquire()
         except LockNotOwnedError:
-            return await self._taken_again(shard_id, lock)
+            return await self._take_again(shard_id, lock)
         return True
 
-    async def _taken_again(self, shard_id: int, lock: Lock) -> bool:
+    async def _take_again(self, shard_id: int, lock: Lock) -> bool:
         """Take an expired or forgotten lease again, unless another process has taken it."""
         if await lock.do_acquire(lock.local.token):
             holder = await self._redis.hget(HOLDERS, str(shard_id))
@@ -136,13 +136,13 @@ class RedisShardLeases:
 
     async def free(self, shard_count: int) -> tuple[int, ...]:
         keys = [_key(shard) for shard in range(shard_count)]
-        with reached():
+        with as_os_errors():
             leases = await self._redis.mget(keys)
         return tuple(shard for shard, lease in enumerate(leases) if lease is None)
 
     async def take(self, shard_id: int) -> bool:
         lock = self._redis.lock(_key(shard_id), timeout=self.lease_s, thread_local=False)
-        with reached():
+        with as_os_errors():
             if not await lock.acquire(blocking=False):
                 return False
             self._locks[shard_id] = lock
@@ -153,26 +153,26 @@ class RedisShardLeases:
         lock = self._locks.pop(shard_id, None)
         if lock is None:
             return
-        with reached(), suppress(LockError):  # it may have expired
+        with as_os_errors(), suppress(LockError):  # it may have expired
             await lock.release()
 
     async def begin_pause(self, name: str, seconds: float) -> bool:
         lock = self._redis.lock(f"{PREFIX}{name}", timeout=seconds, thread_local=False)
-        with reached():
+        with as_os_errors():
             is_begun = bool(await lock.acquire(blocking=False))
         if is_begun:
             self._pauses[name] = lock
         return is_begun
 
     async def is_paused(self, name: str) -> bool:
-        with reached():
+        with as_os_errors():
             return bool(await self._redis.exists(f"{PREFIX}{name}"))
 
     async def prolong_pause(self, name: str, seconds: float) -> bool:
         lock = self._pauses.get(name)
         if lock is None:
             return False
-        with reached():
+        with as_os_errors():
             try:
                 await lock.extend(seconds, replace_ttl=True)
             except LockNotOwnedError:
@@ -184,7 +184,7 @@ def _key(shard_id: int) -> str:
     return f"{PREFIX}lease:{shard_id}"
 
 
-# Shares Discord's limits between processes through Redis: requests per second, and refusals.
+# Discord's limits: requests per second, and refusals.
 #
 # Both limits apply to the whole bot. If Redis is down, no request waits for it: each process then
 # keeps the limits by itself, and discord.py waits when Discord refuses a request.
@@ -243,7 +243,7 @@ class RedisAllowance:
 
 
 class SharedRefusals:
-    """Tells the ban guard of one process how many requests of the other processes were refused."""
+    """Reports to the ban guard how many requests of the other processes were refused."""
 
     def __init__(self, redis: Redis, guard: BanGuard) -> None:
         self._redis = redis

@@ -1,4 +1,10 @@
-"""Keeps this process's fair share of the shards, by leases (decision 20)."""
+"""Keeps this process's fair share of the shards, by leases (decision 20).
+
+Once a second it renews the leases and computes the share. A new process gets shards from the others
+one after another. When a process ends, the others take its shards. A process that could not renew
+its leases in time sends nothing (`LeaseFence`), and ends if others have taken its shards.
+`process_coordination` decides which process answers a message.
+"""
 
 from __future__ import annotations
 
@@ -58,11 +64,11 @@ class IdentifyQueue:
     async def confirm(self, shard_id: int) -> None:
         """Start the pause again, right before IDENTIFY is sent. Waits again if that is too late."""
         bucket = self.bucket(shard_id)
-        if self._reserved.get(bucket) != shard_id or not await self._prolonged(bucket):
+        if self._reserved.get(bucket) != shard_id or not await self._prolong(bucket):
             await self.reserve(shard_id)
         self._reserved.pop(bucket, None)
 
-    async def _prolonged(self, bucket: int) -> bool:
+    async def _prolong(self, bucket: int) -> bool:
         return await self._table.prolong_pause(f"identify:{bucket}", PAUSE_SECONDS)
 
     async def may_move(self, shard_id: int) -> bool:
@@ -75,14 +81,6 @@ class IdentifyQueue:
         if await self._table.is_paused(f"identify:{bucket}"):
             return False
         return await self._table.begin_pause(f"move:{bucket}", PAUSE_SECONDS)
-
-
-# Keeps this process's fair share of the shards, by leases (decision 20).
-#
-# Once a second it renews the leases and computes the share. A new process gets shards from the
-# others one after another. When a process ends, the others take its shards. A process that could
-# not renew its leases in time sends nothing (`LeaseFence`), and ends if others have taken its
-# shards. `process_coordination` decides which process answers a message.
 
 
 log = logging.getLogger(__name__)
@@ -161,7 +159,7 @@ class ShardKeeper:
         return count
 
     def get_ready(self) -> None:
-        """Allow taking shards: recovery has finished what an earlier process left behind."""
+        """Allow taking shards: recovery has finished the work of an earlier process."""
         self._ready.set()
 
     @property
@@ -225,7 +223,7 @@ class ShardKeeper:
                 self._on_expelled(
                     f"it was away too long, and others serve its shards {_list(lost)}"
                 )
-            view = await self._seen()
+            view = await self._beat()
             if was_closed:
                 # The others may have lost Redis too. Give them the time to renew their leases.
                 self._trusts_leases_from = began_s + self._table.lease_s
@@ -241,8 +239,8 @@ class ShardKeeper:
         """Return for how many seconds the leases have not been reached."""
         return 0.0 if self._away_since is None else self._fence.now_s() - self._away_since
 
-    async def _seen(self) -> FleetView | None:
-        """Tell the table that this process runs, and return its view; None if it is leaving."""
+    async def _beat(self) -> FleetView | None:
+        """Report to the table that this process runs. Return its view; None if it is leaving."""
         if self._is_leaving:
             self._is_alone = not await self._table.leave()
             return None

@@ -1,6 +1,7 @@
 """The bot without Discord: a stage, the demo model and the bot in one process.
 
 `perform(settings, environ, ...)` (`startup`) is `oshaberi run` without a token. `demo_world` is
-the world that a visitor sees. `model_choice` decides which model answers, with `model_sources`
-(what can be connected, and whether it answers). `page_opening` opens the page in the browser.
+the world that a visitor sees, `demo_model` a server that plays written scenes in place of a
+language model. `model_choice` decides which model answers, with `model_sources` (what can be
+connected, and whether it answers). `page_opening` opens the page in the browser.
 """

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from discord_stage import World
+from discord_stage.world.records import USERNAME_MOST
 from oshaberi.bot.config import PersonaEntry
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
-from oshaberi.stage import World
-from oshaberi.stage.world.records import USERNAME_MOST
 
 VISITOR = "you"
 ATTENTION_MS = 120_000

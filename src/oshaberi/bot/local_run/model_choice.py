@@ -11,6 +11,9 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+from discord_stage.control.api import ControlExtension
+from discord_stage.errors import RefusedFieldError, StageError
+from oshaberi.bot.local_run.demo_model import MODEL, DemoModel
 from oshaberi.bot.local_run.model_sources import (
     ANY_ADDRESS,
     ModelSource,
@@ -25,9 +28,6 @@ from oshaberi.bot.turns.generation.model_chain import WHOLE_SERVER
 from oshaberi.bot.turns.services.models import OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.providers.model_options import options_of
-from oshaberi.stage.control.api import ControlExtension
-from oshaberi.stage.demo_model import MODEL, DemoModel
-from oshaberi.stage.errors import RefusedFieldError, StageError
 
 SLOWEST, FASTEST = 0.1, 100.0
 NO_KEY = "none"

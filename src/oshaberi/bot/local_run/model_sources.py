@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from discord_stage.errors import RefusedFieldError, StageError
 from oshaberi.checked_json import parse_json
 from oshaberi.chunks import Chunk, ErrorType, ProviderError
 from oshaberi.errors import ConfigError
@@ -20,7 +21,6 @@ from oshaberi.providers.base import Adapter
 from oshaberi.providers.presets import PRESETS
 from oshaberi.providers.registry import connect
 from oshaberi.providers.request.model_request import Request, said
-from oshaberi.stage.errors import RefusedFieldError, StageError
 
 # Where a model can be: local servers that are searched for, hosted ones, any other address.
 #

@@ -9,10 +9,17 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from discord_stage import Stage, World
+from discord_stage.control.api import ControlExtension
+from discord_stage.discord_py_redirect import patch_discord
+from discord_stage.page import PageExtension
+from discord_stage.world.records import Attachment
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import links
+from oshaberi.bot.local_run.demo_model import DemoModel, page_prompts
 from oshaberi.bot.local_run.demo_world import (
     ATTENTION_MS,
     OTHER_PERSONAS,
@@ -36,11 +43,6 @@ from oshaberi.providers.images.fetching import (
 )
 from oshaberi.providers.registry import connect
 from oshaberi.providers.request.model_request import ImagePart, TextPart
-from oshaberi.stage import Stage, World
-from oshaberi.stage.control.api import ControlExtension
-from oshaberi.stage.demo_model import DemoModel, page_prompts
-from oshaberi.stage.discord_py_redirect import patch_discord
-from oshaberi.stage.world.records import Attachment
 from oshaberi.stream.observers import StreamObserver
 
 # Tells the page in which channels a turn runs, for its Stop button.
@@ -101,6 +103,8 @@ class StagePictures:
 # Starts stage, demo model and bot, and runs them until a signal ends them.
 
 
+PAGE = Path(__file__).parent / "page"
+"""The scripts with which the stage's page connects a model."""
 GUILDS_READY_SECONDS = 0.1
 GRACE_SECONDS = 1.0
 """How long running answers may continue at the end: on the stage nobody needs them to finish."""
@@ -135,6 +139,7 @@ async def perform(
             "prompts": ControlExtension(read=lambda _asked: page_prompts(others)),
         }
         attach(streams, stage)
+        stage.page_extensions["local_run"] = PageExtension(PAGE)
         await _settle_in(settings, stage)
 
         def opened(bot: Bot) -> None:

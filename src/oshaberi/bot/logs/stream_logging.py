@@ -61,13 +61,13 @@ class StreamLogger:
 def _follow(context: StreamContext) -> Callable[[], None]:
     """Log decisions and sent messages until the returned function is called."""
     before = context.progress
-    told = context.response.sent
+    logged = context.response.sent
 
     def progress(what: Literal["chunk", "sent"]) -> None:
-        nonlocal told
+        nonlocal logged
         if what == "sent":
-            _tell_sent(context, told)
-            told = context.response.sent
+            _tell_sent(context, logged)
+            logged = context.response.sent
         if before is not None:
             before(what)
 
@@ -82,11 +82,11 @@ def _follow(context: StreamContext) -> Callable[[], None]:
     return undo
 
 
-def _tell_sent(context: StreamContext, told: int) -> None:
+def _tell_sent(context: StreamContext, logged: int) -> None:
     """Log the last message as sent, or as edited if the number of messages did not grow."""
     response = context.response
     sent = response.messages[-1]
-    what = "sent" if response.sent > told else "edited"
+    what = "sent" if response.sent > logged else "edited"
     log.debug("%s message %d: id %s by %s", what, response.sent, sent.id, sent.via)
 
 

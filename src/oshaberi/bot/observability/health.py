@@ -25,7 +25,7 @@ from oshaberi.stream.context import StreamContext
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.result import StreamResult
 
-# Knows which models fail or hang now, and what runs. Observes every stream.
+# Which models fail or hang now, and what runs.
 #
 # A model fails if its last answer was an error. It hangs if an answer has stood still for 30
 # seconds.
@@ -40,7 +40,7 @@ HANGING_SECONDS = 30.0
 """After so long without a piece an answer stands still. It is given up much later
 (`inactivity_timeout_ms`): some models think for a minute without a sign."""
 LOOK_SECONDS = 5.0
-"""How often a stream that hangs is looked at again."""
+"""How often a stream that hangs is checked again."""
 HANG_WORDS = (
     f"{{what}}: nothing came for {HANGING_SECONDS:g} s",
     "{what} still sends nothing",
@@ -100,7 +100,7 @@ class ModelHealth:
             self._failed.pop(model, None)
 
     def _look(self, key: str) -> None:
-        """Log a stream that hangs, and look again when it could. The line has its turn's ids."""
+        """Log a stream that hangs, and check again later. The line has its turn's ids."""
         provider, context, _ = self._running[key]
         silent_s = context.silent_s()
         if silent_s >= HANGING_SECONDS:
@@ -154,14 +154,14 @@ class ModelHealth:
     def problem(self) -> str | None:
         """Return which models fail, with the kinds of their errors, and which hang; or None."""
         failing = self.failing().items()
-        told = [f"{provider} {model}: {kind}" for (provider, model), kind in failing]
+        problems = [f"{provider} {model}: {kind}" for (provider, model), kind in failing]
         silent_s: dict[str, float] = {}
         for one in self.running():
             if one.hangs:
                 name = f"{one.provider} {one.model}"
                 silent_s[name] = max(one.silent_s, silent_s.get(name, 0.0))
-        told += [f"{name}: silent for {seconds:.0f} s" for name, seconds in silent_s.items()]
-        return "; ".join(told) or None
+        problems += [f"{name}: silent for {seconds:.0f} s" for name, seconds in silent_s.items()]
+        return "; ".join(problems) or None
 
 
 def _fault(result: StreamResult) -> ErrorType | None:
@@ -172,7 +172,7 @@ def _fault(result: StreamResult) -> ErrorType | None:
     return None
 
 
-# Serves `/health`, `/ready` and `/metrics`. Off unless `health_port` is set.
+# The endpoint. It is off unless `health_port` is set.
 #
 # `/health` names every part that has a problem. Its status depends on the gateway alone: without
 # the database, Redis or a model the bot still does what it can, and a restart would not help.

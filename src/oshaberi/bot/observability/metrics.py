@@ -38,7 +38,7 @@ from oshaberi.stream.context import StreamContext
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.result import Status, StreamResult
 
-# Prometheus metrics of the requests to Discord: how long they take and wait, and refusals.
+# Requests to Discord: how long they take and wait, and refusals.
 
 
 WAIT_BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -109,7 +109,7 @@ class DiscordRequestMetrics:
 LAG_SECONDS = 0.25
 """The pause between two measurements of the loop's lag."""
 LAGS_KEPT = 240
-"""The longest lag of the last minute is told: a scrape sees what happened since the one before."""
+"""The longest lag of the last minute is reported: a scrape sees what came since the last one."""
 
 GAUGES = {
     "oshaberi_turns_running": "Turns under way",
@@ -170,11 +170,9 @@ class ProcessGauges:
             self._lag.set(max(self._lags))
 
 
-# Prometheus metrics of the bot. Observes every stream.
-#
-# A counter whose label set first appears with the value 1 has not increased as far as Prometheus
-# can tell, so an alert would miss the first event. Label sets that are known are therefore there
-# from the start, with 0.
+# All metrics. A counter whose label set first appears with the value 1 has not increased as far as
+# Prometheus can tell, so an alert would miss the first event. Label sets that are known are
+# therefore there from the start, with 0.
 
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -259,7 +257,7 @@ class BotMetrics:
         self.history_reads.labels(source).inc()
 
     def database_meter(self) -> DatabaseMeter:
-        """Return what counts the calls and faults of a database."""
+        """Return a meter that counts the calls and faults of a database."""
         meter = DatabaseMeter()
         meter.on_call = lambda kind, seconds: self.database_call.labels(kind).observe(seconds)
         meter.on_fault = lambda kind: self.database_faults.labels(kind).inc()

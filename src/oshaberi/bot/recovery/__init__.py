@@ -1,4 +1,4 @@
-"""Recovers after a restart what an ended process left behind.
+"""Recovers what an ended process left unfinished, after a restart.
 
 - `crash_recovery`: finishes or reports the messages in this process's journal;
   `unsent_post_recovery` finds each of them in its channel, or sends it.

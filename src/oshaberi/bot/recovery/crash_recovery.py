@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from oshaberi.bot.client.message_reader import NOT_FOUND
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.conversation.messages import ChannelPath
-from oshaberi.bot.recovery.unsent_post_recovery import found_or_sent, told_once
+from oshaberi.bot.recovery.unsent_post_recovery import find_or_send, notify_once
 from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import JournalledPost, JournalledStream, TurnRecord
@@ -89,17 +89,17 @@ class CrashRecovery:
         A channel that cannot be reached does not delay the others. Raises StorageAwayError if some
         streams are left.
         """
-        channels = {stream.channel_id for stream in await self._left(keys)}
+        channels = {stream.channel_id for stream in await self._left_streams(keys)}
         return sum(await all_of(self._channel(one, keys) for one in channels))
 
-    async def _left(self, keys: Collection[str] | None) -> list[JournalledStream]:
+    async def _left_streams(self, keys: Collection[str] | None) -> list[JournalledStream]:
         left = await self._db.journal.unfinished(self._instance)
         return [stream for stream in left if keys is None or stream.key in keys]
 
     async def _channel(self, channel_id: int, keys: Collection[str] | None) -> int:
         """Finish the streams of one channel, while no turn is running there."""
         async with self._free, self._alone(f"turn:{channel_id}"):
-            left = await self._left(keys)
+            left = await self._left_streams(keys)
             streams = [stream for stream in left if stream.channel_id == channel_id]
             for stream in streams:
                 try:
@@ -153,7 +153,7 @@ class CrashRecovery:
 
     async def _settle_question(self, stream: JournalledStream, turns: Sequence[TurnRecord]) -> None:
         """Settle the question of a stream, so that no process answers it again (decision 5)."""
-        earlier = _continued(stream, turns)
+        earlier = _continued_turn(stream, turns)
         asked_id = stream.answering_id or (earlier and earlier.asked_id)
         if asked_id:
             await self._db.questions.settle(stream.channel_id, (asked_id,))
@@ -168,7 +168,7 @@ class CrashRecovery:
         settled = await self._settle_posts(stream, sink)
         with in_language(await self._language_of(turn_channel.path, turn_channel.locale)):
             await self._tell(stream, sink, settled)
-        earlier = _continued(stream, turns)
+        earlier = _continued_turn(stream, turns)
         await self._db.turns.remember(
             TurnRecord(
                 channel_id=stream.channel_id,
@@ -230,13 +230,13 @@ class CrashRecovery:
         response: ResponseState,
         settled: _Settled,
     ) -> int | None:
-        sent = await found_or_sent(post_of_body(written.body), sink, response)
+        sent = await find_or_send(post_of_body(written.body), sink, response)
         if sent is None:
             settled.in_doubt = True
-            await self._db.journal.refused(stream.key, written.nonce)
+            await self._db.journal.mark_refused(stream.key, written.nonce)
             return None
         response.messages.append(sent)
-        await self._db.journal.sent(stream.key, written.nonce, sent.id)
+        await self._db.journal.mark_sent(stream.key, written.nonce, sent.id)
         return sent.id
 
     async def _tell(self, stream: JournalledStream, sink: DiscordSink, settled: _Settled) -> None:
@@ -244,7 +244,7 @@ class CrashRecovery:
         text = "\n".join(translated(line) for line in lines)
         notice = Post(f"{stream.key}-end", embed=Embed(translated(TITLE), text))
         newest = max((one.newest_id for one in stream.posts), default=stream.answering_id or 0)
-        sent = await told_once(notice, sink, newest)
+        sent = await notify_once(notice, sink, newest)
         if sent is None or sent.id is None:
             log.warning(
                 "channel %s: the notice about an interrupted answer could not be sent",
@@ -286,7 +286,7 @@ def was_unseen(turn: TurnRecord) -> bool:
     return turn.status == INTERRUPTED and not turn.message_ids
 
 
-def _continued(stream: JournalledStream, turns: Sequence[TurnRecord]) -> TurnRecord | None:
+def _continued_turn(stream: JournalledStream, turns: Sequence[TurnRecord]) -> TurnRecord | None:
     """Return the last turn if the stream continued it, else None.
 
     A stream without a question continues the last answer of the same persona. A persona that

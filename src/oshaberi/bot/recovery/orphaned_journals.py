@@ -36,7 +36,7 @@ taken its lease again by then."""
 
 
 class OrphanedJournals:
-    """Looks for ended processes. `is_ready` tells whether Discord can be asked."""
+    """Looks for ended processes. `is_ready` returns whether Discord can be asked."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class OrphanedJournals:
         await self._db.instances.beat(self._instance, self._leases)
         if not self._is_ready():
             return 0
-        silent = await self._db.instances.gone(SILENT_FOR)
+        silent = await self._db.instances.silent_for(SILENT_FOR)
         self._silent = Counter({name: self._silent[name] + 1 for name in silent})
         gone = [name for name, looks in self._silent.items() if looks >= LOOKS_SILENT]
         return sum([await self._take_over(name) for name in gone])

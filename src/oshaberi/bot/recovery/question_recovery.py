@@ -24,7 +24,7 @@ from oshaberi.bot.recovery.crash_recovery import (
     servers_language,
     was_unseen,
 )
-from oshaberi.bot.recovery.unsent_post_recovery import told_once
+from oshaberi.bot.recovery.unsent_post_recovery import notify_once
 from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion, TurnRecord
@@ -85,7 +85,7 @@ class QuestionRecovery:
 
     async def _run(self) -> int:
         await self._db.questions.forget_old()
-        left = await self._db.questions.left(self._instance)
+        left = await self._db.questions.left_by(self._instance)
         await all_of(self._channel(questions) for questions in _by_channel(left))
         if left:
             log.info("taken up: %s of an earlier process", counted(len(left), "question"))
@@ -118,7 +118,7 @@ class QuestionRecovery:
             return
         # Each needs its own turn channel: the asker decides whom an answer may mention.
         turn_channel = turn_channel.another()
-        incoming = await turn_channel.asked(question.message_id)
+        incoming = await turn_channel.question(question.message_id)
         if question.is_begun:
             await self._go_on(question, turn_channel, incoming, turns, waiting)
         else:
@@ -178,7 +178,7 @@ class QuestionRecovery:
         with in_language(await self._language_of(turn_channel.path, turn_channel.locale)):
             embed = Embed(translated(TITLE), translated(words))
         notice = Post(f"q{question.message_id}-late", embed=embed, reply=True)
-        if not await told_once(notice, sink, question.message_id):
+        if not await notify_once(notice, sink, question.message_id):
             log.warning(
                 "channel %s: the notice about a question could not be sent", question.channel_id
             )

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from oshaberi.delivery.exactly_once import ExactlyOnceSender
-from oshaberi.delivery.outcomes import RETRY_SECONDS, Delivered, Failed, NoWebhook
+from oshaberi.delivery.exactly_once import RETRY_SECONDS, ExactlyOnceSender
+from oshaberi.delivery.outcomes import Delivered, Failed, NoWebhook
 from oshaberi.delivery.posting import bold_name, introduced
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import (
@@ -28,14 +28,14 @@ log = logging.getLogger(__name__)
 LONGEST_MESSAGE = 2000
 
 
-async def told_once(notice: Post, sink: DiscordSink, newest_id: int) -> Sent | None:
+async def notify_once(notice: Post, sink: DiscordSink, newest_id: int) -> Sent | None:
     """Send a notice, unless the channel already has it after the message with this id."""
     sink.recall(notice.nonce, newest_id)
     # If the check fails, a second notice is better than none.
-    return await found_or_sent(notice, sink, ResponseState(key=notice.nonce), in_any_case=True)
+    return await find_or_send(notice, sink, ResponseState(key=notice.nonce), in_any_case=True)
 
 
-async def _looked_for(post: Post, sink: DiscordSink) -> Sequence[Sent]:
+async def _search(post: Post, sink: DiscordSink) -> Sequence[Sent]:
     for pause_s in RETRY_SECONDS:
         try:
             return await _look_for(post, sink)
@@ -58,13 +58,13 @@ def _as_bot(post: Post, face: WebhookFace) -> Post:
     return replace(post, face=None, content=content)
 
 
-async def found_or_sent(
+async def find_or_send(
     post: Post, sink: DiscordSink, response: ResponseState, *, in_any_case: bool = False
 ) -> Sent | None:
     """Find the message, or send it now. Return None if the check failed or it was not sent."""
     found: Sequence[Sent] = ()
     try:
-        found = await _looked_for(post, sink)
+        found = await _search(post, sink)
     except (ArrivalUnknownError, DiscordRefusalError) as error:
         log.warning("cannot look for a message of an earlier process: %s", error)
         if not in_any_case:

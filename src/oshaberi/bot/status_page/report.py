@@ -29,9 +29,8 @@ from oshaberi.bot.turns.admission.answer_reasons import why_sentence
 from oshaberi.bot.turns.admission.channel_queue import BusyChannel
 from oshaberi.bot.turns.services.models import OperatorModel
 
-# Reads what models and servers used: today, in the last 30 days, and in total.
-#
-# The result is kept for 30 seconds.
+# What models and servers used: today, in the last 30 days, and in total. The result is kept for 30
+# seconds.
 
 
 LATELY_DAYS = 30
@@ -99,9 +98,8 @@ def total_of(used: Mapping[int, UsageTotals]) -> UsageTotals:
     )
 
 
-# Everything that the status page shows, as JSON.
-#
-# The figures are those of `/health`, `/metrics`, `/status`, `/usage` and `oshaberi config show`.
+# The whole report. Its figures are those of `/health`, `/metrics`, `/status`, `/usage` and
+# `oshaberi config show`.
 
 
 MOST_SERVERS = 25
@@ -319,6 +317,6 @@ def _warning(client: discord.Client, one: LoggedWarning) -> Json:
 
 def _settings(sources: StatusSources) -> list[Json]:
     """List the settings in force, those that somebody has set first."""
-    shown = sources.context.settings().shown_all(sources.environ)
+    shown = sources.context.settings().display_all(sources.environ)
     rows = [{"name": name, **one} for name, one in shown.items()]
     return sorted(rows, key=lambda one: one["from"] == DEFAULT)

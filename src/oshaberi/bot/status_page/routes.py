@@ -19,7 +19,7 @@ from aiohttp import web
 
 from oshaberi.page_files import SAFE_HEADERS, file_response, page_file
 
-# The login of the status page: the token starts a session of twelve hours, kept in a cookie.
+# The login: the token starts a session of twelve hours, kept in a cookie.
 #
 # The browser sends the token once, in the body of a form, so no URL, log or browser history
 # contains it. Scripts cannot read the cookie.
@@ -200,11 +200,11 @@ def _is_https(request: web.Request) -> bool:
     return request.secure or request.headers.get("X-Forwarded-Proto") == "https"
 
 
-# The URLs of the status page: the page, its files, login and logout, and its data.
+# The URLs. Without a configured token there is only a page that says how to switch it on.
 #
-# Without a configured token there is only a page that says how to switch it on. The files hold
-# nothing secret; the data needs a session. The content security policy allows only our own files
-# to run. `bot.operator_endpoint` serves all of them, beside `/health` and `/metrics`.
+# The files hold nothing secret; the data needs a session. The content security policy allows only
+# our own files to run. `bot.operator_endpoint` serves all of them, beside `/health` and
+# `/metrics`.
 
 
 FOLDER = Path(__file__).parent / "page"
@@ -283,10 +283,10 @@ class StatusPage:
 _PRIVATE = {**SAFE_HEADERS, "Cache-Control": "no-store"}
 
 
-def _page(name: str, status: int = 200, put: tuple[bytes, bytes] = (b"", b"")) -> web.Response:
-    """Return a page that no browser stores. `put` is a text to replace, and its replacement."""
+def _page(name: str, status: int = 200, swap: tuple[bytes, bytes] = (b"", b"")) -> web.Response:
+    """Return a page that no browser stores. `swap` is a text to replace, and its replacement."""
     response = file_response(FOLDER / name, POLICY, status)
     response.headers["Cache-Control"] = "no-store"
-    if put[0] and isinstance(response.body, bytes):
-        response.body = response.body.replace(*put)
+    if swap[0] and isinstance(response.body, bytes):
+        response.body = response.body.replace(*swap)
     return response

@@ -2,8 +2,8 @@
 
 - `database` is the entry point: `repositories` take and return `records` and `usage` counts. All
   are built on `transactions`.
-- `schema`: the tables, their migrations, and who owns which row. `writes` are entries that
-  `group_commit` writes in few transactions. `outages`: no caller waits for a database that does
+- `schema`: the tables, their migrations, and who owns which row. `group_commit` joins writes into
+  few transactions, which `batches` executes. `outages`: no caller waits for a database that does
   not answer. `changes`: tells caches about changes.
 - `database_urls`, `engine`: connections. `leases`: one process for each instance name.
 - `sqlite_erasure` removes deleted text from SQLite's files, `sqlite_backups` copies them.

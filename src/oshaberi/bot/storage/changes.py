@@ -1,4 +1,8 @@
-"""The feed of changes in the database, over all processes. Caches ask it what is current."""
+"""The feed of changes in the database, over all processes. Caches ask it what is current.
+
+Changes of this process take effect at once. Those of other processes arrive through Redis or
+PostgreSQL; while that connection is down, cached values are valid for FRESH_SECONDS only.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +21,17 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from oshaberi.checked_json import parse_json
 
-# The feed of changes in the database. Caches ask it whether their values are still current.
-#
-# Changes of this process take effect at once. Those of other processes arrive through Redis or
-# PostgreSQL; while that connection is down, cached values are valid for FRESH_SECONDS only.
-
+log = logging.getLogger(__name__)
 
 ChangeKind = Literal["settings", "personas", "models", "keys"]
 KINDS: tuple[ChangeKind, ...] = ("settings", "personas", "models", "keys")
 FRESH_SECONDS = 2.0
 MOST_NOTED = 10_000
+CHANNEL = "oshaberi_changes"
+NOTIFY = text("SELECT pg_notify(:channel, :payload)")
+CHECK_SECONDS = 5.0
+ANSWER_SECONDS = 2.0
+RETRY_SECONDS = 1.0
 
 Stamp = tuple[int, int]
 
@@ -48,6 +53,8 @@ class ChangeFeed:
 
     def __init__(self, alone_s: float | None) -> None:
         self._alone_s = alone_s
+        self.fresh_s = alone_s
+        """For how many seconds a value read now is valid without a change; None for ever."""
         self._name = secrets.token_hex(8)
         self._connections = 0
         self._era = 0
@@ -56,11 +63,6 @@ class ChangeFeed:
         self._numbers: dict[StoredChange, int] = {}
         self.on_change: Callable[[StoredChange], None] = lambda _change: None
         """Called with each change that this process makes."""
-
-    @property
-    def fresh_s(self) -> float | None:
-        """Return for how many seconds a value read now is valid without a change; None for ever."""
-        return None if self._connections else self._alone_s
 
     def stamp(self, kind: ChangeKind, owner: int | str) -> Stamp:
         """Return a value that stays the same until a change. Take it before you read the data."""
@@ -78,14 +80,14 @@ class ChangeFeed:
         self.news += 1
         self._numbers[change] = self._numbers.get(change, 0) + 1
 
-    def told(self, change: StoredChange) -> str:
+    def encode(self, change: StoredChange) -> str:
         """Return the change as a text for other processes."""
         return json.dumps([change.kind, change.owner, self._name])
 
-    def hear_told(self, said: str | bytes) -> None:
-        """Note a text that `told` made in another process. Ignores invalid ones and our own."""
+    def hear_encoded(self, change: str | bytes) -> None:
+        """Note a text that `encode` made in another process. Ignores invalid ones and our own."""
         try:
-            kind, owner, name = parse_json(said)
+            kind, owner, name = parse_json(change)
         except (ValueError, TypeError):
             return
         if kind in KINDS and isinstance(owner, int | str) and name != self._name:
@@ -97,25 +99,19 @@ class ChangeFeed:
         self._era += 1
         self.news += 1
 
-    def connected(self) -> None:
+    def note_connected(self) -> None:
         """Note that the changes of others arrive from now on. Earlier ones may have been missed."""
         self._connections += 1
+        self.fresh_s = None
         self.forget_all()
 
-    def disconnected(self) -> None:
+    def note_disconnected(self) -> None:
         self._connections -= 1
+        self.fresh_s = None if self._connections else self._alone_s
 
 
-# Changes of other processes through PostgreSQL: LISTEN here, NOTIFY in the transaction itself.
-
-
-log = logging.getLogger(__name__)
-
-CHANNEL = "oshaberi_changes"
-NOTIFY = text("SELECT pg_notify(:channel, :payload)")
-CHECK_SECONDS = 5.0
-ANSWER_SECONDS = 2.0
-RETRY_SECONDS = 1.0
+# PostgreSQL brings the changes of other processes: each LISTENs, and a transaction that changes
+# something NOTIFYs them.
 
 
 @asynccontextmanager
@@ -135,36 +131,36 @@ async def listening(engine: AsyncEngine, feed: ChangeFeed) -> AsyncIterator[None
 async def _listen(engine: AsyncEngine, feed: ChangeFeed) -> None:
     while True:
         try:
-            await _attend(engine, feed)
+            await _receive(engine, feed)
         except (SQLAlchemyError, OSError) as error:
             log.info("changes of other processes are not heard: %s", type(error).__name__)
         await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _attend(engine: AsyncEngine, feed: ChangeFeed) -> None:
+async def _receive(engine: AsyncEngine, feed: ChangeFeed) -> None:
     """Receive changes until the connection is lost."""
 
     def hear(_connection: Any, _process: int, _channel: str, payload: str) -> None:
-        feed.hear_told(payload)
+        feed.hear_encoded(payload)
 
     async with engine.connect() as connection:
         driver: Any = (await connection.get_raw_connection()).driver_connection
         gone = asyncio.Event()
         driver.add_termination_listener(lambda _connection: gone.set())
         await driver.add_listener(CHANNEL, hear)
-        feed.connected()
+        feed.note_connected()
         try:
             while not gone.is_set():
-                await _still_there(driver, gone)
+                await _check(driver, gone)
         except Exception as error:
             # Whatever the driver raises, this connection is over.
             raise ConnectionError(str(error)) from error
         finally:
-            feed.disconnected()
+            feed.note_disconnected()
             await connection.invalidate()
 
 
-async def _still_there(driver: Any, gone: asyncio.Event) -> None:
+async def _check(driver: Any, gone: asyncio.Event) -> None:
     """Check the connection from time to time, since it can be lost without a sign."""
     with suppress(TimeoutError):
         async with asyncio.timeout(CHECK_SECONDS):

@@ -27,6 +27,7 @@ from oshaberi.bot.storage.changes import listening
 from oshaberi.bot.storage.database_urls import address_of
 from oshaberi.bot.storage.engine import open_engine, thread_engine
 from oshaberi.bot.storage.errors import StorageError
+from oshaberi.bot.storage.group_commit import WriteEntry
 from oshaberi.bot.storage.outages import DatabaseMeter, reads
 from oshaberi.bot.storage.records import (
     ConversationSummary,
@@ -67,10 +68,8 @@ from oshaberi.bot.storage.schema.migration import migrate, upgrade
 from oshaberi.bot.storage.secret_vault import SecretVault
 from oshaberi.bot.storage.sqlite_backups import delete_old_backups
 from oshaberi.bot.storage.transactions import Now, Transactions, utc_now
-from oshaberi.bot.storage.writes import WriteEntry
 
-# Reads what a turn needs of its surroundings: with PostgreSQL in one statement, as JSON.
-
+log = logging.getLogger(__name__)
 
 _TABLES = table_rows.Base.metadata.tables
 _FACTS = _TABLES[table_rows.FactRow.__tablename__]
@@ -118,6 +117,8 @@ _TABLES_SHOWN = select(_SOURCES).where(_SOURCES.c.message_id.in_(bindparam("ids"
 
 
 class TurnReading:
+    """Reads what a turn needs of its surroundings; with PostgreSQL in one statement, as JSON."""
+
     def __init__(self, store: Transactions) -> None:
         self._store = store
 
@@ -204,12 +205,6 @@ def _exchanges(
     return tuple(exchange_record(row) for row in reversed(rows))
 
 
-# An open database, with one repository for each kind of record.
-
-
-log = logging.getLogger(__name__)
-
-
 class Database:
     """An open database. Any number of tasks of one event loop may use it at the same time."""
 
@@ -275,19 +270,19 @@ class Database:
                 return str(breaker.error())
         return None
 
-    async def erased(self, limit_s: float) -> bool:
+    async def wait_until_erased(self, limit_s: float) -> bool:
         """Wait until deleted text is in no file of the database. Return False after `limit_s`.
 
         Then a program that reads the file is in the way, and it is erased as soon as that ends.
         PostgreSQL does this itself (VACUUM).
         """
-        return self._store.erasure is None or await self._store.erasure.finished(limit_s)
+        return self._store.erasure is None or await self._store.erasure.wait_until_erased(limit_s)
 
     async def erase(self, limit_s: float) -> bool:
         """Erase everything that was ever deleted, and what was deleted in passing."""
         if self._store.erasure is not None:
             self._store.erasure.want()
-        return await self.erased(limit_s)
+        return await self.wait_until_erased(limit_s)
 
     async def delete_old_backups(self, days: int) -> None:
         """Delete the copies of a SQLite file beside it that are older than so many days."""
@@ -359,18 +354,7 @@ class Database:
         return WriteEntry((*entry.steps, *steps), lane=entry.lane)
 
     def _usage_entry(self, used: Sequence[UsedRequest]) -> WriteEntry:
-        steps = [
-            self.usage_counts.adding(one.day, account, one.counted)
-            for one in used
-            for account in one.accounts
-        ]
-        steps += [
-            self.usage.adding(
-                one.server_id, one.provider, one.model, one.input_tokens, one.output_tokens
-            )
-            for one in used
-        ]
-        return WriteEntry(tallies=tuple(steps))
+        return WriteEntry(tallies=(*self.usage_counts.adding(used), *self.usage.adding(used)))
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:

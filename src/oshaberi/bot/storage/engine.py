@@ -26,9 +26,9 @@ from oshaberi.bot.storage.errors import StorageError, storage_error
 from oshaberi.bot.storage.sqlite_erasure import CLEAN
 from oshaberi.virtual_time import outside_work
 
-# Ends aiosqlite's threads. Each must end before the event loop of its connection does.
+# aiosqlite's threads. Each must end before the event loop of its connection does.
 #
-# Cancelled work leaves its thread behind, and the thread may be waiting for the lock of another
+# Cancelled work abandons its thread, and the thread may be waiting for the lock of another
 # process. A thread that reports its result to a closed loop ends with a traceback.
 
 
@@ -47,7 +47,7 @@ class _Connection(aiosqlite.Connection):
     _stopping: asyncio.Future[Any] | None = None
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
-        super().__init__(self._opened, CHUNK_ROWS)
+        super().__init__(self._open_and_keep, CHUNK_ROWS)
         self._open = connect
         self._opened_connection: sqlite3.Connection | None = None
 
@@ -58,11 +58,11 @@ class _Connection(aiosqlite.Connection):
         return self._stopping
 
     def give_up(self) -> None:
-        """Let everybody go who waits for the end of the thread, even if it hangs."""
+        """Release everybody who waits for the end of the thread, even if it hangs."""
         if self._stopping is not None and not self._stopping.done():
             self._stopping.set_result(None)
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open_and_keep(self) -> sqlite3.Connection:
         """Open it, in its thread, which closes it even if nobody takes it."""
         self._opened_connection = self._open()
         return self._opened_connection
@@ -112,7 +112,7 @@ def _thread_of(connection: aiosqlite.Connection) -> Thread:
     return connection._thread  # noqa: SLF001
 
 
-# Creates the engine of a database, and SQLite's file: its folder, mode 600, WAL.
+# The engines, and SQLite's file.
 
 
 PREPARE_SECONDS = 30
@@ -241,18 +241,18 @@ def _close_connection(connection: Any) -> None:
     if not in_greenlet():
         connection.terminate()
         return
-    with _heard_at_the_next_step():
+    with _defer_cancellation():
         connection.close()
 
 
 def _terminate_connection(connection: Any) -> None:
     """End a connection that was abandoned. If this is cancelled too, it has ended all the same."""
-    with _heard_at_the_next_step():
+    with _defer_cancellation():
         connection.terminate()
 
 
 @contextmanager
-def _heard_at_the_next_step() -> Iterator[None]:
+def _defer_cancellation() -> Iterator[None]:
     """Raise a cancellation at the next step of the task: here the pool would log its traceback."""
     try:
         yield

@@ -18,7 +18,7 @@ from oshaberi.bot.storage.database_urls import address_of
 from oshaberi.bot.storage.engine import OWNER_ONLY, open_engine, unwritable
 from oshaberi.bot.storage.errors import StorageAwayError
 
-# A lock file: one bot for each SQLite file and instance name.
+# SQLite: a lock file for each instance name.
 #
 # Two bots would take each other's running answers for those of a crashed process, and tell people
 # so. The lock ends with the process, however it ends; the empty lock file stays.
@@ -31,7 +31,7 @@ def sole_owner(database_url: str, instance: str) -> Iterator[None]:
     if file is None:
         yield
         return
-    lock = _opened(file, instance)
+    lock = _open_lock_file(file, instance)
     try:
         _take(lock, file)
         yield
@@ -50,7 +50,7 @@ def no_owner(file: Path) -> Iterator[None]:
         yield
 
 
-def _opened(file: Path, instance: str) -> int:
+def _open_lock_file(file: Path, instance: str) -> int:
     beside = file.with_name(f"{file.name}.{quote(instance, safe='')}.lock")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -72,11 +72,10 @@ def _take(lock: int, file: Path) -> None:
             ) from None
 
 
-# The instance lease in PostgreSQL: a lock that ends with its connection.
+# PostgreSQL: a lock that ends with its connection.
 #
 # An open transaction holds the lock, so that it also works through PgBouncer, which gives a
-# connection to one transaction at a time. An idle transaction like this one does not delay
-# vacuum.
+# connection to one transaction at a time. An idle transaction like this one does not delay vacuum.
 
 
 log = logging.getLogger(__name__)
@@ -117,7 +116,7 @@ class PostgresLease:
             return None
 
     @asynccontextmanager
-    async def held(self) -> AsyncIterator[PostgresLease]:
+    async def hold(self) -> AsyncIterator[PostgresLease]:
         """Hold the lease until the end of the block. Does not wait for a slow database."""
         holding = asyncio.create_task(self._hold(), name="postgres lease")
         try:
@@ -157,7 +156,7 @@ async def postgres_lease(database_url: str, instance: str) -> AsyncIterator[Post
     if address.kind != "postgresql":
         yield None
         return
-    async with open_engine(address) as engine, PostgresLease(engine, instance).held() as lease:
+    async with open_engine(address) as engine, PostgresLease(engine, instance).hold() as lease:
         yield lease
 
 

@@ -1,4 +1,10 @@
-"""While a database does not answer, calls fail at once: the circuit breaker and its errors."""
+"""While a database does not answer, calls fail at once: the circuit breaker and its errors.
+
+If a caller waits and the database does nothing for ANSWER_SECONDS, it counts as away. From then on
+every call fails at once. The breaker probes the database, and lets calls through again as soon as
+it answers. If the process itself is busy, that is no outage: silence counts only if the event loop
+had time to receive something.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +25,26 @@ from oshaberi.delivery.journal import JournalAwayError
 from oshaberi.outage_log import OutageLog, errors_in
 from oshaberi.virtual_time import outside_work
 
-# Turns driver errors into StorageError with one line, and tells whether the database is down.
+log = logging.getLogger(__name__)
 
+ANSWER_SECONDS = 1.5
+"""A database that takes longer to answer counts as away."""
+LOOKS = 8
+"""How often the loop must have run within that time: if the loop is busy, the database is not
+silent."""
+RETRY_SECONDS = 1.0
+ABANDONED_SECONDS = 3.0
+"""How long to wait for the end of abandoned calls."""
+LISTENING = ("oshaberi.bot.storage.leases", "oshaberi.bot.storage.changes")
+"""Loggers of connections that fail by themselves while PostgreSQL is away."""
+
+CallKind = Literal["call", "commit"]
+FaultKind = Literal["silent", "away", "error"]
+CALLS: tuple[str, ...] = get_args(CallKind)
+FAULTS: tuple[str, ...] = get_args(FaultKind)
+
+T = TypeVar("T")
+Probe = Callable[[], Awaitable[object]]
 
 _SQLITE_AWAY = ("locked", "busy", "disk i/o", "unable to open", "readonly", "is full")
 _STATES_AWAY = ("08", "25006", "53", "55P03", "57P", "58")
@@ -29,7 +53,7 @@ another process that takes long, shutdown."""
 
 
 @contextmanager
-def told(address: DatabaseAddress) -> Iterator[None]:
+def as_storage_errors(address: DatabaseAddress) -> Iterator[None]:
     """Raise driver errors as StorageError, or as StorageAwayError in an outage."""
     try:
         yield
@@ -66,41 +90,11 @@ def _first_line(error: BaseException) -> str:
     return line.removeprefix("<class '").replace("'>: ", ": ", 1)
 
 
-# A circuit breaker for a database: while the database does not answer, calls fail at once.
-#
-# If a caller waits and the database does nothing for ANSWER_SECONDS, it counts as down. From then
-# on every call fails at once. The breaker probes the database, and lets calls through again as
-# soon as it answers. If the process itself is busy, that is no outage: silence counts only if the
-# event loop had time to receive something.
-
-
-log = logging.getLogger(__name__)
-
-ANSWER_SECONDS = 1.5
-"""A database that takes longer to answer counts as away."""
-LOOKS = 8
-"""How often the loop must have run within that time: if the loop is busy, the database is not
-silent."""
-RETRY_SECONDS = 1.0
-LEFT_SECONDS = 3.0
-"""How long to wait for the end of abandoned calls."""
-LISTENING = ("oshaberi.bot.storage.leases", "oshaberi.bot.storage.changes")
-"""Loggers of connections that fail by themselves while PostgreSQL is away."""
-
-CallKind = Literal["call", "commit"]
-FaultKind = Literal["silent", "away", "error"]
-CALLS: tuple[str, ...] = get_args(CallKind)
-FAULTS: tuple[str, ...] = get_args(FaultKind)
-
-T = TypeVar("T")
-Probe = Callable[[], Awaitable[object]]
-
-
 class DatabaseMeter:
-    """Is told what the database does: `call` is a repository call, `commit` a transaction of
-    writes.
+    """Callbacks for what the database does.
 
-    A fault is `silent` (no answer in time), `away`, or `error` (the database refused something).
+    A call is a `call` of a repository, or a `commit`: a transaction of writes. A fault is `silent`
+    (no answer in time), `away`, or `error` (the database refused something).
     """
 
     def __init__(self) -> None:
@@ -122,29 +116,26 @@ def _is_database_failure(record: logging.LogRecord) -> bool:
 
 
 class DatabaseCircuitBreaker:
-    """The circuit breaker. `probe` raises, or takes long, while the database is down."""
+    """The circuit breaker. `probe` raises, or takes long, while the database is away."""
 
     def __init__(self, name: str, probe: Probe, outage_log: OutageLog | None = None) -> None:
         self._name = name
         self._outage_log = outage_log or database_outage_log(name)
         self._probe = probe
-        self._heard = 0
-        self._reason: str | None = None
+        self._activity = 0
+        self._reason = ""
+        self.is_away = False
         self._is_back = asyncio.Event()
         self._is_back.set()
         self._calls: set[asyncio.Task[Any]] = set()
         self._looking: asyncio.Task[None] | None = None
-        self.on_lost: Callable[[], None] = lambda: None
+        self.on_outage: Callable[[], None] = lambda: None
         """Called at the beginning of an outage."""
         self.meter = DatabaseMeter()
 
-    @property
-    def is_away(self) -> bool:
-        return self._reason is not None
-
-    def heard(self) -> None:
+    def note_activity(self) -> None:
         """Note that the database did something, which shows that it is up."""
-        self._heard += 1
+        self._activity += 1
 
     def error(self) -> StorageAwayError:
         return StorageAwayError(f"the database {self._name} is away: {self._reason}")
@@ -154,7 +145,7 @@ class DatabaseCircuitBreaker:
         if self.is_away:
             work.close()
             raise self.error()
-        task = self._started(work)
+        task = self._start(work)
         now_s = asyncio.get_running_loop().time
         began_s = now_s()
         try:
@@ -168,40 +159,40 @@ class DatabaseCircuitBreaker:
         try:
             return task.result()
         except StorageError as error:
-            self.failed(error)
+            self.note_failure(error)
             raise
 
     async def watch(self, task: asyncio.Task[Any]) -> bool:
         """Wait until the task is done and return True; False if the database was silent too long.
 
-        In that case the database counts as down.
+        In that case the database counts as away.
         """
-        silent, heard, since_s = 0, self._heard, time.monotonic()
+        silent, activity, since_s = 0, self._activity, time.monotonic()
         # A loop whose clock runs faster does not make the database faster: real time counts.
         while silent < LOOKS or time.monotonic() - since_s < ANSWER_SECONDS:
             done, _ = await asyncio.wait({task}, timeout=ANSWER_SECONDS / LOOKS)
             if done:
                 return True
             silent += 1
-            if heard != self._heard:
-                silent, heard, since_s = 0, self._heard, time.monotonic()
+            if activity != self._activity:
+                silent, activity, since_s = 0, self._activity, time.monotonic()
         if not self.is_away:  # of several that wait at the same time, one notices it
             self.meter.on_fault("silent")
-        self.lost(f"no answer within {ANSWER_SECONDS:g} s")
+        self.begin_outage(f"no answer within {ANSWER_SECONDS:g} s")
         return False
 
-    def failed(self, error: StorageError) -> None:
-        """Count a failed call or transaction. A StorageAwayError marks the database as down."""
+    def note_failure(self, error: StorageError) -> None:
+        """Count a failed call or transaction. After a StorageAwayError the database is away."""
         is_away = isinstance(error, StorageAwayError)
         self.meter.on_fault("away" if is_away else "error")
         if is_away:
-            self.lost(str(error))
+            self.begin_outage(str(error))
 
-    def lost(self, reason: str) -> None:
-        """Mark the database as down."""
+    def begin_outage(self, reason: str) -> None:
+        """Mark the database as away, unless it is already."""
         if self.is_away:
             return
-        self._reason = reason
+        self.is_away, self._reason = True, reason
         self._is_back.clear()
         self._outage_log.begins(
             reason,
@@ -209,10 +200,10 @@ class DatabaseCircuitBreaker:
             by=self,
         )
         self._looking = asyncio.create_task(self._look_until_back(), name="circuit breaker")
-        self.on_lost()
+        self.on_outage()
 
-    async def back(self) -> None:
-        """Wait until the database is up."""
+    async def wait_until_back(self) -> None:
+        """Wait until the database is up; return at once if it is."""
         await self._is_back.wait()
 
     async def close(self) -> None:
@@ -223,40 +214,37 @@ class DatabaseCircuitBreaker:
         for task in self._calls:
             task.cancel()
         if self._calls:
-            await asyncio.wait(set(self._calls), timeout=LEFT_SECONDS)
+            await asyncio.wait(set(self._calls), timeout=ABANDONED_SECONDS)
 
     async def _look_until_back(self) -> None:
         while True:
             await asyncio.sleep(RETRY_SECONDS)
-            task = self._started(_probed(self._probe))
+            task = self._start(_run_probe(self._probe))
             done, _ = await asyncio.wait({task}, timeout=ANSWER_SECONDS)
             if done and not task.cancelled() and task.exception() is None:
-                self._found()
+                self._end_outage()
                 return
             task.cancel()
 
-    def _found(self) -> None:
+    def _end_outage(self) -> None:
         self._outage_log.ends(by=self)
-        self._reason = None
+        self.is_away = False
         self._is_back.set()
 
-    def _started(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
         self._calls.add(task)
-        task.add_done_callback(self._over)
+        task.add_done_callback(self._forget)
         return task
 
-    def _over(self, task: asyncio.Task[Any]) -> None:
+    def _forget(self, task: asyncio.Task[Any]) -> None:
         self._calls.discard(task)
         if not task.cancelled():
             task.exception()  # retrieved, so that asyncio does not log it
 
 
-async def _probed(probe: Probe) -> None:
+async def _run_probe(probe: Probe) -> None:
     await probe()
-
-
-# Decorators for repositories: a method waits no longer than the circuit breaker allows.
 
 
 class _Store(Protocol):

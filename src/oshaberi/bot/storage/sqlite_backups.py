@@ -193,10 +193,10 @@ def _keep_aside(file: Path) -> Path | None:
         revision = DAMAGED
     except sqlite3.DatabaseError:
         revision = DAMAGED
-    return _linked(file, revision)
+    return _link(file, revision)
 
 
-def _linked(file: Path, revision: str) -> Path:
+def _link(file: Path, revision: str) -> Path:
     kept = _free_path(file, revision)
     os.link(file, kept)
     for beside in ("-wal", "-shm"):  # only a damaged one has them: it was not closed in order

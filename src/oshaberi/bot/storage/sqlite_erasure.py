@@ -56,14 +56,14 @@ class Attempt:
 class SqliteErasure:
     """Erases what was deleted from one file. `alone` is the lock of all writers of this process.
 
-    `heard` is called while the file is rewritten: that takes long for a large file, and is no
+    `on_activity` is called while the file is rewritten: that takes long for a large file, and is no
     outage.
     """
 
-    def __init__(self, file: Path, alone: asyncio.Lock, heard: Callable[[], None]) -> None:
+    def __init__(self, file: Path, alone: asyncio.Lock, on_activity: Callable[[], None]) -> None:
         self._file = file
         self._alone = alone
-        self._heard = heard
+        self._on_activity = on_activity
         self._loop = asyncio.get_running_loop()
         self._wanted = 0
         self._done = 0
@@ -89,14 +89,14 @@ class SqliteErasure:
             self._task = self._loop.create_task(self._run(), name="erasing deleted text")
 
     async def start(self) -> None:
-        """Erase what an earlier process left behind, and empty its `-wal` file."""
+        """Erase what an earlier process did not erase, and empty its `-wal` file."""
         if await asyncio.to_thread(is_clean, self._file):
             await self.shorten()
             return
         self.want()
-        await self.finished(LOCK_SECONDS)
+        await self.wait_until_erased(LOCK_SECONDS)
 
-    async def finished(self, limit_s: float) -> bool:
+    async def wait_until_erased(self, limit_s: float) -> bool:
         """Wait until everything that was deleted so far is erased. Return False after `limit_s`."""
         await asyncio.sleep(0)  # a thread may have asked for it just now
         wanted = self._wanted
@@ -114,7 +114,7 @@ class SqliteErasure:
         """Erase what is left. If that takes too long, the next start does it."""
         if self._task is not None:
             self._rest_until_s = 0.0
-            await self.finished(limit_s)
+            await self.wait_until_erased(limit_s)
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
@@ -128,7 +128,7 @@ class SqliteErasure:
 
     async def _erase(self) -> None:
         """Rewrite the file, then try to empty the `-wal` file until no reader is in the way."""
-        wanted = await self._rested()
+        wanted = await self._wait_for_rest()
         pause_s, is_rewritten = FIRST_PAUSE_SECONDS, False
         while True:
             async with self._alone:
@@ -153,7 +153,7 @@ class SqliteErasure:
             self._done = wanted
             self._advanced.notify_all()
 
-    async def _rested(self) -> int:
+    async def _wait_for_rest(self) -> int:
         """Wait until the file may be rewritten again. Return the number of what is wanted then."""
         while self._loop.time() < self._rest_until_s:
             await asyncio.sleep(FIRST_PAUSE_SECONDS)
@@ -163,10 +163,10 @@ class SqliteErasure:
         began_s = time.monotonic()
         reason = None
         try:
-            with closing(_opened(self._file)) as connection:
+            with closing(_open(self._file)) as connection:
                 version = _version(connection)
                 if not is_rewritten:
-                    connection.set_progress_handler(self._heard, STEPS_PER_SIGN)
+                    connection.set_progress_handler(self._on_activity, STEPS_PER_SIGN)
                     connection.execute("VACUUM")
                     connection.set_progress_handler(None, 0)
                     is_rewritten = True
@@ -179,7 +179,7 @@ class SqliteErasure:
         return Attempt(reason, is_rewritten, time.monotonic() - began_s)
 
 
-def _opened(file: Path) -> sqlite3.Connection:
+def _open(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(
         f"{file.absolute().as_uri()}?mode=rw", uri=True, timeout=LOCK_SECONDS, isolation_level=None
     )
@@ -187,7 +187,7 @@ def _opened(file: Path) -> sqlite3.Connection:
 
 def is_clean(file: Path) -> bool:
     """Whether nothing that was deleted from the file has to be erased."""
-    with closing(_opened(file)) as connection:
+    with closing(_open(file)) as connection:
         return _version(connection) == CLEAN
 
 
@@ -206,7 +206,7 @@ def _mark_clean(connection: sqlite3.Connection, version: int) -> None:
 
 def _shorten(file: Path) -> bool:
     try:
-        with closing(_opened(file)) as connection:
+        with closing(_open(file)) as connection:
             return _is_emptied(connection)
     except sqlite3.Error:
         return False

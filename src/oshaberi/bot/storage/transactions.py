@@ -27,23 +27,18 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute
 from sqlalchemy.sql import delete, select
 
+from oshaberi.bot.storage.batches import LoopBatches, PostgresBatches, ThreadBatches
 from oshaberi.bot.storage.changes import CHANNEL, FRESH_SECONDS, NOTIFY, ChangeFeed, StoredChange
 from oshaberi.bot.storage.database_urls import DatabaseAddress
 from oshaberi.bot.storage.engine import THREADS
-from oshaberi.bot.storage.group_commit import CLOSE_SECONDS, GroupCommit
+from oshaberi.bot.storage.group_commit import CLOSE_SECONDS, BatchRunner, GroupCommit
 from oshaberi.bot.storage.outages import (
     DatabaseCircuitBreaker,
+    as_storage_errors,
     database_outage_log,
-    told,
 )
 from oshaberi.bot.storage.schema.table_rows import QuotaNotice
 from oshaberi.bot.storage.sqlite_erasure import IN_PASSING, SqliteErasure
-from oshaberi.bot.storage.writes import (
-    BatchRunner,
-    LoopBatches,
-    PostgresBatches,
-    ThreadBatches,
-)
 from oshaberi.virtual_time import outside_work
 
 ROOM = " " * 65_536
@@ -91,9 +86,9 @@ class Transactions:
         self.writer = GroupCommit(self._runner(), self.writing)
         self.erasure: SqliteErasure | None = None
         if address.file is not None:
-            self.erasure = SqliteErasure(address.file, self._writer, self.writing.heard)
-        for heard in self._engines():
-            event.listen(heard, "after_cursor_execute", self._heard)
+            self.erasure = SqliteErasure(address.file, self._writer, self.writing.note_activity)
+        for sync_engine in self._engines():
+            event.listen(sync_engine, "after_cursor_execute", self._note_statement)
 
     def _engines(self) -> list[Engine]:
         """Return the engines whose answers show that the database is up."""
@@ -107,8 +102,8 @@ class Transactions:
         await self.writing.close()
         await self.reading.close()
         self._readers.shutdown(wait=False)
-        for heard in self._engines():
-            event.remove(heard, "after_cursor_execute", self._heard)
+        for sync_engine in self._engines():
+            event.remove(sync_engine, "after_cursor_execute", self._note_statement)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncSession]:
@@ -121,7 +116,7 @@ class Transactions:
 
     async def read_at_once(self, work: Callable[[Connection], T]) -> T:
         """Run several reads in one transaction; for a SQLite file in one thread call."""
-        with outside_work(), told(self.address):
+        with outside_work(), as_storage_errors(self.address):
             if self._thread_engine is not None:
                 loop = asyncio.get_running_loop()
                 return await loop.run_in_executor(self._readers, self._read_in_thread, work)
@@ -144,16 +139,16 @@ class Transactions:
         """
         if self.address.kind == "sqlite":
             async with self._writer, self._session("BEGIN IMMEDIATE") as session:
-                self.writing.heard()
+                self.writing.note_activity()
                 yield session
                 await session.commit()
-                self.writing.heard()
+                self.writing.note_activity()
         else:
             async with self._session("BEGIN") as session:
                 yield session
                 for change in changes:
-                    told_others = {"channel": CHANNEL, "payload": self.changes.told(change)}
-                    await session.execute(NOTIFY, told_others)
+                    news = {"channel": CHANNEL, "payload": self.changes.encode(change)}
+                    await session.execute(NOTIFY, news)
                 await session.commit()
         for change in changes:
             self.changes.note(change)
@@ -186,7 +181,7 @@ class Transactions:
 
         The end of a block cannot be cancelled, but a `commit` can: the pool would log a traceback.
         """
-        with outside_work(), told(self.address):
+        with outside_work(), as_storage_errors(self.address):
             async with (
                 (engine or self.engine).connect() as connection,
                 AsyncSession(connection, expire_on_commit=False) as session,
@@ -202,7 +197,7 @@ class Transactions:
             return LoopBatches(self.engine, self.address, self._writer)
         return ThreadBatches(self._thread_engine, self.address, self._writer)
 
-    def _heard(
+    def _note_statement(
         self,
         connection: Connection,
         cursor: Any,
@@ -211,7 +206,7 @@ class Transactions:
         context: Any,
         _executemany: bool,
     ) -> None:
-        self.reading.heard()
+        self.reading.note_activity()
         if self.erasure is not None:
             in_passing = bool(context.execution_options.get(IN_PASSING))
             self.erasure.note(connection, cursor, statement, in_passing)

@@ -1,12 +1,19 @@
-"""The daily usage counts and their limits. Values only."""
+"""The daily usage counts and their limits. Values only.
+
+A day begins at midnight UTC, for every server.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal
 
-# The day that usage is counted for: it begins at midnight UTC, for every server.
+BudgetOwner = Literal["operator", "server"]
+"""Whose limits apply: those of the operator, or those of the server."""
+Subject = Literal["user", "channel", "server"]
+Counted = Literal["requests", "tokens"]
 
 
 def usage_day(at: datetime) -> date:
@@ -22,15 +29,6 @@ def renewal(day: date) -> datetime:
 def first_kept_day(at: datetime, kept_days: int) -> date:
     """Return the oldest day whose counts are not deleted yet."""
     return usage_day(at) - timedelta(kept_days)
-
-
-# The daily usage counts and their limits. Values only.
-
-
-BudgetOwner = Literal["operator", "server"]
-"""Whose limits apply: those of the operator, or those of the server."""
-Subject = Literal["user", "channel", "server"]
-Counted = Literal["requests", "tokens"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -64,6 +62,11 @@ class UsageLimit:
         if self.requests and used.requests >= self.requests:
             return "requests"
         return "tokens" if self.tokens and used.tokens >= self.tokens else None
+
+
+def has_limits(limits: Iterable[UsageLimit]) -> bool:
+    """Return whether any of the limits is set."""
+    return any(limit.is_set for limit in limits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,15 @@
 """Tools that a model may call: built in (`builtin`), your own functions, MCP servers (`mcp`).
 
-- `definition`: what a tool is; `context`: for whom it runs, and what that person may do;
-  `decorator` makes one from a function.
+- `definition`: what a tool is, for whom it runs, and what that person may do; `decorator` makes
+  one from a function.
 - `toolbox` has all of them, and decides which ones a turn may use.
 - `calls` runs them: the check of arguments, the tool itself (`daemon_threads`), its result
   without secrets (`oshaberi.secret_redaction`).
-- `tool_text_plug_ins`: the plug-in point for text that tools write into the channel.
 """
 
 from oshaberi.bot.tools.builtin import builtin_tools
-from oshaberi.bot.tools.context import ToolContext
 from oshaberi.bot.tools.decorator import tool
-from oshaberi.bot.tools.definition import Tool, ToolDefinitionError, ToolFailedError
+from oshaberi.bot.tools.definition import Tool, ToolContext, ToolDefinitionError, ToolFailedError
 from oshaberi.bot.tools.mcp import McpServer, McpTools, mcp_servers
 from oshaberi.bot.tools.toolbox import ToolBox, load_tools
 

@@ -15,18 +15,17 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from oshaberi.bot.tools.context import ToolContext
-from oshaberi.bot.tools.definition import Tool, ToolFailedError, is_valid
+from oshaberi.bot.tools.definition import Tool, ToolContext, ToolFailedError, is_valid
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.request.model_request import ToolResult
 from oshaberi.secret_redaction import SecretValues
 from oshaberi.text.measure import grapheme_edge
 from oshaberi.turn_spans import turn_span
 
-# Checks a call's arguments against its tool's schema, with errors that a model can use.
+# Arguments are checked against the tool's schema, with errors that a model can use.
 #
-# Both come from outside: a model writes the arguments, an MCP server the schema. So the work has
-# a budget: a schema of one kilobyte can ask for 2^30 comparisons, and to describe an error the
+# Both come from outside: a model writes the arguments, an MCP server the schema. So the work has a
+# budget: a schema of one kilobyte can ask for 2^30 comparisons, and to describe an error the
 # checker writes the whole argument down. Arguments that would take more are refused.
 
 
@@ -35,7 +34,7 @@ log = logging.getLogger(__name__)
 MOST_WORK = 10_000
 """The budget of one call. A unit is about five microseconds."""
 LARGEST_ARGS = 500_000
-"""In characters, about."""
+"""In characters, roughly."""
 _MOST_FOUND = 20
 _MOST_ERRORS = 5
 _LONGEST_ERROR = 200
@@ -61,7 +60,7 @@ class ArgumentChecks:
         self._usable = True
         self._budget = _Budget()
 
-    def checked(self, args: Mapping[str, Any]) -> dict[str, Any]:
+    def check(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments without unneeded nulls. Raises ToolFailedError if they are wrong."""
         try:
             given = self._without_nulls(args)
@@ -93,7 +92,7 @@ class ArgumentChecks:
                 self._validator = _validator(self._schema, self._budget)
             self._budget.begin(given)
             found = islice(self._validator.iter_errors(given), _MOST_FOUND)
-            return [_described(one) for one in sorted(found, key=_path)[:_MOST_ERRORS]]
+            return [_description(one) for one in sorted(found, key=_path)[:_MOST_ERRORS]]
         except _TooMuchWorkError:
             return [_TOO_LARGE]
         except RecursionError:
@@ -117,15 +116,15 @@ class _Budget:
         self._left = MOST_WORK
         self._sizes = {}
         nodes: list[Any] = [args]
-        for node in nodes:  # which grows: each container behind the one that holds it
+        for node in nodes:  # it grows: the content of each container comes after it
             if isinstance(node, Mapping):
                 nodes += node.values()
             elif isinstance(node, list):
                 nodes += node
             if _NODE_SIZE * len(nodes) > LARGEST_ARGS:
                 raise _TooMuchWorkError
-        for node in reversed(nodes):  # so what a container holds is measured before it
-            self._sizes[id(node)] = self._measured(node)
+        for node in reversed(nodes):  # so the content of a container is measured before it
+            self._sizes[id(node)] = self._measure(node)
         if self._sizes[id(args)] > LARGEST_ARGS:
             raise _TooMuchWorkError
 
@@ -135,7 +134,7 @@ class _Budget:
         if self._left < 0:
             raise _TooMuchWorkError
 
-    def _measured(self, node: Any) -> int:
+    def _measure(self, node: Any) -> int:
         if isinstance(node, Mapping):
             return _NODE_SIZE + sum(len(name) + self._size(one) for name, one in node.items())
         if isinstance(node, list):
@@ -165,14 +164,16 @@ def _validator(schema: Mapping[str, Any], budget: _Budget) -> Any:
     registry = importlib.import_module("referencing").Registry()
     known = validators.Draft202012Validator.VALIDATORS
     keywords: dict[str, Callable[..., Any]]
-    keywords = {name: partial(_counted, budget, name, check) for name, check in known.items()}
+    keywords = {
+        name: partial(_spend_and_check, budget, name, check) for name, check in known.items()
+    }
     keywords |= dict.fromkeys(_NEVER_RUN, _passes)
     keywords["uniqueItems"] = partial(_unique, budget)
     kind = validators.extend(validators.Draft202012Validator, keywords)
     return kind(schema, registry=registry)
 
 
-def _counted(
+def _spend_and_check(
     budget: _Budget, name: str, check: Callable[..., Any], validator: Any, *asked: Any
 ) -> Iterable[Any]:
     value, instance, _schema = asked
@@ -201,7 +202,7 @@ def _path(error: Any) -> str:
     return str(error.json_path)
 
 
-def _described(error: Any) -> str:
+def _description(error: Any) -> str:
     path = _path(error).removeprefix("$").removeprefix(".")
     message = _short(str(error.message))
     return f"{path}: {message}" if path else message
@@ -211,7 +212,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…"
 
 
-# Turns a tool's result into text for the model, within the length limit.
+# A result becomes text for the model, within the length limit.
 
 
 NOTHING = "(nothing was returned)"
@@ -257,9 +258,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
-# Runs the calls of one round: checks of arguments, time limits, errors that the model can read.
-#
-# Which tools a turn may call is decided in `definition` (`Tool.available`) and `toolbox`.
+# The calls of one round. Which tools a turn may call is decided in `toolbox`.
 
 
 LONGEST_ERROR = 2000
@@ -287,7 +286,7 @@ class OfferedTools:
     by_name: Mapping[str, NamedTool]
     names: Collection[str]
 
-    def called(self, call: ToolCall) -> NamedTool:
+    def find(self, call: ToolCall) -> NamedTool:
         if call.error is not None:
             raise ToolFailedError(call.error)
         found = self.by_name.get(call.name)
@@ -348,8 +347,8 @@ class ToolCallRunner:
         most: int,
     ) -> ToolResult:
         try:
-            called = offered.called(call)
-            args = called.arguments.checked(call.args)
+            called = offered.find(call)
+            args = called.arguments.check(call.args)
         except ToolFailedError as failure:
             return self._error(str(failure), most)
         timeout_ms = called.tool.timeout_ms or timeout_ms
@@ -375,11 +374,11 @@ class ToolCallRunner:
         except ToolFailedError as failure:
             return self._error(str(failure), most)
         except (Exception, SystemExit) as error:
-            # Whatever a tool stumbles over is told to the model; it must not end the turn.
-            told = self._secrets.redacted(f"{type(error).__name__}: {error}", LONGEST_ERROR)
-            log.warning("tool %s failed: %s", called.name, told)
+            # Whatever a tool raises is reported to the model; it must not end the turn.
+            reason = self._secrets.redacted(f"{type(error).__name__}: {error}", LONGEST_ERROR)
+            log.warning("tool %s failed: %s", called.name, reason)
             log.debug("tool %s failed", called.name, exc_info=error)
-            return self._error(f"{called.name} failed: {told}", most)
+            return self._error(f"{called.name} failed: {reason}", most)
         return ToolResult(cut(self._secrets.masked(text, most + 1), most))
 
     def _error(self, text: str, most: int) -> ToolResult:

@@ -14,11 +14,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union, overload
 
-from oshaberi.bot.tools.context import PERMISSIONS, Permission, ToolContext
 from oshaberi.bot.tools.daemon_threads import THREADS
-from oshaberi.bot.tools.definition import RunTool, Tool, ToolDefinitionError, is_valid
+from oshaberi.bot.tools.definition import (
+    PERMISSIONS,
+    Permission,
+    RunTool,
+    Tool,
+    ToolContext,
+    ToolDefinitionError,
+    is_valid,
+)
 
-# Reads a function's docstring: its description, and simple descriptions of parameters.
+# The docstring of a function: its description, and those of its parameters.
 
 
 _SECTION = re.compile(r"(Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):\s*")
@@ -36,7 +43,7 @@ class ParsedDocstring:
     parameters: dict[str, str] = field(default_factory=dict)
 
 
-def described(docstring: str | None) -> ParsedDocstring:
+def parse_docstring(docstring: str | None) -> ParsedDocstring:
     """Parse a docstring. Reads `Args:` with indented `name: text`, and `:param name: text`."""
     reader = _DocstringReader()
     for line in inspect.cleandoc(docstring or "").splitlines():
@@ -74,7 +81,7 @@ class _DocstringReader:
         indent = len(line) - len(line.lstrip())
         entry = _ENTRY.fullmatch(line.strip())
         if line.strip() and not indent:
-            self._section = "?"  # prose behind the section: whose it is, nobody can say
+            self._section = "?"  # prose after the section: nobody can tell what it describes
         elif entry is not None and (self._indent == 0 or indent == self._indent):
             self._indent = indent
             self._begin(entry)
@@ -86,7 +93,7 @@ class _DocstringReader:
         self.found[entry[1]] = self._current
 
 
-# Converts type hints to JSON schema, and checked JSON back to what a function expects.
+# Type hints become JSON schema, and checked JSON becomes what a function expects.
 
 
 Schema = dict[str, Any]
@@ -202,7 +209,7 @@ class _HintReader:
 
     def _typed_dict(self, hint: Any) -> HintKind:
         hints = typing.get_type_hints(hint, include_extras=True)
-        kinds = {name: self.kind(_unmarked(one)) for name, one in hints.items()}
+        kinds = {name: self.kind(_without_mark(one)) for name, one in hints.items()}
         required = [name for name, one in hints.items() if _is_required(hint, name, one)]
         return HintKind(_object(kinds, required), lambda value: _fields(kinds, value))
 
@@ -221,7 +228,7 @@ def _fields(kinds: Mapping[str, HintKind], value: Mapping[str, Any]) -> dict[str
     return {name: kinds[name].read(given) for name, given in value.items()}
 
 
-def _unmarked(hint: Any) -> Any:
+def _without_mark(hint: Any) -> Any:
     return typing.get_args(hint)[0] if typing.get_origin(hint) in _MARKS else hint
 
 
@@ -246,7 +253,7 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-# `@tool`: a typed Python function becomes a tool.
+# The decorator.
 
 
 Function = Callable[..., Any]
@@ -286,11 +293,11 @@ def tool(
     function that is not async runs in a thread.
     """
 
-    def made(function: Function) -> Tool:
+    def make(function: Function) -> Tool:
         where = f"{function.__module__}.{function.__qualname__}"
-        docs = described(function.__doc__)
+        docs = parse_docstring(function.__doc__)
         signature = _signature(function, where, docs.parameters)
-        made = Tool(
+        new_tool = Tool(
             name=name or function.__name__,
             description=description or docs.about,
             parameters=signature.schema(),
@@ -300,25 +307,25 @@ def tool(
             source=function.__module__,
             offered=offered,
         )
-        _check(made, where)
-        return made
+        _check(new_tool, where)
+        return new_tool
 
-    return made if function is None else made(function)
+    return make if function is None else make(function)
 
 
-def _check(made: Tool, where: str) -> None:
-    if not is_valid(made.name):
+def _check(tool: Tool, where: str) -> None:
+    if not is_valid(tool.name):
         rule = "use at most 64 letters, digits, _ and -, beginning with a letter or _"
-        raise ToolDefinitionError(f"{where}: {made.name!r} cannot be a tool's name; {rule}")
-    if not made.description:
+        raise ToolDefinitionError(f"{where}: {tool.name!r} cannot be a tool's name; {rule}")
+    if not tool.description:
         raise ToolDefinitionError(f"{where}: the model is told what a tool does; write a docstring")
-    if made.permission not in PERMISSIONS:
+    if tool.permission not in PERMISSIONS:
         allowed = ", ".join(PERMISSIONS)
         raise ToolDefinitionError(
-            f"{where}: permission {made.permission!r} is not one of: {allowed}"
+            f"{where}: permission {tool.permission!r} is not one of: {allowed}"
         )
-    if made.timeout_ms is not None and made.timeout_ms <= 0:
-        raise ToolDefinitionError(f"{where}: timeout_ms {made.timeout_ms} is not above 0")
+    if tool.timeout_ms is not None and tool.timeout_ms <= 0:
+        raise ToolDefinitionError(f"{where}: timeout_ms {tool.timeout_ms} is not above 0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,46 @@
-"""What a tool is: a name that every provider accepts, a schema, a permission, and a function."""
+"""What a tool is, and what it knows when it runs.
+
+A tool has a name that every provider accepts, a schema, a permission and a function. Its context
+says for whom it runs, where, and with which permissions. Text that a tool writes into the channel
+is cleaned like the model's own (spec 06, S3 to S5), and then goes through the plug-ins of the entry
+point group `oshaberi.tool_text`: functions that take a text and return it changed.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import logging
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from oshaberi.bot.tools.context import Permission, ToolContext
+from oshaberi.delivery.attachments import DeliveryPlugIns
+from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.response import ResponseState
 from oshaberi.errors import ConfigError, OshaberiError
+from oshaberi.plug_in_loading import load_plug_ins, plug_in_error
+from oshaberi.text.normalize.table import cleaned_text
 
-# What a tool is: a name, a schema, a permission, and an async function that returns text.
+if TYPE_CHECKING:
+    from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
+    from oshaberi.bot.conversation.turn_config import TurnConfig
+    from oshaberi.bot.storage.records import Exchange, Fact
+    from oshaberi.delivery.sink import Sink
+
+log = logging.getLogger(__name__)
+
+Permission = Literal["everyone", "manage_messages", "manage_server"]
+PERMISSIONS: tuple[Permission, ...] = ("everyone", "manage_messages", "manage_server")
+ToolText = Callable[[str], str]
+GROUP = "oshaberi.tool_text"
+LONGEST = 64
+_VALID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_STRANGE = re.compile(r"[^A-Za-z0-9_-]+")
+_MARK = 8
 
 
 class ToolDefinitionError(OshaberiError):
@@ -23,7 +51,135 @@ class ToolFailedError(OshaberiError):
     """Raised by a tool on purpose. Its text goes to the model as an error."""
 
 
+class FactStore(Protocol):
+    """Long-term memory. `user_id` None means the facts of the server."""
+
+    async def add(self, fact: Fact) -> Fact: ...
+    async def of(self, server_id: int, user_id: int | None) -> tuple[Fact, ...]: ...
+    async def delete(self, server_id: int, user_id: int | None, fact_id: int) -> bool: ...
+    async def delete_all(self, server_id: int, user_id: int | None) -> int: ...
+
+
+class ExchangeStore(Protocol):
+    """Short-term memory; the oldest exchange is first."""
+
+    async def recent(self, channel_id: int, limit: int) -> tuple[Exchange, ...]: ...
+
+
+class ToolStore(Protocol):
+    """The parts of the bot's database that built-in tools use."""
+
+    @property
+    def facts(self) -> FactStore: ...
+
+    @property
+    def memory(self) -> ExchangeStore: ...
+
+
+def _default_turn() -> TurnConfig:
+    from oshaberi.bot.conversation.turn_config import TurnConfig
+
+    return TurnConfig()
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """For whom and where a tool runs. A turn makes one context and passes it to every call.
+
+    `stream` is the configuration of the turn's streams (with its persona), and `response` is the
+    response that they share: what a tool posts is cleaned, limited and counted like the rest of the
+    answer.
+    """
+
+    turn_channel: TurnChannel
+    incoming: IncomingMessage
+    store: ToolStore | None = None
+    """The bot's database, if there is one."""
+    turn: TurnConfig = field(default_factory=_default_turn)
+    stream: StreamConfig = field(default_factory=StreamConfig)
+    response: ResponseState = field(default_factory=ResponseState)
+    now: Callable[[], datetime] = utc_now
+    """The current time, with its time zone."""
+    sink_for: Callable[[IncomingMessage], Sink] | None = None
+    """Where a reply to a message goes; None: `turn_channel.sink`."""
+    plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)
+    tool_text: Mapping[str, ToolText] = field(default_factory=dict)
+    posting: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False, compare=False)
+    """The lock of tools that write into the channel, so that they do so one after the other."""
+    user_id: int = 0
+    """The person for whom the tool runs, even if a persona asked. By default the author of
+    `incoming`."""
+
+    def __post_init__(self) -> None:
+        if not self.user_id:
+            object.__setattr__(self, "user_id", self.incoming.user_id)
+
+    @property
+    def persona_name(self) -> str:
+        """Return the name of the persona that speaks; empty if there is none."""
+        persona = self.stream.text.persona
+        return "" if persona is None else persona.name
+
+    @property
+    def permissions(self) -> frozenset[Permission]:
+        """Return what the asking person may do."""
+        author = self.incoming.said.author
+        if author.can_manage_server:
+            return frozenset(PERMISSIONS)
+        if author.can_manage_messages:
+            return frozenset({"everyone", "manage_messages"})
+        return frozenset({"everyone"})
+
+    def allows(self, permission: Permission) -> bool:
+        """Return whether the asking person has this permission."""
+        return permission in self.permissions
+
+    def plugged_text(self, text: str) -> str:
+        """Return a tool's text after the plug-ins. The stream that sends it cleans it later."""
+        return apply_plug_ins(text, self.tool_text)
+
+    def cleaned_text(self, text: str) -> str:
+        """Return a tool's text as it would be in an answer: emoji, mentions, names, plug-ins.
+
+        This is for a tool that sends its text by other means than a stream.
+        """
+        return self.plugged_text(cleaned_text(text, self.stream.text))
+
+    def sink(self, answering: IncomingMessage) -> Sink:
+        """Return where a reply to this message goes."""
+        return (self.sink_for or self.turn_channel.sink)(answering)
+
+
+def installed_tool_text() -> Mapping[str, ToolText]:
+    """Return the installed plug-ins for text that tools write into the channel."""
+    return load_plug_ins(GROUP)
+
+
+def apply_plug_ins(text: str, plug_ins: Mapping[str, ToolText]) -> str:
+    """Return the text after all plug-ins, in alphabetical order. Skips a plug-in that fails."""
+    for name, change in plug_ins.items():
+        try:
+            changed = change(text)
+            if not isinstance(changed, str):
+                raise TypeError(f"it returned {changed!r}, which is no text")
+        except (Exception, SystemExit) as error:
+            # Whatever a plug-in raises, the text is more important.
+            log.error("%s", plug_in_error(GROUP, name, error))
+        else:
+            text = changed
+    return text
+
+
 RunTool = Callable[[ToolContext, Mapping[str, Any]], Awaitable[Any]]
+
+
+def has_store(context: ToolContext) -> bool:
+    """Return whether there is a database; for `offered` of tools that need one."""
+    return context.store is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +197,6 @@ class Tool:
     """`built-in`, the Python module, or the name of the MCP server."""
     offered: Callable[[ToolContext], bool] | None = None
     """Decides whether the tool is offered in this turn; None means always."""
-
-    def available(self, context: ToolContext) -> bool:
-        """Return whether this turn may use the tool."""
-        permitted = context.allows(self.permission)
-        return permitted and (self.offered is None or self.offered(context))
-
-
-# Makes tool names that every provider accepts, without duplicates.
-
-
-LONGEST = 64
-_VALID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_STRANGE = re.compile(r"[^A-Za-z0-9_-]+")
-_MARK = 8
 
 
 def is_valid(name: str) -> bool:

@@ -12,7 +12,7 @@ from oshaberi.bot.turns.background_tasks import BackgroundTasks
 from oshaberi.bot.turns.outcome import TurnOutcome
 from oshaberi.chunks import ProviderError
 from oshaberi.delivery.exactly_once import ExactlyOnceSender
-from oshaberi.delivery.outcome_handling import error_notice, timeout_notice
+from oshaberi.delivery.notices import error_notice, timeout_notice
 from oshaberi.delivery.outcomes import Delivered, NoWebhook
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Embed, Post, Sent, Sink, WebhookFace

@@ -18,6 +18,7 @@ from oshaberi.bot.storage.usage import (
     UsageLimit,
     UsageTotals,
     UsedUp,
+    has_limits,
     renewal,
     usage_day,
 )
@@ -153,7 +154,7 @@ class RequestQuota:
         """Count a request that is about to be made, or return why it is refused."""
         day = self._today()
         limits = limits_of(self._services, self._own, self._place, candidate.is_operators)
-        if self._services.store is None or not any(limit.is_set for limit in limits):
+        if self._services.store is None or not has_limits(limits):
             return Reservation(day, candidate, UsageTotals(), input_tokens)
         try:
             counts = self._services.store.usage_counts
@@ -208,7 +209,7 @@ class RequestQuota:
 
     async def _look(self, limits: Sequence[UsageLimit]) -> QuotaRefusal | None:
         store, day = self._services.store, self._today()
-        if store is None or not any(limit.is_set for limit in limits):
+        if store is None or not has_limits(limits):
             return None
         try:
             reached = await store.usage_counts.used_up(day, limits)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from oshaberi.bot.tools.context import FactStore
+from oshaberi.bot.tools.definition import FactStore
 
 if TYPE_CHECKING:
     from oshaberi.bot.storage.changes import ChangeFeed

@@ -16,7 +16,7 @@ from typing import Any
 
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
-from oshaberi.bot.client.people import is_gone
+from oshaberi.bot.client.discord_values import is_gone
 from oshaberi.bot.config import LoadedSettings, Reloader
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination
 from oshaberi.bot.coordination.shard_keeper import HANDOVER_SECONDS, ShardKeeper
@@ -36,8 +36,8 @@ from oshaberi.bot.wiring.client_wiring import ConnectedBot
 from oshaberi.bot.wiring.services import open_services, open_stores
 from oshaberi.bot.wiring.shutdown_signals import ShutdownSignals
 from oshaberi.delivery.service_outage import ServiceOutage
-from oshaberi.discord_io.requests.api_address import requests_through
-from oshaberi.discord_io.requests.rest_outage import rest_probe
+from oshaberi.discord_io.requests.answers import rest_probe
+from oshaberi.discord_io.requests.watch import requests_through
 from oshaberi.errors import OshaberiError
 from oshaberi.languages.translations import CATALOGUES, PACKAGED
 from oshaberi.providers.registry import connect

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from oshaberi.bot.client.message_text import read_text
+from oshaberi.bot.client.discord_values import read_text
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import CurrentSettings, links, persona_of, plug_ins_of
 from oshaberi.bot.coordination.cache_invalidation import cache_invalidation
@@ -22,7 +22,7 @@ from oshaberi.bot.observability.open_telemetry import open_telemetry
 from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.storage.leases import postgres_lease, sole_owner
 from oshaberi.bot.tools.builtin import builtin_tools
-from oshaberi.bot.tools.tool_text_plug_ins import installed_tool_text
+from oshaberi.bot.tools.definition import installed_tool_text
 from oshaberi.bot.tools.toolbox import ToolBox, load_tools
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool, Connect
 from oshaberi.bot.turns.services.turn_services import TurnServices

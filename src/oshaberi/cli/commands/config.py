@@ -45,7 +45,7 @@ def show(as_json: bool, config_file: Path | None) -> None:
 
     settings = settings_of(config_file)
     if as_json:
-        click.echo(json.dumps(settings.shown_all(os.environ), ensure_ascii=False, indent=1))
+        click.echo(json.dumps(settings.display_all(os.environ), ensure_ascii=False, indent=1))
     else:
         for line in _table(settings, TerminalPalette.of(sys.stdout)):
             click.echo(line)
@@ -55,7 +55,7 @@ def _table(settings: LoadedSettings, palette: TerminalPalette) -> list[str]:
     from oshaberi.bot.config.loaded import DEFAULT
     from oshaberi.terminal_output import harmless
 
-    document = settings.shown_all(os.environ)
+    document = settings.display_all(os.environ)
     rows = [(key, _brief(one["value"]), str(one["from"])) for key, one in document.items()]
     keys, values = (max(len(row[at]) for row in rows) for at in (0, 1))
     lines = []

@@ -129,7 +129,7 @@ def delete(
 
     async def remove(db: Database) -> dict[str, int]:
         gone = await db.personal_data.delete(subject)
-        if not await db.erased(ERASED_S):
+        if not await db.wait_until_erased(ERASED_S):
             whisper(
                 "another program reads the database: what was deleted is in its files until that "
                 "ends and the bot has run for an hour, or was started again"
@@ -166,7 +166,7 @@ def _with_database(settings: LoadedSettings, work: Callable[[Database], Awaitabl
 
     async def main() -> T:
         if await current_revision(settings.database_url) != head_revision():
-            place = settings.shown("database_url")
+            place = settings.display("database_url")
             raise click.ClickException(f"{place} is not up to date: run `oshaberi db upgrade`")
         vault = SecretVault.from_environment_or_file(settings.secret_key_file)
         async with Database.open(settings.database_url, vault) as db:

@@ -135,7 +135,7 @@ def _migrate(settings: LoadedSettings, backup: bool) -> None:
     applied = asyncio.run(migrate(settings.database_url, backup=backup, on_backup=tell_backup))
     for revision in applied:
         click.echo(f"applied {revision}")
-    place = settings.shown("database_url")
+    place = settings.display("database_url")
     click.echo(f"{place} has schema {head_revision()}" + ("" if applied else "; nothing to do"))
 
 
@@ -143,7 +143,7 @@ def _tell_plan(settings: LoadedSettings, backup: bool) -> None:
     from oshaberi.bot.storage.schema.migration import plan_upgrade
 
     plan = asyncio.run(plan_upgrade(settings.database_url))
-    place = settings.shown("database_url")
+    place = settings.display("database_url")
     has = f"has schema {plan.current}" if plan.current else "has no schema yet"
     if not plan.pending:
         click.echo(f"{place} {has}; nothing to do")

@@ -106,14 +106,14 @@ def _key(provider: str, base_url: str | None, key_env: str | None) -> str | None
 def _show(addresses: Sequence[ModelAddress], as_json: bool) -> None:
     failures = []
     for address in addresses:
-        offered = asyncio.run(_offered(address))
+        offered = asyncio.run(_list_models(address))
         if offered.status != 200:
             failures.append(_failure(address, offered))
         elif as_json:
             click.echo(json.dumps(_record(address, offered), ensure_ascii=False))
         else:
             whisper(
-                f"{address.provider} at {_shown(address)}: {counted(len(offered.names), 'model')}"
+                f"{address.provider} at {_format(address)}: {counted(len(offered.names), 'model')}"
             )
             for name in offered.names:
                 click.echo(name)
@@ -121,7 +121,7 @@ def _show(addresses: Sequence[ModelAddress], as_json: bool) -> None:
         raise click.ClickException("; ".join(failures))
 
 
-async def _offered(address: ModelAddress) -> OfferedModels:
+async def _list_models(address: ModelAddress) -> OfferedModels:
     try:
         from oshaberi.providers.model_listing import list_models
 
@@ -137,14 +137,14 @@ async def _offered(address: ModelAddress) -> OfferedModels:
 def _record(address: ModelAddress, offered: OfferedModels) -> dict[str, object]:
     return {
         "provider": address.provider,
-        "base_url": _shown(address),
+        "base_url": _format(address),
         "models": list(offered.names),
         "is_whole": offered.is_whole,
     }
 
 
 def _failure(address: ModelAddress, offered: OfferedModels) -> str:
-    where = f"{address.provider} at {_shown(address)}"
+    where = f"{address.provider} at {_format(address)}"
     if offered.status == 0:
         return f"{where} was not reached ({offered.reason})"
     if offered.refuses_key:
@@ -152,7 +152,7 @@ def _failure(address: ModelAddress, offered: OfferedModels) -> str:
     return f"{where} does not list its models ({offered.reason})"
 
 
-def _shown(address: ModelAddress) -> str:
+def _format(address: ModelAddress) -> str:
     from oshaberi.providers.wire.errors import shown_address
 
     return shown_address(address.base_url)

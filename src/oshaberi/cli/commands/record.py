@@ -59,7 +59,7 @@ def command(
       oshaberi replay hi.json
     """
     path, config = _writable(out), text_config(settings, degree)
-    adapter, secrets = _connected(**place)
+    adapter, secrets = _connect(**place)
     asked = _request(prompt, system, thinking, max_tokens)
     heard: list[HeardStream] = []
     try:
@@ -80,7 +80,7 @@ def _writable(out: str) -> Path:
     return path
 
 
-def _connected(
+def _connect(
     provider: str, model: str, base_url: str | None, key_env: str | None
 ) -> tuple[Adapter, Sequence[str]]:
     from oshaberi.providers.presets import PRESETS

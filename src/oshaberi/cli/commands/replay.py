@@ -109,14 +109,14 @@ def _check_all(paths: Sequence[str], seed: int | None, real_time: bool) -> int:
         if lines:
             differing += 1
             progress.clear()
-            click.echo("\n".join([f"{path}: different (- expected, + got)", *_indented(lines)]))
+            click.echo("\n".join([f"{path}: different (- expected, + got)", *_indent(lines)]))
     click.echo(_sum(len(paths), differing, bad, silent))
     if bad:
         return BAD_SCENE
     return DIFFERENT if differing else 0
 
 
-def _indented(lines: Sequence[str]) -> list[str]:
+def _indent(lines: Sequence[str]) -> list[str]:
     return [f"  {line}" for line in lines]
 
 

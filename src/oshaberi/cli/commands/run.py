@@ -106,7 +106,10 @@ def _on_stage(
     _warn_of_other_names()
     if sys.stdout.isatty():
         _say("Starting …")
-    from oshaberi.bot.local_run.startup import perform
+    try:
+        from oshaberi.bot.local_run.startup import perform
+    except ModuleNotFoundError as error:
+        raise ConfigError(_missing(error)) from None
 
     wanted = _has_desktop() if browser is None else browser
     return perform(
@@ -116,6 +119,16 @@ def _on_stage(
         observers=observers,
         on_ready=lambda address: _announce_on_stage(address, settings.data_dir if wanted else None),
         signals=signals,
+    )
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    """Return what to install, or to set, if the local stage cannot be loaded."""
+    if error.name != "discord_stage":
+        return f'the local stage needs {error.name}: pip install "oshaberi[bot,local,openai]"'
+    return (
+        f"there is no Discord token, and the local stage is not installed: set {TOKEN}, or: "
+        'pip install "oshaberi[local]" (in a checkout: pip install ./stage)'
     )
 
 

@@ -4,27 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
-import signal
-import sys
-from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from oshaberi.checked_json import parse_json
-
-if TYPE_CHECKING:
-    from oshaberi.stage import Stage, World
-
 SCRIPT = click.Path(exists=True, dir_okay=False, path_type=Path)
-FOUNDED = datetime(2026, 1, 1, tzinfo=UTC)
-"""When the world begins. It is fixed, so that ids are the same at every start."""
-PATIENCE_S = 5.0
-KILLED = 128
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+INSTALL = 'pip install "oshaberi[local]" (in a checkout: pip install ./stage)'
 
 
 @click.group(short_help="Run any discord.py bot on a local Discord.")
@@ -65,7 +50,7 @@ def command() -> None:
 @click.option("-m", "is_module", is_flag=True, help="BOT is a module, as with python -m.")
 @click.argument("bot")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def execute(
+def run_bot(
     bot: str,
     args: tuple[str, ...],
     port: int,
@@ -89,119 +74,21 @@ def execute(
     if not is_module and not Path(bot).is_file():
         raise click.BadParameter(f"File {bot!r} does not exist.", param_hint="'BOT'")
     try:
-        from oshaberi.stage import Stage, StageError
-    except ImportError as missing:
-        what = f'the stage needs {missing.name}: pip install "oshaberi[discord]"'
-        raise click.ClickException(what) from None
+        from discord_stage import Stage, StageError
+        from discord_stage.bot_process import described_world, execute
+    except ImportError:
+        raise click.ClickException(f"the stage is not installed: {INSTALL}") from None
+    arguments = [*(["-m"] if is_module else []), bot, *args]
     try:
-        world = _world(world_file, permissions, token)
+        world = described_world(world_file, permissions, token)
+        return asyncio.run(execute(Stage(world, port=port), arguments, _tell))
     except StageError as error:
         raise click.UsageError(str(error)) from None
-    arguments = ["-m", bot, *args] if is_module else [bot, *args]
-    try:
-        return asyncio.run(_execute(Stage(world, port=port), arguments))
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise
         raise click.ClickException(f"--port: {port} is in use; 0 takes any free port") from None
 
 
-def _world(file: Path | None, permissions: str | None, token: str | None) -> World:
-    """Return the described world, or a small one. The same description always has the same ids."""
-    from oshaberi.stage import World
-
-    description = dict(World.default_description()) if file is None else _description(file)
-    bot = description.get("bot", {})
-    if isinstance(bot, dict):
-        bot = dict(bot)
-        if permissions is not None:
-            bot["permissions"] = [name.strip() for name in permissions.split(",") if name.strip()]
-        if token is not None:
-            bot["token"] = token
-        description["bot"] = bot
-    return World.described(description, founded=FOUNDED)
-
-
-def _description(file: Path) -> dict[str, object]:
-    try:
-        value = parse_json(file.read_text(encoding="utf-8"), is_own_file=True)
-    except (OSError, ValueError) as error:
-        raise click.UsageError(f"--world: {file} cannot be read: {error}") from None
-    if not isinstance(value, dict):
-        raise click.UsageError(f"--world: {file} must hold an object")
-    return value
-
-
-async def _execute(stage: Stage, arguments: list[str]) -> int:
-    from oshaberi.stage.bot_runner import environment
-
-    async with stage:
-        click.echo(f"The stage is at {stage.page_url}", err=True)
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "oshaberi.stage.bot_runner", *arguments),
-            env=environment(stage.url, stage.token),
-        )
-        asked, loop = asyncio.Event(), asyncio.get_running_loop()
-        for number in SIGNALS:
-            # What `nohup` keeps from us, it keeps from the bot too.
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                loop.add_signal_handler(number, _pass_on, number, process, asked)
-        try:
-            await _ended(process, asked)
-        finally:
-            await _end(process)
-        _tell_problems(stage)
-        return _status(process)
-
-
-def _tell_problems(stage: Stage) -> None:
-    """Print the stage's problems, such as missing routes: they would look like bugs of the bot."""
-    from oshaberi.stage import StageProblemsError
-
-    try:
-        stage.check()
-    except StageProblemsError as problems:
-        for line in dict.fromkeys(str(problems).splitlines()):
-            click.echo(f"The stage: {line}", err=True)
-
-
-def _pass_on(number: int, process: asyncio.subprocess.Process, asked: asyncio.Event) -> None:
-    """Pass a signal on to the bot. Ctrl-C in a terminal already reaches the bot itself."""
-    if not (number == signal.SIGINT and _is_in_front()):
-        with suppress(ProcessLookupError):
-            process.send_signal(number)
-    asked.set()
-
-
-def _is_in_front() -> bool:
-    try:
-        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
-    except (OSError, ValueError, AttributeError):  # no terminal, or no standard input at all
-        return False
-
-
-async def _ended(process: asyncio.subprocess.Process, asked: asyncio.Event) -> None:
-    """Wait until the bot has ended. After a request to end, it gets a moment to do so."""
-    waiting = asyncio.create_task(process.wait())
-    told = asyncio.create_task(asked.wait())
-    await asyncio.wait({waiting, told}, return_when=asyncio.FIRST_COMPLETED)
-    await asyncio.wait({waiting}, timeout=PATIENCE_S)
-    waiting.cancel()
-    told.cancel()
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is not None:
-        return
-    process.terminate()
-    try:
-        await asyncio.wait_for(process.wait(), PATIENCE_S)
-    except TimeoutError:
-        process.kill()
-        await process.wait()
-
-
-def _status(process: asyncio.subprocess.Process) -> int:
-    """Return the bot's exit status; after a signal, 128 plus its number, as shells do."""
-    status = process.returncode or 0
-    return status if status >= 0 else KILLED - status
+def _tell(line: str) -> None:
+    click.echo(line, err=True)

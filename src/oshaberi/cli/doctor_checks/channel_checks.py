@@ -12,7 +12,7 @@ from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 from oshaberi.terminal_output import counted
 
-# Makes one HTTP request: returns the answer, or why there is none. Shows no secrets.
+# One HTTP request: its answer, or why there is none. It shows no secrets.
 
 
 PATIENCE_S = 10.0
@@ -159,9 +159,7 @@ class ChannelOverwrites:
         return deny, allow
 
 
-# Checks what the bot may do in each channel: overwrites, and channels with too many webhooks.
-#
-# Channels that the bot cannot see are left out: most of them are hidden on purpose.
+# The checks. Channels that the bot cannot see are left out: most of them are hidden on purpose.
 
 
 Get = Callable[[str], Awaitable[HttpAnswer]]
@@ -202,7 +200,7 @@ async def examine(
     """Yield findings about the channels of these servers."""
     found: list[_ServerChannels] = []
     for guild in guilds[:MOST_SERVERS]:
-        looked = await _looked(get, guild, my_id, application_id)
+        looked = await _inspect(get, guild, my_id, application_id)
         if isinstance(looked, Finding):
             yield looked
             return
@@ -218,7 +216,7 @@ async def examine(
         )
 
 
-async def _looked(
+async def _inspect(
     get: Get, guild: Json, my_id: str, application_id: str
 ) -> _ServerChannels | Finding:
     server_id = str(guild.get("id", ""))
@@ -229,35 +227,38 @@ async def _looked(
             return note("channels", f"could not be checked: {answer.reason}")
     here = [one for one in _objects(channels.body) if one.get("type") in TALK_KINDS]
     roles = frozenset(map(str, member.fields.get("roles", ())))
-    allowed = [(one, _allowed(guild, one, roles, my_id)) for one in here]
+    allowed = [(one, _permissions_in(guild, one, roles, my_id)) for one in here]
     visible = [(one, granted) for one, granted in allowed if granted & VIEW]
-    taken = [(str(one.get("name", "?")), _taken(guild, granted)) for one, granted in visible]
+    missing_by_channel = [
+        (str(one.get("name", "?")), _missing_permissions(guild, granted))
+        for one, granted in visible
+    ]
     webhooks = await get(f"/guilds/{server_id}/webhooks")
-    crowded = _crowded([one for one, _ in visible], webhooks, application_id)
+    crowded = _channels_full_of_webhooks([one for one, _ in visible], webhooks, application_id)
     return _ServerChannels(
         str(guild.get("name", "?")),
         writable=sum(bool(granted & NEEDED[SEND]) for _, granted in visible),
         visible=len(visible),
         hidden=len(here) - len(visible),
-        lacking=tuple((name, missing) for name, missing in taken if missing),
+        lacking=tuple((name, missing) for name, missing in missing_by_channel if missing),
         crowded=crowded,
     )
 
 
-def _taken(guild: Json, allowed: int) -> tuple[str, ...]:
+def _missing_permissions(guild: Json, allowed: int) -> tuple[str, ...]:
     """Return what is missing in a channel only. What is missing everywhere has its own finding."""
     everywhere = names_of(CHANNEL_NEEDED, int(guild.get("permissions", 0)))
     return tuple(one for one in names_of(CHANNEL_NEEDED, allowed) if one not in everywhere)
 
 
-def _allowed(guild: Json, channel: Json, roles: frozenset[str], my_id: str) -> int:
+def _permissions_in(guild: Json, channel: Json, roles: frozenset[str], my_id: str) -> int:
     overwrites = ChannelOverwrites.of(_objects(channel.get("permission_overwrites")))
     granted = int(guild.get("permissions", 0))
     is_owner = bool(guild.get("owner"))
     return overwrites.applied(granted, str(guild.get("id", "")), roles, my_id, is_owner=is_owner)
 
 
-def _crowded(
+def _channels_full_of_webhooks(
     channels: Iterable[Json], webhooks: HttpAnswer, application_id: str
 ) -> tuple[str, ...]:
     """Return the channels that are full of others' webhooks; none if the bot may not list them."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 API_PATH = "/api/v10"
 API = f"https://discord.com{API_PATH}"
 GATEWAY = "wss://gateway.discord.gg/?v=10&encoding=json"
-STAGE_VARIABLE = "OSHABERI_STAGE_URL"
+STAGE_VARIABLE = "DISCORD_STAGE_URL"
 PORTAL = "https://discord.com/developers/applications"
 MESSAGE_CONTENT = (1 << 18) | (1 << 19)
 """Application flags: granted, or granted to a bot in few servers."""
@@ -71,10 +71,10 @@ class _DiscordChecks:
 def _sides(me: HttpAnswer, gateway: str | None) -> Finding:
     """Whether Discord can be reached: the bot hears by the gateway, and speaks by REST."""
     rest = None if 0 < me.status < 500 and me.status != RATE_LIMITED else me.reason
-    told = {"REST": rest, "gateway": gateway}
+    problems = {"REST": rest, "gateway": gateway}
     if rest is None and gateway is None:
         return good("discord", "REST and gateway answer")
-    text = "; ".join(f"{side}: {problem or 'answers'}" for side, problem in told.items())
+    text = "; ".join(f"{side}: {problem or 'answers'}" for side, problem in problems.items())
     return bad("discord", text, "check your network, and see https://discordstatus.com")
 
 

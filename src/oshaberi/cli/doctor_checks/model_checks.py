@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oshaberi.providers.presets import Preset
 
 
-# Makes one tiny call to a model from the settings, to see whether it answers.
+# One tiny call to a model shows whether it answers.
 
 
 PATIENCE_S = 60.0
@@ -78,10 +78,8 @@ async def _problem(adapter: Adapter, entry: ModelEntry) -> ProviderError | None:
     return None
 
 
-# Checks the models in the settings: their SDK, their keys, and whether they answer.
-#
-# If a family can list its models, the list is requested with every key; then each model gets one
-# tiny call.
+# The checks. If a family can list its models, the list is requested with every key; then each
+# model gets one tiny call.
 
 
 _SDKS = {
@@ -122,7 +120,7 @@ async def examine(
         elif offline:
             yield note(name, "has what it needs; it was not asked (--offline)")
         else:
-            async for finding in _asked(name, entry, preset, keys):
+            async for finding in _ask_models(name, entry, preset, keys):
                 yield finding
 
 
@@ -136,29 +134,29 @@ def _missing_sdk(preset: Preset) -> str | None:
         return sdk
 
 
-async def _asked(
+async def _ask_models(
     name: str, entry: ModelEntry, preset: Preset, keys: Sequence[str]
 ) -> AsyncIterator[Finding]:
     """Check each key by listing the models, then ask the model for a word."""
     from oshaberi.providers.model_listing import can_list, list_models
 
     base_url = entry.base_url or preset.base_url
-    taken: list[str] = []
+    accepted: list[str] = []
     for number, key in enumerate(keys or ("",)):
         label = name if len(keys) < 2 else f"{name}, key {number + 1}"
         if base_url is None or not can_list(preset.family):
-            taken.append(key)
+            accepted.append(key)
             yield note(label, "has a key; only a call can check it: the provider lists no models")
             continue
-        finding = _judged(label, entry, await list_models(preset.family, base_url, key))
+        finding = _judge(label, entry, await list_models(preset.family, base_url, key))
         if finding.state != "bad":
-            taken.append(key)
+            accepted.append(key)
         yield finding
-    if taken:
-        yield await call(name, entry, taken[0] or None)
+    if accepted:
+        yield await call(name, entry, accepted[0] or None)
 
 
-def _judged(name: str, entry: ModelEntry, offered: OfferedModels) -> Finding:
+def _judge(name: str, entry: ModelEntry, offered: OfferedModels) -> Finding:
     if offered.status == 200:
         if offered.names and offered.is_whole and entry.model not in offered.names:
             text = f"the provider answers, but does not list {entry.model!r}"

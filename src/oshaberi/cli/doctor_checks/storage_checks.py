@@ -61,7 +61,7 @@ def _locked(file: Path | None) -> str | None:
 
 
 async def database(settings: LoadedSettings) -> Finding:
-    name, place = "database", settings.shown("database_url")
+    name, place = "database", settings.display("database_url")
     try:
         from oshaberi.bot.storage import StorageError, current_revision, head_revision
     except ImportError as missing:
@@ -138,7 +138,7 @@ async def redis(settings: LoadedSettings) -> Finding:
         return bad(
             name, "redis_url is set, but redis is not installed", 'pip install "oshaberi[redis]"'
         )
-    place = settings.shown("redis_url")
+    place = settings.display("redis_url")
     try:
         client = from_url(settings.redis_url)
         async with asyncio.timeout(PATIENCE_S), client:

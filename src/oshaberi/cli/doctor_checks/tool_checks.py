@@ -56,7 +56,7 @@ def _modules(settings: LoadedSettings) -> list[Finding]:
             )
         else:
             together += [tool for tool in tools if not any(tool is one for one in together)]
-            found.append(good(f"tools {name}", _counted(tools)))
+            found.append(good(f"tools {name}", _count(tools)))
     try:
         ToolBox(together)
     except ConfigError as error:
@@ -85,15 +85,15 @@ async def _server(server: McpServer) -> Finding:
     connection = McpConnection(server, start_s=PATIENCE_S)
     running = asyncio.create_task(connection.run())
     try:
-        await connection.started()
-        return _judged(server, connection.tools, connection.problem)
+        await connection.wait_for_start()
+        return _judge(server, connection.tools, connection.problem)
     finally:
         connection.stop()
         await asyncio.wait({running}, timeout=PATIENCE_S)
         running.cancel()
 
 
-def _judged(server: McpServer, tools: Sequence[Tool], problem: str) -> Finding:
+def _judge(server: McpServer, tools: Sequence[Tool], problem: str) -> Finding:
     name = f"mcp server {server.name}"
     if problem:
         place, do = ("url", "start") if server.url else ("command", "install")
@@ -103,10 +103,10 @@ def _judged(server: McpServer, tools: Sequence[Tool], problem: str) -> Finding:
         return bad(name, f"cannot be used: {why}", advice)
     if not tools:
         return note(name, "answers, but offers no tools")
-    return good(name, _counted(tools))
+    return good(name, _count(tools))
 
 
-def _counted(tools: Sequence[Tool]) -> str:
+def _count(tools: Sequence[Tool]) -> str:
     names = [tool.name for tool in tools[:MOST_NAMED]]
     more = ["…"] if len(tools) > MOST_NAMED else []
     count = counted(len(tools), "tool")

@@ -1,16 +1,19 @@
-"""Discord's answer to a request: a success that was read, or a classified error."""
+"""Discord's answer to a request: a success that is read, a classified error, or an outage."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import aiohttp
 import discord
+from discord.http import Route
 
 from oshaberi.checked_json import bounded_seconds, parse_json
 from oshaberi.delivery.outcomes import TOKEN_REVOKED
+from oshaberi.delivery.service_outage import Probe, ServiceOutage
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, SinkError, UnsentError
 
 # Classifies Discord's answer to a request, or its absence (facts: outcome classes).
@@ -22,7 +25,8 @@ RATE_LIMITED = 429
 HELD_BACK_MS = 10_000
 LONGEST_PAUSE_MS = 60_000
 BAD_WEBHOOK_TOKEN = 50027
-TOLD_BY_CODE = frozenset({20016, 20022, 20028, 20029, 30046})
+MESSAGE_GONE = 10008
+MEANING_BY_CODE = frozenset({20016, 20022, 20028, 20029, 30046})
 """429s whose code means more than "too many requests"."""
 
 
@@ -30,8 +34,8 @@ class TokenRevokedError(DiscordRefusalError):
     """Discord no longer accepts the bot's token, so nothing can be sent."""
 
     def __init__(self, message: str = "") -> None:
-        told = f" ({message})" if message else ""
-        hint = f"Discord does not accept the bot's token any more{told}: give it a new one"
+        reason = f" ({message})" if message else ""
+        hint = f"Discord does not accept the bot's token any more{reason}: give it a new one"
         super().__init__(TOKEN_REVOKED, hint)
 
 
@@ -103,7 +107,7 @@ def _body_of(error: discord.HTTPException) -> bytes:
 def _too_early(answer: dict[str, Any], headers: Mapping[str, str]) -> DiscordRefusalError:
     code = answer.get("code")
     return DiscordRefusalError(
-        code if code in TOLD_BY_CODE else RATE_LIMITED,
+        code if code in MEANING_BY_CODE else RATE_LIMITED,
         str(answer.get("message", "rate limited")),
         _milliseconds(answer.get("retry_after", headers.get("Retry-After"))),
     )
@@ -137,3 +141,68 @@ def objects_of(answer: object) -> list[dict[str, Any]]:
     if not isinstance(answer, list) or not all(isinstance(one, dict) for one in answer):
         raise AmbiguousError("a success without a list in it")
     return answer
+
+
+# What an outage of Discord's REST API looks like, and how the API is probed.
+#
+# An outage: every request is answered with a 5xx or by the network in front of Discord (a ban of
+# this address), or there is no answer, no connection, no address. `delivery.service_outage` tells
+# an outage from a single request that fails.
+
+
+PROBED_PATH = "/users/@me"
+PROBE_SECONDS = 10.0
+LONG_SECONDS = 10.0
+"""A request that was cut off sooner than this says nothing about Discord."""
+
+
+def note_answer(outage: ServiceOutage, status: int, headers: Mapping[str, str]) -> None:
+    """Report the answer to a request."""
+    problem = _problem(status, headers)
+    if problem is None:
+        outage.answered()
+    else:
+        outage.failed(problem)
+
+
+def note_failure(outage: ServiceOutage, error: BaseException, seconds: float) -> None:
+    """Report that a request got no answer within so many seconds."""
+    if isinstance(error, asyncio.CancelledError):
+        if seconds >= LONG_SECONDS:
+            outage.failed(f"no answer within {seconds:.0f} s")
+    elif isinstance(error, HeldBackError):
+        return  # by the ban guard: it was not sent
+    elif isinstance(error, aiohttp.ClientError | OSError | TimeoutError):
+        outage.failed(_words_of(error))
+
+
+def rest_probe(token: str) -> Probe:
+    """Return a probe that asks Discord who the bot is."""
+
+    async def probe() -> str | None:
+        timeout = aiohttp.ClientTimeout(total=PROBE_SECONDS)
+        headers = {"Authorization": f"Bot {token}"}
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=timeout, headers=headers) as session,
+                session.get(f"{Route.BASE}{PROBED_PATH}", allow_redirects=False) as answer,
+            ):
+                return _problem(answer.status, answer.headers)
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            return _words_of(error)
+
+    return probe
+
+
+def _problem(status: int, headers: Mapping[str, str]) -> str | None:
+    """Return what is wrong with an answer; None if it comes from Discord's API itself."""
+    if status >= 500:
+        return f"HTTP {status}"
+    is_json = "json" in headers.get("Content-Type", "")
+    if status == RATE_LIMITED and "Via" not in headers and not is_json:
+        return "HTTP 429: this address is banned"
+    return None
+
+
+def _words_of(error: BaseException) -> str:
+    return str(error) or type(error).__name__

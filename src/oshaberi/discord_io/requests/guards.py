@@ -1,4 +1,4 @@
-"""What holds requests back: the ban guard, the circuit breaker of a channel, the lease fence."""
+"""What holds requests back: ban guard, circuit breaker of a channel, typing gate, lease fence."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from types import SimpleNamespace
 import aiohttp
 
 from oshaberi.delivery.sink import DiscordRefusalError
+from oshaberi.discord_io.requests.limits import KnownRooms, RequestBudget, RequestRank
 
 # Keeps the bot away from the ban for invalid requests.
 #
@@ -187,22 +189,82 @@ class CircuitBreaker:
         self._open_seconds = open_seconds
         self._channels: dict[int, _ChannelFailures] = {}
 
-    def check(self, channel_id: int) -> None:
+    @contextmanager
+    def trying(self, channel_id: int) -> Iterator[None]:
+        """Send a request to the channel in this block. Raises the refusal if it is blocked."""
         channel = self._channels.get(channel_id)
         if channel is not None and _now() < channel.open_until:
             raise DiscordRefusalError(channel.code, "refused too often; not asked again for now")
+        try:
+            yield
+        except DiscordRefusalError as refusal:
+            if refusal.code in FORBIDDEN:
+                self._count_refusal(channel_id, refusal.code)
+            raise
+        self.reset(channel_id)
 
-    def refused(self, channel_id: int, code: int) -> None:
-        if code not in FORBIDDEN:
-            return
+    def reset(self, channel_id: int) -> None:
+        """Forget the channel's refusals."""
+        self._channels.pop(channel_id, None)
+
+    def _count_refusal(self, channel_id: int, code: int) -> None:
         channel = self._channels.setdefault(channel_id, _ChannelFailures())
         channel.refusals += 1
         channel.code = code
         if channel.refusals >= self._most:
             channel.open_until = _now() + self._open_seconds
 
-    def passed(self, channel_id: int) -> None:
-        self._channels.pop(channel_id, None)
+
+# Leaves the typing indicator out where it is refused, shown anyway, or requests are scarce.
+#
+# One request lasts ten seconds (facts). When requests are scarce, these are left out first.
+
+
+SERVES_SECONDS = 9.5
+"""How long one request lasts: ten seconds, less the time that a request may take."""
+OFF_SECONDS = 3600.0
+"""How long the indicator is not shown in a channel where Discord refused it."""
+
+
+class TypingGate:
+    """The typing indicators of one client, for all channels."""
+
+    def __init__(self, guard: BanGuard, budget: RequestBudget, rooms: KnownRooms) -> None:
+        self._guard = guard
+        self._budget = budget
+        self._rooms = rooms
+        self._circuit = CircuitBreaker(most=1, open_seconds=OFF_SECONDS)
+        self._shown_until: dict[int, float] = {}
+
+    def may_show(self, channel_id: int, seconds: float) -> bool:
+        """Return whether to send a request, for so long; not if the indicator is shown anyway."""
+        if not self._guard.allows_courtesies or not self._budget.allows(RequestRank.TYPING):
+            return False
+        room = self._rooms.of("typing", channel_id)
+        if room is not None and room.is_empty(_now()):
+            return False
+        needed_until = _now() + min(seconds, SERVES_SECONDS - 0.01)
+        return needed_until > self._shown_until.get(channel_id, 0.0)
+
+    @contextmanager
+    def showing(self, channel_id: int) -> Iterator[None]:
+        """Send the request in this block. Raises the refusal where Discord allows no indicator."""
+        with self._circuit.trying(channel_id):
+            now = _now()
+            kept = {place: until for place, until in self._shown_until.items() if until > now}
+            self._shown_until = kept | {channel_id: now + SERVES_SECONDS}
+            try:
+                yield
+            except BaseException:
+                self._shown_until.pop(channel_id, None)
+                raise
+
+    def message_came(self, channel_id: int) -> None:
+        """Note a message of ours, which ends the indicator."""
+        self._shown_until.pop(channel_id, None)
+
+    def try_again(self, channel_id: int) -> None:
+        self._circuit.reset(channel_id)
 
 
 def _now() -> float:

@@ -139,6 +139,13 @@ class RequestBudget:
             return self.waiting <= MOST_WAITING_FOR_REACTIONS
         return not self.waiting and self._used() < self._per_second * TYPING_SHARE
 
+    async def admit(self, path: str) -> bool:
+        """Wait until a request for this path may be sent. Return whether the limit counts it."""
+        if is_exempt(path):
+            return False
+        await self.turn(rank_of(path))
+        return True
+
     async def turn(self, rank: RequestRank = RequestRank.NEEDED) -> None:
         """Wait until a request may be sent."""
         if self._per_second == 0:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+import re
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
@@ -24,14 +26,14 @@ from oshaberi.discord_io.requests.answers import (
     RATE_LIMITED,
     HeldBackError,
     json_object,
+    note_answer,
+    note_failure,
     parsed,
     refusal_of,
     translated,
 )
 from oshaberi.discord_io.requests.guards import BanGuard, LeaseFence
-from oshaberi.discord_io.requests.limits import RequestBudget, is_exempt, rank_of
-from oshaberi.discord_io.requests.meter import RequestMeter, kind_of
-from oshaberi.discord_io.requests.rest_outage import note_answer, note_failure
+from oshaberi.discord_io.requests.limits import RequestBudget
 
 log = logging.getLogger(__name__)
 
@@ -108,6 +110,45 @@ _exchange: contextvars.ContextVar[WatchedRequest | None] = contextvars.ContextVa
 )
 
 
+# The kinds of requests, and the meter that times them.
+
+
+OnAnswer = Callable[[str, int, float], None]
+"""Called with the kind of a request, the status of its answer (0 without one) and the seconds."""
+OTHER = "other"
+_ROUTES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
+    (method, re.compile(path), kind)
+    for method, path, kind in (
+        ("POST", r"/channels/\d+/messages$", "send"),
+        ("PATCH", r"/channels/\d+/messages/\d+$", "edit"),
+        ("DELETE", r"/channels/\d+/messages/\d+$", "delete"),
+        ("GET", r"/channels/\d+/messages", "history"),
+        ("POST", r"/channels/\d+/typing$", "typing"),
+        ("PUT", r"/channels/\d+/messages/\d+/reactions/", "reaction"),
+        ("DELETE", r"/channels/\d+/messages/\d+/reactions/", "reaction"),
+        ("POST", r"/channels/\d+/webhooks$", "webhook_create"),
+        ("POST", r"/interactions/", "command"),
+    )
+)
+
+
+def kind_of(method: str, path: str) -> str:
+    """Return the kind of a request, for the label of a metric: never an id."""
+    for wanted, pattern, kind in _ROUTES:
+        if method == wanted and pattern.search(path):
+            return kind
+    return OTHER
+
+
+class RequestMeter:
+    """Times Discord's answers by kind of request, and counts refused webhooks. One per client."""
+
+    def __init__(self) -> None:
+        self.on_answer: OnAnswer = lambda _kind, _status, _seconds: None
+        self.on_webhook_refusal: Callable[[int], None] = lambda _code: None
+        """Called with Discord's code when a channel has no webhook for us."""
+
+
 class RequestTrace(aiohttp.TraceConfig):
     """Sees every request of the client's session: `discord.Client(http_trace=RequestTrace())`.
 
@@ -144,9 +185,8 @@ class RequestTrace(aiohttp.TraceConfig):
         exchange = _exchange.get()
         if _may_wait(params.url) and not (exchange and exchange.has_turn):
             await self._turn()
-        if _is_api(params.url) and not is_exempt(params.url.path):
-            await self.budget.turn(rank_of(params.url.path))
-            ctx.counts = True
+        if _is_api(params.url):
+            ctx.counts = await self.budget.admit(params.url.path)
         if exchange:
             exchange.leave()
         ctx.left_at = asyncio.get_running_loop().time()
@@ -303,3 +343,21 @@ def _outcome(task: asyncio.Task[T], exchange: WatchedRequest) -> T:
     if isinstance(error, Exception):
         raise translated(error) from error
     return task.result()
+
+
+API_PATH = "/api/v10"
+
+
+@contextmanager
+def requests_through(url: str | None) -> Iterator[None]:
+    """Send the requests of all clients of this process to `url` until the end of the block.
+
+    None changes nothing. The gateway is not affected: its address comes from Discord.
+    """
+    before = discord.http.Route.BASE
+    if url is not None:
+        discord.http.Route.BASE = url.rstrip("/").removesuffix(API_PATH) + API_PATH
+    try:
+        yield
+    finally:
+        discord.http.Route.BASE = before

@@ -1,4 +1,7 @@
-"""Atoms, closed pairs and open markers of a whole text, and what closes the open ones."""
+"""Atoms, closed pairs and open markers of a whole text, in one pass.
+
+It uses the same markers (`rules`) and bookkeeping (`open_markers`) as the stream.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,10 @@ from oshaberi.text.atoms import (
     backticks_end,
     code_limit,
     inline_code_close,
-    protected,
     url_end,
 )
-from oshaberi.text.line_kinds import BREAK_TAG
-from oshaberi.text.markers.open_markers import CLOSERS, OpenMarkers
+from oshaberi.text.markers.open_markers import OpenMarkers
 from oshaberi.text.markers.rules import MARKS, read_mark
-from oshaberi.text.measure import utf16_len
-
-# Finds the atoms, the closed pairs and the open markers of a complete text, in one pass.
-#
-# It uses the same markers (`rules`) and bookkeeping (`open_markers`) as the stream.
-
 
 _SCHEME: Final = re.compile(r"(?:https?|ftps?)$", re.IGNORECASE)
 _BEGUN: Final = re.compile(r"(?:h|htt?|f|ft|(?:https?|ftps?)(?::/{0,2})?)$", re.IGNORECASE)
@@ -120,66 +115,3 @@ def _url(open_markers: OpenMarkers, text: str, at: int) -> int:
     end = max(at + 3, url_end(text, start, stop.start() if stop else len(text)))
     open_markers.spans.append((start, end, True))
     return end
-
-
-# Spec 05, forced flush: closes the markers that are still open on the last line.
-
-
-_RUNS: Final = "*~|"
-
-
-def openers_behind_breaks(text: str, hold_limit: int) -> list[tuple[str, int]] | None:
-    """Return the openers of the line that is the last one once `<br>` is a line break.
-
-    None if `text` has no `<br>`. While the text came, the tag was read as text, so markers were
-    paired across it.
-    """
-    if BREAK_TAG.search(text) is None:
-        return None
-    made: list[str] = []
-    at = 0
-    for begin, end in [*protected(text, code_limit(hold_limit)), (len(text), len(text))]:
-        made += (BREAK_TAG.sub(_as_newline, text[at:begin]), text[begin:end])
-        at = end
-    broken = "".join(made)
-    line = broken.rfind("\n") + 1
-    return [opener for opener in find_openers(broken, hold_limit) if opener[1] >= line]
-
-
-def _as_newline(tag: re.Match[str]) -> str:
-    """Return a line break that is as long as the tag, so that positions stay."""
-    return "\n" + " " * (len(tag.group()) - 1)
-
-
-def closing(text: str, openers: list[tuple[str, int]], longest: int) -> str:
-    """Return what to append to `text`, which must not end in white space, to close `openers`.
-
-    Openers are given with their positions. A stretch that does not fit into one message cannot
-    be closed there.
-    """
-    suffix = ""
-    for kind, at in reversed(openers):
-        closer = CLOSERS.get(kind, "")
-        if utf16_len(text[at:]) + len(suffix) + len(closer) > longest:
-            break
-        if closer and _has_inside(text, kind, at) and not _lengthens_run(text, suffix, closer):
-            suffix += closer
-    return suffix
-
-
-def _has_inside(text: str, kind: str, at: int) -> bool:
-    if kind == "](":
-        return not text.endswith("](")
-    return bool(text[at + len(kind) :].strip())
-
-
-def _lengthens_run(text: str, suffix: str, closer: str) -> bool:
-    """Return whether a closer would make a run at the end mean something else.
-
-    That is so if the text ends with the same mark, or the run gets longer than three.
-    """
-    mark = closer[0]
-    if mark not in _RUNS:
-        return False
-    run = len(suffix) - len(suffix.rstrip(mark))
-    return text.endswith(mark) or run + len(closer) > 3

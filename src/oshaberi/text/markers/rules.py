@@ -48,10 +48,10 @@ def is_unspaced(char: str) -> bool:
 
 
 def _paren(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
-    behind = text[at + 1 : at + 3]
-    if not final and (not behind or behind in _MIRRORED_EYES):
+    after = text[at + 1 : at + 3]
+    if not final and (not after or after in _MIRRORED_EYES):
         return WAIT
-    if not (_sad_face(text, at) or _mirrored_face(behind)):
+    if not (_sad_face(text, at) or _mirrored_face(after)):
         open_markers.push("(", at)
     return at + 1
 
@@ -163,12 +163,12 @@ def _run(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
 
 def _pair_run(open_markers: OpenMarkers, text: str, at: int, end: int) -> None:
     kind = text[at:end]
-    solid_behind = _solid(text, end)
+    solid_after = _solid(text, end)
     if open_markers.open[kind]:
         # To Discord the next bars end a spoiler, wherever they stand.
-        if kind == "||" or solid_behind or _solid_before(text, at):
+        if kind == "||" or solid_after or _solid_before(text, at):
             open_markers.close(kind, end)
-    elif solid_behind and (kind == "||" or not _stretches_vowel(text, at)):
+    elif solid_after and (kind == "||" or not _stretches_vowel(text, at)):
         open_markers.push(kind, at)
 
 
@@ -232,12 +232,12 @@ def _stretches_vowel(text: str, at: int) -> bool:
 def _star_opens(text: str, at: int, end: int) -> bool:
     if not _solid(text, end):
         return False
-    before, behind = text[at - 1] if at else " ", text[end]
+    before, after = text[at - 1] if at else " ", text[end]
     if not before.isalnum():
         return True
-    if not behind.isalnum():
-        return is_unspaced(before) and behind in _OPENING
-    return is_unspaced(before) or is_unspaced(behind)
+    if not after.isalnum():
+        return is_unspaced(before) and after in _OPENING
+    return is_unspaced(before) or is_unspaced(after)
 
 
 def _sad_face(text: str, at: int) -> bool:
@@ -250,9 +250,9 @@ def _sad_face(text: str, at: int) -> bool:
     return not text[at + 1 : at + 2].isalnum()
 
 
-def _mirrored_face(behind: str) -> bool:
-    """Return whether what is behind a `(` makes it a smile: `(:` or `(;` at the end of a word."""
-    return behind[:1] in _MIRRORED_EYES and not behind[1:].strip()
+def _mirrored_face(after: str) -> bool:
+    """Return whether what follows a `(` makes it a smile: `(:` or `(;` at the end of a word."""
+    return after[:1] in _MIRRORED_EYES and not after[1:].strip()
 
 
 def _may_be_latex(tail: str) -> bool:

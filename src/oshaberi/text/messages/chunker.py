@@ -23,7 +23,7 @@ from oshaberi.text.measure import (
     utf16_offset,
     whole_edge,
 )
-from oshaberi.text.messages.emoji_runs import EmojiPart, has_emoji, parts
+from oshaberi.text.messages.emoji_runs import EmojiPart, parts
 from oshaberi.text.sentences.ends import sentence_ends
 
 # Finds the ranges of a text that must stay in one message (spec 07, "Kept whole").
@@ -109,11 +109,11 @@ def _spans(text: str, hold_limit: int) -> Iterator[tuple[int, int, bool]]:
 
 
 _LEAD: Final = re.compile(r"[.,!?;:。！？、，…]*\s*")
-# Searched backwards; each needs one character behind it, so that the limit itself counts.
+# Searched backwards; each needs one character after it, so that the limit itself counts.
 _BLANK_LINE: Final = regex.compile(r"(?r)\n[^\S\n]*\n")
 _NEWLINE: Final = regex.compile(r"(?rs)\n(?=.)")
 _INTRO_LINES: Final = 4  # more of them in a row announce nothing
-_SENTENCE_VIEW: Final = 100  # what a sentence end may depend on, before and behind it
+_SENTENCE_VIEW: Final = 100  # what a sentence end may depend on, before and after it
 
 
 def message_end(text: str, start: int, high: int, kept: ProtectedRanges) -> int:
@@ -171,7 +171,7 @@ def _edge(text: str, start: int, high: int, kept: ProtectedRanges) -> int:
         if span < 0:
             return edge
         at = span
-    whole = kept.last_end(start + 1, high)  # behind it a mark may follow that joins its last letter
+    whole = kept.last_end(start + 1, high)  # a mark may follow that joins its last letter
     return whole if whole > 0 else start + grapheme_edge(window, 0, high - start)
 
 
@@ -237,8 +237,8 @@ class SegmentChunker(CopiedState):
         return self._tidy(stripped, made, kept)
 
     def _is_single(self, line: str, lead: int) -> bool:
-        """Tell quickly whether a line that fits is certainly one message."""
-        if has_emoji(line):
+        """Return whether a line that fits is certainly one message, without a closer look."""
+        if _may_have_emoji(line):
             return False
         if not self._by_sentence or block_kind(line) != "text":
             return True
@@ -283,7 +283,7 @@ class SegmentChunker(CopiedState):
         self, text: str, start: int, end: int, kept: ProtectedRanges
     ) -> Iterator[EmojiPart]:
         part = _trimmed(text, start, end)
-        if not has_emoji(part.text):
+        if not _may_have_emoji(part.text):
             yield from self._pieces(text, part.start, part.end, kept)
             return
         # From the start of the line: its indentation tells a list's continuation.
@@ -362,6 +362,11 @@ class SegmentChunker(CopiedState):
                 last = EmojiPart(rest.start, second.end, tail)
                 return [head, last] if has_visible(head.text) else [last]
         return [first, second]
+
+
+def _may_have_emoji(text: str) -> bool:
+    """Return whether `text` may have a custom emoji."""
+    return "<:" in text or "<a:" in text
 
 
 def _lines(text: str, kept: ProtectedRanges) -> Iterator[ChunkLine]:

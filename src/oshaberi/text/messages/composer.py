@@ -1,10 +1,15 @@
 """Step 07a: makes messages of normalised text: one each, packed, or all in one (degree 0).
 
+Punctuation with no text of its own (S1) waits for the text it belongs to: three or more signs, or
+an ellipsis, go in front of the next text. Fewer are a stray fragment, which is withheld unless the
+response turns out to have nothing else (L1).
+
 Every unit that leaves is numbered, and accounts for everything in V since the one before it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -13,20 +18,18 @@ from oshaberi.text import markdown_tables
 from oshaberi.text.config import TextConfig
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
-from oshaberi.text.measure import utf16_len
+from oshaberi.text.line_kinds import begins_block
+from oshaberi.text.measure import has_visible, utf16_len
 from oshaberi.text.messages.chunker import SegmentChunker
-from oshaberi.text.messages.orphan_punctuation import (
-    OrphanPunctuation,
-    in_one_line,
-    is_alone,
-    is_stray,
-    may_be_alone,
-)
 from oshaberi.text.messages.packing import MessagePacking, PackedPart, PackingPolicy
 from oshaberi.text.normalize.webhook_names import SpriteUsernames
 from oshaberi.text.segments.buffer import short_gap
 
 _MOST_NOTES: Final = 100
+_PUNCTUATION: Final = frozenset(".,!?;:。！？、，…")
+_ALONE: Final = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")
+_MOST_PUNCTUATION: Final = 100
+"""An orphan, or strays, of more signs than this are long enough for a message of their own."""
 
 Humanizer = Callable[[str, str], str]
 """Takes a text and a seed."""
@@ -49,7 +52,10 @@ class MessageComposer(CopiedState):
         self._out: list[Event] = []
         self._packing = MessagePacking(config)
         self._humanize = _humanizer() if config.humanizer_degree == 3 else None
-        self._orphans = OrphanPunctuation(observer)
+        self._orphan: PackedPart | None = None
+        """Punctuation that waits for the next text."""
+        self._strays: list[PackedPart] = []
+        """Fragments that are sent if nothing else is."""
         self._notes: list[tuple[str, str, int]] = []
         self._gap = ""
         self._segment = 0
@@ -62,17 +68,17 @@ class MessageComposer(CopiedState):
 
     @property
     def spoken(self) -> bool:
-        """Return whether something cannot be taken back: sent, or packed with later text."""
-        return self.emitted or (bool(self._packing) and self._config.humanizer_degree > 0)
+        """Whether something cannot be taken back: sent, or packed with later text."""
+        return self.emitted or (bool(self._packing.parts) and self._config.humanizer_degree > 0)
 
     @property
     def begun(self) -> bool:
-        """Return whether something visible came before, sent or not."""
-        return bool(self.count or self._packing or self._orphans)
+        """Whether something visible came before, sent or not."""
+        return bool(self.count or self._packing.parts or self._orphan or self._strays)
 
     @property
     def packs(self) -> bool:
-        """Return whether lines are packed now, so that nothing is urgent."""
+        """Whether lines are packed now, so that nothing is urgent."""
         return self._packing.policy(self.count, self.sealed) is not PackingPolicy.EACH
 
     def take(self) -> list[Event]:
@@ -81,12 +87,12 @@ class MessageComposer(CopiedState):
 
     def add(self, part: PackedPart) -> None:
         """Add normalised prose or code."""
-        if may_be_alone(part.text) and is_alone(bare := in_one_line(part.text)):
+        if _may_be_alone(part.text) and is_alone(bare := _in_one_line(part.text)):
             part.text = bare
             self._put_gap_before(part)
             self._hold(part)
             return
-        if self._orphans.put_before(part):
+        if self._orphan is not None and self._put_orphan_before(part, self._orphan):
             self._gap = ""  # the orphan's own gap counts
         else:
             self._release()
@@ -102,7 +108,7 @@ class MessageComposer(CopiedState):
         self._out.append(
             Table(source, header, rows, alignments, identity, segment, span, part.labelled)
         )
-        self._sent()
+        self._count_message()
         self._emit_notes(segment, span)
 
     def event(self, event: Event) -> None:
@@ -117,7 +123,7 @@ class MessageComposer(CopiedState):
     def skip(self, gap: str) -> None:
         """Note a segment with no text left: only white space, or a paragraph break."""
         self._gap = short_gap(self._gap + gap)
-        if len(self._notes) > _MOST_NOTES and not self._packing and not self._orphans.waits:
+        if len(self._notes) > _MOST_NOTES and not (self._packing.parts or self._orphan):
             self._emit_notes(*self._seal(self._notes[-1][2]))  # soon enough for L6
 
     def finish(self, boundary: Boundary, end: int) -> None:
@@ -131,15 +137,15 @@ class MessageComposer(CopiedState):
 
     def take_back(self) -> str:
         """Remove what waits, and return it as text. It will not be sent."""
-        orphan = self._orphans.take()
-        parts = [*self._orphans.take_strays(), *self._packing.take()]
-        if orphan:
-            parts.append(orphan)
+        parts = [*self._take_strays(), *self._packing.take()]
+        if self._orphan:
+            parts.append(self._orphan)
+            self._orphan = None
         waiting, self._gap = self._gap, ""
         return "".join(part.gap + part.text for part in parts) + waiting
 
     def withdraw(self, rest: str, end: int) -> None:
-        """Withhold what waits, and the text behind it, because something else was asked."""
+        """Withhold what waits, and the text after it, because something else was asked."""
         text = (self.take_back() + rest).strip()
         if not text and not self._notes:
             return
@@ -155,51 +161,78 @@ class MessageComposer(CopiedState):
     # -- S1 -------------------------------------------------------------------------------------
 
     def _hold(self, part: PackedPart) -> None:
-        if is_stray(part.text):
+        """Let punctuation wait, after the orphan that waits already."""
+        if _is_stray(part.text):
             self._stray(part)
             return
-        if not self._orphans.joins(part):
+        if self._orphan is not None and self._orphan.identity != part.identity:
             self._release()
-        self._orphans.hold(part)
-        if self._orphans.is_sure:
+        orphan = self._orphan
+        if orphan is None:
+            orphan = self._orphan = part
+        else:
+            orphan.text += part.text
+            orphan.end = part.end
+        if self._observer:
+            self._observer.note("orphan", "held for the next segment", after=orphan.text)
+        if len(orphan.text) > 2:  # it will be sent, whatever follows
             self._note_strays()
-        if self._orphans.is_full:
+        if len(orphan.text) > _MOST_PUNCTUATION:
             self._release()
+
+    def _put_orphan_before(self, part: PackedPart, orphan: PackedPart) -> bool:
+        """Put the orphan in front of `part`. Return False if it has to leave alone."""
+        if part.is_code or orphan.identity != part.identity or begins_block(part.text):
+            return False
+        self._orphan = None
+        part.text = orphan.text + part.text
+        part.lead = len(orphan.text)
+        part.gap = orphan.gap
+        part.labelled = part.labelled or orphan.labelled
+        if self._observer:
+            self._observer.note("orphan", "put in front", before=orphan.text, after=part.text)
+        return True
 
     def _stray(self, part: PackedPart) -> None:
         """Withhold a fragment, unless the response turns out to have nothing else (L1).
 
         The white space before it still parts what is around it.
         """
-        if self.begun and not self._orphans.strays:
+        if self.begun and not self._strays:
             self.note(part.text, "stray", part.end)
             self.skip(part.gap)
-        else:
-            self._orphans.strays.append(part)
-            if self._orphans.has_many_strays and self._config.humanizer_degree > 0:
-                self._release()
-                if self._packing:
-                    self._note_strays()
-                else:
-                    self._send_strays(part.boundary)  # a response may not wait forever (L6)
+            return
+        self._strays.append(part)
+        if len(self._strays) > _MOST_PUNCTUATION and self._config.humanizer_degree > 0:
+            self._release()
+            if self._packing.parts:
+                self._note_strays()
+            else:
+                self._send_strays(part.boundary)  # a response may not wait forever (L6)
 
     def _note_strays(self) -> None:
-        for stray in self._orphans.take_strays():
+        for stray in self._take_strays():
             self.note(stray.text, "stray", stray.end)
 
     def _send_strays(self, boundary: Boundary) -> None:
-        for part in self._orphans.take_strays():
+        for part in self._take_strays():
             self._packing.add(part)
         self._flush(boundary)
 
+    def _take_strays(self) -> list[PackedPart]:
+        if not self._strays:
+            return []
+        strays, self._strays = sorted(self._strays, key=_end), []
+        return strays
+
     def _release(self) -> None:
-        held = self._orphans.take()
-        if held and len(held.text) < 3:
-            self._stray(held)
-        elif held:
+        orphan, self._orphan = self._orphan, None
+        if orphan and len(orphan.text) < 3:
+            self._stray(orphan)
+        elif orphan:
             if self._observer:
-                self._observer.note("orphan", "released", after=held.text)
-            self._place(held)
+                self._observer.note("orphan", "released", after=orphan.text)
+            self._place(orphan)
 
     # -- how much goes into a message -----------------------------------------------------------
 
@@ -212,7 +245,7 @@ class MessageComposer(CopiedState):
             whole = part.is_code and not alone
             self._send(part, [part.text] if whole else self._messages(part, alone))
             return
-        if packing and packing.ends_before(part, policy):
+        if packing.parts and packing.ends_before(part, policy):
             self._flush()
         packing.add(part)
         if packing.is_full and policy is not PackingPolicy.ALL:
@@ -222,7 +255,7 @@ class MessageComposer(CopiedState):
         return self._chunker.fit(part.text) if alone else self._chunker.split(part.text, part.lead)
 
     def _flush(self, boundary: Boundary | None = None) -> None:
-        if self._packing:
+        if self._packing.parts:
             whole = self._packing.joined(boundary)
             self._send(whole, self._chunker.fit(whole.text))
 
@@ -233,7 +266,9 @@ class MessageComposer(CopiedState):
             return
         segment, span = self._seal(part.end)
         labelled = part.labelled
-        humanize = None if self._packing.is_whole(part.end) else self._humanize
+        humanize = self._humanize
+        if humanize and self._packing.is_whole(part.end):
+            humanize = None
         for text in messages:
             if len(text) < 3 and (self.emitted or len(messages) > 1) and is_alone(text):
                 self.note(text, "stray", part.end)
@@ -241,7 +276,7 @@ class MessageComposer(CopiedState):
             identity = self._faces.dress(part.identity)
             shown = self._humanized(text, humanize) if humanize else text
             self._out.append(Message(shown, part.boundary, identity, segment, span, labelled))
-            self._sent()
+            self._count_message()
             labelled = False
         if self._observer and len(messages) > 1:
             self._observer.note("cut", self._why_cut(part), part.text, "\n".join(messages))
@@ -252,7 +287,7 @@ class MessageComposer(CopiedState):
             return "longer than a message"
         return "one sentence each" if self._config.humanizer_degree == 3 else "one line each"
 
-    def _sent(self) -> None:
+    def _count_message(self) -> None:
         self.count += 1
         self.emitted = True
 
@@ -278,6 +313,32 @@ class MessageComposer(CopiedState):
                 self._out.append(Withheld(text, reason, segment, span))
             else:
                 self._notes.append((text, reason, end))
+
+
+def _end(part: PackedPart) -> int:
+    return part.end
+
+
+def _may_be_alone(text: str) -> bool:
+    """Return whether `text` begins like punctuation, or with a line of nothing visible."""
+    return text[0] in _PUNCTUATION or ("\n" in text and not has_visible(text[0]))
+
+
+def is_alone(text: str) -> bool:
+    """Return whether `text`, which is not empty, is nothing but punctuation."""
+    return text[0] in _PUNCTUATION and (len(text) == 1 or _ALONE.fullmatch(text) is not None)
+
+
+def _is_stray(text: str) -> bool:
+    """Return whether punctuation is too short for an expression of its own."""
+    return len(text) < 3 and "…" not in text
+
+
+def _in_one_line(text: str) -> str:
+    """Remove line breaks, and lines with nothing visible: `<br>` may make them, too."""
+    if "\n" not in text:
+        return text
+    return "".join(line.strip() for line in text.split("\n") if has_visible(line))
 
 
 def _humanizer() -> Humanizer:

@@ -34,11 +34,6 @@ class _Emoji(NamedTuple):
     name: str
 
 
-def has_emoji(text: str) -> bool:
-    """Return whether `text` may have a custom emoji."""
-    return "<:" in text or "<a:" in text
-
-
 def parts(
     text: str, start: int, end: int, prefix_length: int, kept: Sequence[tuple[int, int]]
 ) -> list[EmojiPart]:
@@ -69,9 +64,9 @@ def _standing_alone(
         while i < len(runs) and runs[i][0].start < line_end:
             i += 1
         if i > first and not in_list:  # rule (b)
-            behind = start + marker_end(line)
-            marked = start < behind == runs[first][0].start
-            yield from _judge_line(text, behind, line_end, runs[first:i], marked)
+            text_start = start + marker_end(line)
+            marked = start < text_start == runs[first][0].start
+            yield from _judge_line(text, text_start, line_end, runs[first:i], marked)
         start = line_end + 1
 
 
@@ -123,7 +118,7 @@ def _judge_line(
 def _ends_sentence(before: str) -> bool:
     """Return whether the text before an emoji ends with a sentence, or with an ellipsis.
 
-    The signs are those of spec 07; that a period may be an abbreviation's is said elsewhere.
+    The signs are those of spec 07; `clause_end_at` knows the periods of abbreviations.
     """
     before = before.rstrip()
     if not before.endswith(_SENTENCE_SIGNS):

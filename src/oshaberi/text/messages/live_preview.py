@@ -1,31 +1,28 @@
-"""What live mode can already show of unfinished text (spec 07)."""
+"""What live mode can already show of unfinished text (spec 07).
+
+The engine asks a copy of its steps how the text would end here: `showable` is the part of the open
+prose that the copy reads, `messages_to_show` what is left of its messages.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import regex
 
 from oshaberi.events import Event, Message, Table
-from oshaberi.text.captured_blocks import Capture, StrayClose
 from oshaberi.text.code_block_splitting import FENCE
 from oshaberi.text.config import TextConfig
-from oshaberi.text.decision_observer import Decision, Observer
-from oshaberi.text.intake import CharacterIntake, PrefillEcho
 from oshaberi.text.markers.closed_pairs import find_spans
-from oshaberi.text.messages.composer import MessageComposer
 from oshaberi.text.normalize.own_name import MACROS
 from oshaberi.text.normalize.speaker_guard import foreign_names, participant_names
-from oshaberi.text.normalize.table import Normalizers
-from oshaberi.text.segments.splitter import SegmentSplitter
 
 # Decides whether an unfinished line may begin with a label whose colon has not come yet.
 #
-# Live mode shows nothing of such a line: a name of the persona will be taken out (spec 06 S2,
+# Live mode shows nothing of such a line: a name of the persona will be removed (spec 06 S2,
 # S4), and a foreign speaker's line must never be seen (S7).
 
 
@@ -33,8 +30,8 @@ _ANY_SPEAKER: Final = re.compile(r"[\w .'’*~()（）-]{0,66}\Z")
 _MOST_WORDS: Final = 4
 _LONGEST_MODIFIER: Final = 70
 _BOLD: Final = re.compile(r"\A(?:\*{1,3}|__)")
-_BEHIND_NAME: Final = re.compile(r"[*_]{0,3}\s*(?:[(（][^\n]*)?\Z")
-_BEHIND_PARTICIPANT: Final = re.compile(r"[*_]{0,3}\s*(?:[(（][^\n]*)?(?:[:：][\W_]*)?\Z")
+_AFTER_NAME: Final = re.compile(r"[*_]{0,3}\s*(?:[(（][^\n]*)?\Z")
+_AFTER_PARTICIPANT: Final = re.compile(r"[*_]{0,3}\s*(?:[(（][^\n]*)?(?:[:：][\W_]*)?\Z")
 """Also a colon without words yet: what follows decides whether it is their turn."""
 
 
@@ -53,9 +50,9 @@ class PossibleLabels:
         if self._any_speaker and _may_be_speaker(line):
             return True
         text = _folded(_BOLD.sub("", line))
-        if any(_may_become(text, name, _BEHIND_PARTICIPANT) for name in self._participants):
+        if any(_may_become(text, name, _AFTER_PARTICIPANT) for name in self._participants):
             return True
-        return any(_may_become(text, name, _BEHIND_NAME) for name in self._names)
+        return any(_may_become(text, name, _AFTER_NAME) for name in self._names)
 
 
 def _may_be_speaker(line: str) -> bool:
@@ -63,22 +60,20 @@ def _may_be_speaker(line: str) -> bool:
     return _ANY_SPEAKER.match(line) is not None and len(line.split()) <= _MOST_WORDS
 
 
-def _may_become(text: str, name: str, behind: re.Pattern[str]) -> bool:
+def _may_become(text: str, name: str, after: re.Pattern[str]) -> bool:
     if len(text) <= len(name):
         return name.startswith(text)
     rest = text[len(name) :]
     short = len(rest) <= _LONGEST_MODIFIER
-    return text.startswith(name) and short and behind.match(rest) is not None
+    return text.startswith(name) and short and after.match(rest) is not None
 
 
 def _folded(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-# Computes what live mode can already show of unfinished text (spec 07).
-#
-# Works on a copy of the engine's parts, so that the engine itself is not changed. Text that may
-# still become something else is left out: half a word, a label, a table, a mention, a link.
+# Text that may still become something else is left out: half a word, a label, a table, a mention,
+# a link.
 
 
 _SCRIPT: Final = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}、。！？」』）]"
@@ -88,39 +83,6 @@ _UNDECIDED: Final = re.compile(
 )
 _COLON: Final = re.compile("[:：]")
 _LAST_WORD: Final = regex.compile(r"(?r)\S+\Z")
-
-
-class PreviewParts(NamedTuple):
-    """The parts of an engine. They refer to each other, so they are copied together."""
-
-    intake: CharacterIntake
-    prefill: PrefillEcho | None
-    capture: Capture
-    splitter: SegmentSplitter
-    normalizers: Normalizers
-    composer: MessageComposer
-
-
-def preview(
-    parts: PreviewParts, pending: str, config: TextConfig, observer: Observer | None
-) -> list[Message]:
-    """Return the messages that would come if the text ended with its last whole word."""
-    if parts.capture.captures:
-        return []
-    parts = deepcopy(parts, _shared(parts, config, observer))
-    splitter, composer = parts.splitter, parts.composer
-    if not _read(parts, pending):
-        return []
-    in_prose, in_word = splitter.reads_prose, splitter.ends_in_word
-    if in_prose:
-        before = splitter.end
-        rest = splitter.retract(before)
-        goes_on = len(rest) < before and not _begins_line(rest)
-        splitter.feed(showable(rest, config, goes_on))
-    splitter.close("stop")
-    composer.finish("stop", splitter.end)
-    messages = _messages(composer.take())
-    return messages if in_prose else _without_half_word(messages, in_word)
 
 
 def showable(text: str, config: TextConfig, goes_on: bool = False) -> str:
@@ -143,23 +105,6 @@ def showable(text: str, config: TextConfig, goes_on: bool = False) -> str:
     return text[:end].rstrip()
 
 
-def _read(parts: PreviewParts, pending: str) -> bool:
-    """Read the waiting text as far as it is decided. Return False if it was a thought."""
-    text = parts.intake.feed(pending)
-    if parts.prefill:
-        text = parts.prefill.feed(text)
-    for found in parts.capture.feed(text):
-        if isinstance(found, StrayClose):
-            return False
-        if isinstance(found, str):
-            parts.splitter.feed(found)
-    return True
-
-
-def _begins_line(rest: str) -> bool:
-    return "\n" in rest[: len(rest) - len(rest.lstrip())]
-
-
 def _word_edge(text: str, hold_limit: int) -> int:
     """Return the end of the last whole word, not inside an atom. Open pairs will be closed."""
     found = _EDGE.search(text)
@@ -170,7 +115,13 @@ def _word_edge(text: str, hold_limit: int) -> int:
     return edge
 
 
-def _messages(events: Iterable[Event]) -> list[Message]:
+def messages_to_show(events: Iterable[Event], in_prose: bool, in_word: bool) -> list[Message]:
+    """Return the messages, without the last word of code if that may be half."""
+    messages = _before_table(events)
+    return messages if in_prose else _without_half_word(messages, in_word)
+
+
+def _before_table(events: Iterable[Event]) -> list[Message]:
     """Return the messages up to a table, which is not shown before its last row."""
     found = []
     for event in events:
@@ -194,17 +145,3 @@ def _without_half_word(messages: list[Message], in_word: bool) -> list[Message]:
     text = last.text[:opening] + (f"{info}{newline}{kept}\n{FENCE}" if kept else "")
     text = text.strip()
     return [*whole, replace(last, text=text)] if text else whole
-
-
-def _shared(parts: PreviewParts, config: TextConfig, observer: Observer | None) -> dict[int, Any]:
-    """Return what is not copied: constant values, and a silent observer for the copy."""
-    persona = config.persona
-    values = [config, persona, *config.known, *(persona.sprites if persona else ())]
-    shared: dict[int, Any] = {id(one): one for one in (*values, *parts.normalizers.unchanging)}
-    if observer is not None:
-        shared[id(observer)] = Observer(_nobody)
-    return shared
-
-
-def _nobody(_decision: Decision) -> None:
-    pass

@@ -1,4 +1,8 @@
-"""How much goes into one message, and what stands between its parts (spec 07)."""
+"""How much goes into one message, and what stands between its parts (spec 07).
+
+A message holds a part, a paragraph, what fits, or all: degree 0 collects a whole answer so (its
+`aggregate_join` says what stands between the parts), and a long answer becomes fewer messages.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,6 @@ from oshaberi.text.config import TextConfig
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.line_kinds import BlockKind, block_kind
 from oshaberi.text.measure import fits, utf16_len
-
-# Decides what stands between two parts of one message: nothing, a space, a newline, a blank line.
-#
-# At degree 0 this is spec 07's aggregation (`aggregate_join`).
-
 
 _SAME_BLOCK: Final = frozenset({"list", "quote", "subtext"})
 
@@ -75,12 +74,6 @@ def would_merge(last: PackedPart, part: PackedPart) -> bool:
     return not part.gap and last.text.endswith("`") and part.text.startswith("`")
 
 
-# Decides how much goes into one message: a part, a paragraph, what fits, or all (spec 07).
-#
-# Degree 0 collects a whole answer so, and a long answer becomes fewer messages. Parts that share
-# a message wait here for each other. `packing` says what stands between them.
-
-
 class PackingPolicy(Enum):
     """How much goes into one message (spec 07, degrees and budget)."""
 
@@ -91,7 +84,7 @@ class PackingPolicy(Enum):
 
 
 class MessagePacking(CopiedState):
-    """The parts of the next message, in order."""
+    """The parts of the next message, in order, which wait here for each other."""
 
     def __init__(self, config: TextConfig) -> None:
         self._degree = config.humanizer_degree
@@ -99,11 +92,8 @@ class MessagePacking(CopiedState):
         self._whole_above = config.whole_above_chars
         self._longest = config.max_single_message_length
         self._blank_line = config.aggregate_join == "blank_line" and self._degree == 0
-        self._parts: list[PackedPart] = []
+        self.parts: list[PackedPart] = []
         self._units = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._parts)
 
     def policy(self, count: int, end: int) -> PackingPolicy:
         """Return the policy for the message after the first `count` of the response.
@@ -126,19 +116,19 @@ class MessagePacking(CopiedState):
 
     @property
     def is_full(self) -> bool:
-        """Return whether the parts fill a message, or more than one."""
+        """Whether the parts fill a message, or more than one."""
         return self._units >= self._longest
 
     def add(self, part: PackedPart) -> None:
         part.kind = block_kind(part.text)
-        if self._parts:
-            part.joiner = joiner(self._parts[-1], part, blank_line=self._blank_line)
-        self._parts.append(part)
+        if self.parts:
+            part.joiner = joiner(self.parts[-1], part, blank_line=self._blank_line)
+        self.parts.append(part)
         self._units += len(part.joiner) + utf16_len(part.text)
 
     def ends_before(self, part: PackedPart, policy: PackingPolicy) -> bool:
         """Return whether the message ends before `part`. There must be parts in it."""
-        last = self._parts[-1]
+        last = self.parts[-1]
         if last.identity != part.identity:
             return True
         if policy is PackingPolicy.ALL:
@@ -153,7 +143,7 @@ class MessagePacking(CopiedState):
         return (block_kind(part.text) == "list") != (last.kind == "list")
 
     def take(self) -> list[PackedPart]:
-        parts, self._parts, self._units = self._parts, [], 0
+        parts, self.parts, self._units = self.parts, [], 0
         return parts
 
     def joined(self, boundary: Boundary | None = None) -> PackedPart:

@@ -2,6 +2,6 @@
 
 `table` runs the rules in their order (spec 06) over the `pieces` of a segment, outside code and
 URLs. One rule, one file: `mentions`, `own_name`, `render_modifiers` and `speaker_guard` are
-about names (with `webhook_names`), `emoji` about emoji (with `standard_emoji`); `html_breaks`,
-`rule_lines`, `stray_tags` and `uncensor` clean the rest.
+about names (with `webhook_names`), `emoji` about emoji (with `standard_emoji`); `html_tags`,
+`rule_lines` and `uncensor` clean the rest.
 """

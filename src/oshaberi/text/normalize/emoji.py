@@ -94,13 +94,9 @@ _SAYS_SOMETHING: Final = regex.compile(r"[\p{L}\p{N}\p{So}]")
 class EmojiRepeats(Normalizer):
     """Removes recently used emoji, unless only punctuation would remain."""
 
-    def __init__(self, config: TextConfig) -> None:
+    def __init__(self, config: TextConfig, recent: frozenset[str]) -> None:
         self._limit = code_limit(config.hold_limit)
-        self._recent = _recent_names(config)
-
-    @staticmethod
-    def needed(config: TextConfig) -> bool:
-        return bool(_recent_names(config))
+        self._recent = recent
 
     def apply(self, work: SegmentWork) -> None:
         for piece in work.pieces:
@@ -119,11 +115,13 @@ class EmojiRepeats(Normalizer):
             work.withheld += [(text[e.at : e.stop], "duplicate_emoji") for e in found]
 
 
-def _recent_names(config: TextConfig) -> frozenset[str]:
+def emoji_repeats(config: TextConfig) -> EmojiRepeats | None:
+    """Make the rule, if the last messages have any custom emoji."""
     if not config.emoji_unique_lookback:
-        return frozenset()
-    recent = config.recent_bot_messages[-config.emoji_unique_lookback :]
-    return frozenset(m[1].lower() for text in recent for m in CUSTOM_EMOJI.finditer(text))
+        return None
+    messages = config.recent_bot_messages[-config.emoji_unique_lookback :]
+    recent = frozenset(m[1].lower() for text in messages for m in CUSTOM_EMOJI.finditer(text))
+    return EmojiRepeats(config, recent) if recent else None
 
 
 # Replaces `:name:` by the guild's emoji, a Unicode emoji, or nothing (spec 06 S4).

@@ -15,19 +15,14 @@ _NOT_BEFORE: Final = frozenset("_@/<")
 class MentionHandles(Normalizer):
     """Tries the lengths of handles, longest first, so the number of people costs nothing."""
 
-    def __init__(self, config: TextConfig) -> None:
+    def __init__(self, config: TextConfig, handles: list[tuple[str, Known]]) -> None:
         self._limit = code_limit(config.hold_limit)
         self._ids: dict[str, set[str]] = {}
         lengths = set()
-        for one in config.known:
-            for handle in _handles(one):
-                self._ids.setdefault(handle.casefold(), set()).add(str(one.id))
-                lengths.add(len(handle))
+        for handle, one in handles:
+            self._ids.setdefault(handle.casefold(), set()).add(str(one.id))
+            lengths.add(len(handle))
         self._lengths = sorted(lengths, reverse=True)
-
-    @staticmethod
-    def needed(config: TextConfig) -> bool:
-        return any(_handles(one) for one in config.known)
 
     def apply(self, work: SegmentWork) -> None:
         for piece in work.pieces:
@@ -64,6 +59,12 @@ class MentionHandles(Normalizer):
             if not bracketed and not _goes_on(text, end):
                 return end, ids
         return sign, None
+
+
+def mention_handles(config: TextConfig) -> MentionHandles | None:
+    """Make the rule, if somebody can be mentioned."""
+    handles = [(handle, one) for one in config.known for handle in _handles(one)]
+    return MentionHandles(config, handles) if handles else None
 
 
 def _handles(one: Known) -> list[str]:

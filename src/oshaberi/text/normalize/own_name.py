@@ -122,6 +122,11 @@ class OwnName(Normalizer):
         return at
 
 
+def own_name(config: TextConfig) -> OwnName | None:
+    """Make the rule, if there is a persona."""
+    return OwnName(config, config.persona) if config.persona is not None else None
+
+
 def _is_glued(line: str, at: int) -> bool:
     """Return whether a sentence, a bracket or an emoji ends right before `at`.
 

@@ -29,7 +29,7 @@ class TextPiece:
         self.labelled = labelled
         """Begins a line on which the model wrote its render-modifier label."""
         self.line_start = line_start
-        """Begins at a real start of a line of V, not behind an overflow or sentence cut."""
+        """Begins at a real start of a line of V, not after an overflow or sentence cut."""
 
 
 class SegmentWork:
@@ -46,7 +46,7 @@ class SegmentWork:
         self.opens_response = opens_response
         """Nothing visible came before it in the whole response."""
         self.withheld: list[tuple[str, str]] = []
-        """What was taken out on purpose: (text, reason)."""
+        """What was removed on purpose: (text, reason)."""
         self.stop: str | None = None
         """The foreign speaker's label at which the text was cut (S7)."""
 
@@ -133,7 +133,7 @@ def rewrite(text: str, edits: Iterable[Edit]) -> str:
 def _close_seam(out: list[str], text: str, end: int) -> int:
     """Leave no double space, no space at a line's edge and no empty line; keep words apart."""
     before = _last(out)
-    resume = _behind_blanks(text, end) if before in " \t\n" else end
+    resume = _after_blanks(text, end) if before in " \t\n" else end
     after = text[resume] if resume < len(text) else "\n"
     if before in " \t" and (after == "\n" or (resume == end and after in _CLOSERS)):
         _trim(out)
@@ -149,7 +149,7 @@ def _last(out: list[str]) -> str:
     return out[-1][-1] if out else "\n"
 
 
-def _behind_blanks(text: str, at: int) -> int:
+def _after_blanks(text: str, at: int) -> int:
     while at < len(text) and text[at] in " \t":
         at += 1
     return at

@@ -152,7 +152,7 @@ def _second_is_small(label: str) -> bool:
 
 RESERVED: Final = frozenset(("assistant", "user", "human", "system"))
 NOBODY: Final = frozenset(("assistant",))
-"""The one reserved speaker that no text means otherwise: `User:` may begin a list of settings."""
+"""The only reserved name that is always a speaker: `User:` may begin a list of settings."""
 _LABEL: Final = re.compile(
     r"[ \t]*(?:\*{1,3}|__)?([^\s*`:：][^\n*`:：]{0,139}?)[ \t]?(?:\*{1,3}|__)?[ \t]?[:：]"
     r"(?![:：]|//)"
@@ -175,10 +175,6 @@ class SpeakerGuard(Normalizer):
         self._any_speaker = config.llm_stop_speaker_pattern_enabled
         self._foreign = frozenset(map(_key, foreign_names(config))) - self._own
         self._participants = frozenset(map(_key, participant_names(config))) - self._own
-
-    @staticmethod
-    def needed(config: TextConfig) -> bool:
-        return config.participant_guard_enabled or guards_all_names(config)
 
     def apply(self, work: SegmentWork) -> None:
         is_first_line = work.opens_response
@@ -230,6 +226,13 @@ class SpeakerGuard(Normalizer):
         piece.text = piece.text[:at].rstrip()
         del work.pieces[index + 1 :]
         work.stop = label
+
+
+def speaker_guard(config: TextConfig) -> SpeakerGuard | None:
+    """Make the rule, if one of its switches is on."""
+    if config.participant_guard_enabled or guards_all_names(config):
+        return SpeakerGuard(config)
+    return None
 
 
 def guards_all_names(config: TextConfig) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-# Discord's names that the `emoji` package lacks, or reads otherwise.
+# Discord's names that the `emoji` package lacks or reads differently.
 _DISCORD: Final = {
     "call_me": "🤙",
     "clown": "🤡",

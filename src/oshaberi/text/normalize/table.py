@@ -16,16 +16,15 @@ from oshaberi.text.config import TextConfig
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Observer
 from oshaberi.text.measure import has_visible
-from oshaberi.text.normalize.emoji import EmojiRepeats, EmojiShortcodes
-from oshaberi.text.normalize.html_breaks import HtmlBreaks
-from oshaberi.text.normalize.mentions import MentionHandles
-from oshaberi.text.normalize.own_name import OwnName
+from oshaberi.text.normalize.emoji import EmojiShortcodes, emoji_repeats
+from oshaberi.text.normalize.html_tags import HtmlBreaks, StrayTags
+from oshaberi.text.normalize.mentions import mention_handles
+from oshaberi.text.normalize.own_name import own_name
 from oshaberi.text.normalize.pieces import Normalizer, SegmentWork, TextPiece
 from oshaberi.text.normalize.render_modifiers import RenderModifiers
 from oshaberi.text.normalize.rule_lines import RuleLines
-from oshaberi.text.normalize.speaker_guard import SpeakerGuard
-from oshaberi.text.normalize.stray_tags import StrayTags
-from oshaberi.text.normalize.uncensor import Uncensor
+from oshaberi.text.normalize.speaker_guard import speaker_guard
+from oshaberi.text.normalize.uncensor import uncensor
 from oshaberi.text.normalize.webhook_names import SpriteUsernames, SpriteUsernameState
 
 
@@ -35,33 +34,13 @@ class NormalizerRow:
 
     step: str
     name: str
-    told: str
-    made: Callable[[TextConfig], Normalizer | None]
-    """Makes the rule; None if it can have no effect with these settings."""
+    explanation: str
+    make: Callable[[TextConfig], Normalizer | None]
+    """Makes the rule; returns None if it can have no effect with these settings."""
 
 
 def _of_persona(_config: TextConfig) -> None:
     """Make nothing: `Normalizers` makes this rule, which knows who speaks over segments."""
-
-
-def _emoji_repeats(config: TextConfig) -> Normalizer | None:
-    return EmojiRepeats(config) if EmojiRepeats.needed(config) else None
-
-
-def _uncensor(config: TextConfig) -> Normalizer | None:
-    return Uncensor(config) if Uncensor.needed(config) else None
-
-
-def _own_name(config: TextConfig) -> Normalizer | None:
-    return OwnName(config, config.persona) if config.persona is not None else None
-
-
-def _mentions(config: TextConfig) -> Normalizer | None:
-    return MentionHandles(config) if MentionHandles.needed(config) else None
-
-
-def _speaker_guard(config: TextConfig) -> Normalizer | None:
-    return SpeakerGuard(config) if SpeakerGuard.needed(config) else None
 
 
 # In the order in which they are applied. Cleaning (S4) first makes the lines and letters what a
@@ -75,15 +54,15 @@ NORMALIZERS: Final[tuple[NormalizerRow, ...]] = (
         "S3",
         "emoji_repeats",
         "A recent message already used this emoji, so it is removed",
-        _emoji_repeats,
+        emoji_repeats,
     ),
     NormalizerRow("S4", "tags", "A leftover think tag is removed", StrayTags),
     NormalizerRow("S4", "breaks", "<br> is a line break", HtmlBreaks),
     NormalizerRow(
-        "S4", "uncensor", "Disguised or invisible characters become plain ones", _uncensor
+        "S4", "uncensor", "Disguised or invisible characters become plain ones", uncensor
     ),
     NormalizerRow(
-        "S4", "own_name", "The persona's own name at the start of a line is removed", _own_name
+        "S4", "own_name", "The persona's own name at the start of a line is removed", own_name
     ),
     NormalizerRow(
         "S4",
@@ -98,13 +77,13 @@ NORMALIZERS: Final[tuple[NormalizerRow, ...]] = (
         RuleLines,
     ),
     NormalizerRow(
-        "S5", "mentions", "Somebody here has that name, so it becomes a mention", _mentions
+        "S5", "mentions", "Somebody here has that name, so it becomes a mention", mention_handles
     ),
     NormalizerRow(
         "S7",
         "speaker_guard",
         "The model begins to speak for somebody else; from here on nothing is shown",
-        _speaker_guard,
+        speaker_guard,
     ),
 )
 _FOR_TOOLS: Final = ("S3", "S4", "S5")
@@ -135,7 +114,7 @@ class Normalizers(CopiedState):
         self.faces = SpriteUsernames(config.persona, carried.face)
         self._owed: Identity | None = None  # a label was written, its line is still to come
         self._modifiers: RenderModifiers | None = None
-        made = _made(config)
+        made = _make_rules(config)
         if config.persona is not None:
             self._modifiers = RenderModifiers(config, config.persona, carried.active)
             made["modifiers"] = self._modifiers
@@ -171,9 +150,9 @@ class Normalizers(CopiedState):
         """
         if ":" not in source and "@" not in source:
             return source, []
-        lines = [_applied(self._table_steps, line) for line in source.split("\n")]
-        taken = [one for work in lines for one in work.withheld]
-        return "\n".join(work.pieces[0].text for work in lines), taken
+        lines = [_apply(self._table_steps, line) for line in source.split("\n")]
+        removed = [one for work in lines for one in work.withheld]
+        return "\n".join(work.pieces[0].text for work in lines), removed
 
     def carry(self) -> SpeakingState:
         """Return the state for the turn's next stream."""
@@ -181,10 +160,10 @@ class Normalizers(CopiedState):
         return SpeakingState(active, self.faces.state)
 
     def _run_observed(self, work: SegmentWork, observer: Observer) -> None:
-        before = _shown(work)
+        before = _text_of(work)
         for name, step in self._named:
             step.apply(work)
-            after = _shown(work)
+            after = _text_of(work)
             if after != before:
                 observer.transform(name, before, after)
             before = after
@@ -205,7 +184,7 @@ class Normalizers(CopiedState):
 
 def cleaned_text(text: str, config: TextConfig) -> str:
     """Apply S3, S4 and S5 to text that tools send, so that it looks like a normal reply."""
-    made = _made(config)
+    made = _make_rules(config)
     rows = [row for row in NORMALIZERS if row.step in _FOR_TOOLS]
     steps = [made[row.name] for row in rows if row.name in made]
     out = []
@@ -217,21 +196,21 @@ def cleaned_text(text: str, config: TextConfig) -> str:
     return "".join(out)
 
 
-def _made(config: TextConfig) -> dict[str, Normalizer]:
+def _make_rules(config: TextConfig) -> dict[str, Normalizer]:
     """Create the rules that can have an effect, except those with state over segments."""
     made: dict[str, Normalizer] = {}
     for row in NORMALIZERS:
-        rule = row.made(config)
+        rule = row.make(config)
         if rule is not None:
             made[row.name] = rule
     return made
 
 
-def _shown(work: SegmentWork) -> str:
+def _text_of(work: SegmentWork) -> str:
     return "\n".join(piece.text for piece in work.pieces)
 
 
-def _applied(steps: Iterable[Normalizer], text: str, line_start: bool = True) -> SegmentWork:
+def _apply(steps: Iterable[Normalizer], text: str, line_start: bool = True) -> SegmentWork:
     work = SegmentWork([TextPiece(text, line_start=line_start)])
     for step in steps:
         step.apply(work)
@@ -245,7 +224,7 @@ def _cleaned_prose(text: str, steps: Iterable[Normalizer], is_first: bool) -> st
         return text
     start = text.index(core)
     line_start = is_first or "\n" in text[:start]
-    cleaned = _applied(steps, core, line_start).pieces[0].text
+    cleaned = _apply(steps, core, line_start).pieces[0].text
     return text[:start] + cleaned + text[start + len(core) :]
 
 

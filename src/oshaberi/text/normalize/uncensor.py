@@ -55,10 +55,6 @@ class Uncensor(Normalizer):
         self._spaces = config.uncensor_unicode_space_enabled
         self._sanitizes = config.uncensor_sanitize_enabled
 
-    @staticmethod
-    def needed(config: TextConfig) -> bool:
-        return config.uncensor_unicode_space_enabled or config.uncensor_sanitize_enabled
-
     def apply(self, work: SegmentWork) -> None:
         for piece in work.pieces:
             if not piece.text.isascii():
@@ -87,6 +83,13 @@ class Uncensor(Normalizer):
         text = _INVISIBLE.sub(lambda run: _needed_part(run, work), text)
         text = _FANCY.sub(_plain, text)
         return _WIDE.sub(_narrow, text)
+
+
+def uncensor(config: TextConfig) -> Uncensor | None:
+    """Make the rule, if one of its switches is on."""
+    if config.uncensor_unicode_space_enabled or config.uncensor_sanitize_enabled:
+        return Uncensor(config)
+    return None
 
 
 def _needed_part(run: regex.Match[str], work: SegmentWork) -> str:

@@ -1,61 +1,26 @@
-"""The part of V that is not yet in a segment, and what all its readers have in common."""
+"""The part of V that is not yet in a segment, and how segments leave it.
+
+Positions are indexes into `text`, which keeps a little of the released text as context. What has
+left waits in the buffer until the splitter returns it.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from oshaberi.events import Boundary
 from oshaberi.text.copied_state import CopiedState
-from oshaberi.text.decision_observer import Observer
+from oshaberi.text.decision_observer import Decision, Observer
 from oshaberi.text.markers.open_markers import HeldBoundary
-
-# What the readers of V have in common: prose, code blocks and tables.
-
-
-Trim = Literal["nothing", "clause", "unfinished"]
-"""What a forced flush keeps back: half a clause behind what was shown, or all that is half."""
-
-
-class SegmentReader(CopiedState):
-    """Reads the buffer as far as it is decided, and hands over to the next reader."""
-
-    def read(self, final: bool) -> SegmentReader | None:
-        """Read on. Return the reader that continues, or None if more text is needed."""
-        raise NotImplementedError
-
-    def close(self, reason: Boundary, trim: Trim) -> None:
-        """Force a flush: release everything that `trim` leaves."""
-        raise NotImplementedError
-
-    def shift(self, by: int) -> None:
-        """Adjust positions, because the buffer dropped its first `by` characters."""
-        raise NotImplementedError
-
-
-class BlockSuccessor(Protocol):
-    """Knows who reads on behind a code block or a table."""
-
-    def begin(self, at: int) -> SegmentReader:
-        """A table has ended; a fresh line begins at `at`."""
-
-    def behind_code(self, at: int) -> SegmentReader:
-        """A code block has ended; its line goes on at `at`."""
-
-    def refuse_table(self) -> SegmentReader:
-        """The table is too long: it is read again, as text."""
-
-
-# The part of V that is not yet in a segment, and how segments leave it.
-#
-# Positions are indexes into `text`, which keeps a little of the released text as context.
-
 
 NEVER: Final = sys.maxsize
 CONTEXT: Final = 128
 _GOES_ON: Final = frozenset({"period", "overflow", "code_open"})
 
 SegmentKind = Literal["text", "code", "table", "trimmed"]
+Trim = Literal["nothing", "clause", "unfinished"]
+"""What a forced flush keeps back: half a clause after what was shown, or all that is half."""
 
 
 class Segment:
@@ -84,31 +49,28 @@ class Segment:
         self.ends_line = ends_line
 
 
-class SegmentReceiver(CopiedState):
-    """Takes the segments as they leave."""
+Found = Segment | Decision
+"""What splitting returns, in order. Decisions are among it only if somebody observes."""
 
-    @property
-    def has_shown(self) -> bool:
-        """Return whether something visible is left of the segments so far."""
-        raise NotImplementedError
 
-    def deliver(self, segment: Segment) -> None:
-        raise NotImplementedError
+class SplitObserver(Observer):
+    """Puts the decisions of step 05 between the segments, so that both are returned in order."""
+
+    def __init__(self, found: list[Found]) -> None:
+        super().__init__()
+        self._found = found
+
+    def report(self, decision: Decision) -> None:
+        self._found.append(decision)
 
 
 class VisibleBuffer(CopiedState):
     """A buffer. `start` is where the current segment begins, `limit` where it is too long."""
 
-    def __init__(
-        self,
-        reach: int,
-        observer: Observer | None = None,
-        receiver: SegmentReceiver | None = None,
-    ) -> None:
+    def __init__(self, reach: int, *, is_observed: bool = False) -> None:
         self._reach = reach
-        self._observer = observer
-        self._out: list[Segment] = []
-        self._receiver = receiver
+        self._found: list[Found] = []
+        self.observer = SplitObserver(self._found) if is_observed else None
         self._base = 0
         self.text = ""
         self.start = 0
@@ -118,20 +80,14 @@ class VisibleBuffer(CopiedState):
         """Where the current line begins; before `start` where its beginning has left."""
         self.gap = ""
         """White space that has left since the last segment's text."""
-        self._goes_on = False  # an overflow has cut a clause in two
+        self.is_mid_clause = False
+        """An overflow has cut a clause in two, and its second half comes now."""
         self._owes_newline = False  # one stood before punctuation that left with the line above
 
     @property
     def end(self) -> int:
-        """Return the length of V so far."""
+        """The length of V so far."""
         return self._base + len(self.text)
-
-    @property
-    def follows_clause(self) -> bool:
-        """Return whether something visible has left before, and not in the middle of a clause."""
-        if self._receiver is None or self._goes_on:
-            return False
-        return self._receiver.has_shown
 
     def at(self, place: int) -> int:
         """Convert an index of the buffer into one of V."""
@@ -145,12 +101,17 @@ class VisibleBuffer(CopiedState):
         """Return whether nothing of the current line has left."""
         return self.line >= self.start
 
-    def take(self) -> list[Segment]:
-        """Remove and return the segments that went to no receiver."""
-        if not self._out:
+    def take(self) -> list[Found]:
+        """Remove and return the segments that have left."""
+        found = self._found
+        if not found:
             return []
-        out, self._out = self._out, []
-        return out
+        if self.observer is None:
+            self._found = []
+            return found
+        segments = found.copy()
+        found.clear()  # the observer goes on writing into this list
+        return segments
 
     def leave(self, boundary: HeldBoundary, suffix: str = "") -> None:
         """Release the text up to the boundary as a segment, if there is any (B8)."""
@@ -180,16 +141,13 @@ class VisibleBuffer(CopiedState):
             if "\n" not in self.gap:
                 self.gap = "\n" + self.gap
         line_start = self._begins_line or "\n" in self.gap
-        segment = Segment(kind, text, reason, self.at(end), self.gap, line_start, ends_line)
+        segment = Segment(kind, text, reason, self._base + end, self.gap, line_start, ends_line)
         self.gap = ""
-        self._goes_on = reason == "overflow"
+        self.is_mid_clause = reason == "overflow"
         self.move_start(end)
-        if self._observer:
-            self._observer.boundary(segment.end, segment.boundary, segment.text, segment.kind)
-        if self._receiver is None:
-            self._out.append(segment)
-        else:
-            self._receiver.deliver(segment)
+        if self.observer:
+            self.observer.boundary(segment.end, reason, text, kind)
+        self._found.append(segment)
 
     def move_start(self, cut: int) -> None:
         self.start = cut

@@ -43,6 +43,21 @@ class LineBreak:
         self.blank = line > at + 1
 
 
+class NextLine:
+    """How the line after a break belongs to the one before it."""
+
+    __slots__ = ("carried_end", "continues_item", "joins", "undecided")
+
+    def __init__(self) -> None:
+        self.continues_item = False
+        """It is indented deeper than the list item before it."""
+        self.joins = False
+        """It stays in the segment of the line before."""
+        self.carried_end = 0
+        """Where punctuation ends that begins it and belongs to the line before; 0 if none does."""
+        self.undecided = False
+
+
 def read_break(text: str, at: int, limit: int) -> LineBreak | None:
     """Return the line break at `at`, once the next visible character is known.
 
@@ -160,7 +175,21 @@ class CurrentLine(CopiedState):
         """Return what is in the buffer of this line, which ends at `brk`."""
         return self._buffer.text[max(self._buffer.line, self._buffer.start) : brk.at]
 
-    def item_goes_on(self, brk: LineBreak) -> bool:
+    def next_line(self, brk: LineBreak, final: bool) -> NextLine:
+        """Return how the next line belongs to this one."""
+        following = NextLine()
+        if self._item_goes_on(brk):
+            following.continues_item = following.joins = True
+            return following
+        joined = self._joins_next(brk, final)
+        carried = 0 if joined else self._carried_end(brk, final)
+        if joined == WAIT or carried == WAIT:
+            following.undecided = True
+        following.joins = joined > 0
+        following.carried_end = carried
+        return following
+
+    def _item_goes_on(self, brk: LineBreak) -> bool:
         """Return whether the next line is indented deeper than this line's list item."""
         if brk.solid == brk.line:
             return False
@@ -169,7 +198,7 @@ class CurrentLine(CopiedState):
             return False
         return indent(self._buffer.text[brk.line : brk.solid]) > self.item
 
-    def joins_next(self, brk: LineBreak, final: bool) -> int:
+    def _joins_next(self, brk: LineBreak, final: bool) -> int:
         """Return whether the next line stays with this one: 0, 1 or WAIT."""
         if self._is_bare_subtext(brk):
             return 1
@@ -179,7 +208,7 @@ class CurrentLine(CopiedState):
             return ellipsis_stays(text, brk.solid, self._buffer.limit, final)
         return joined
 
-    def carried_end(self, brk: LineBreak, final: bool) -> int:
+    def _carried_end(self, brk: LineBreak, final: bool) -> int:
         """Return the end of the next line's punctuation that belongs here; 0 if none, or WAIT.
 
         A rule vanishes (spec 06 S4), so nothing joins it.
@@ -217,7 +246,7 @@ class UnfinishedUrl(CopiedState):
     def stop(self, text: str, begin: int, after: int, known: int) -> int:
         """Return where the URL from `begin` stops, or `known` if it goes on there.
 
-        Its scheme ends at `after`. Right behind a `(` it stops where that closes.
+        Its scheme ends at `after`. Right after a `(` it stops where that closes.
         """
         unread = max(after, self._read)
         found = URL_STOP.search(text, unread, known)

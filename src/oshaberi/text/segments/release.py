@@ -6,12 +6,12 @@ import re
 from typing import Final, NamedTuple
 
 from oshaberi.events import Boundary
+from oshaberi.text.atoms import code_limit, protected
 from oshaberi.text.config import TextConfig
 from oshaberi.text.copied_state import CopiedState
-from oshaberi.text.decision_observer import Observer
 from oshaberi.text.line_kinds import BREAK_TAG
-from oshaberi.text.markers.closed_pairs import begun_url, closing, find_spans, openers_behind_breaks
-from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers
+from oshaberi.text.markers.closed_pairs import begun_url, find_openers, find_spans
+from oshaberi.text.markers.open_markers import CLOSERS, HeldBoundary, OpenMarkers
 from oshaberi.text.measure import (
     extends,
     first_visible,
@@ -19,12 +19,13 @@ from oshaberi.text.measure import (
     grapheme_edge,
     has_visible,
     unseen_end,
+    utf16_len,
     whole_edge,
 )
 from oshaberi.text.segments.buffer import NEVER, Trim, VisibleBuffer
 from oshaberi.text.sentences.ends import TERMINATORS, clause_end_at, sentence_end
 
-# Spec 05, forced flush: where the last complete clause ends, so that half of one stays behind.
+# Spec 05, forced flush: where the last complete clause ends, so that half of one is kept back.
 
 
 Stretch = tuple[int, int]
@@ -60,6 +61,69 @@ def _united(spans: list[tuple[int, int, bool]]) -> list[Stretch]:
     return united
 
 
+# Spec 05, forced flush: closes the markers that are still open on the last line.
+
+
+_RUNS: Final = "*~|"
+
+
+def openers_after_breaks(text: str, hold_limit: int) -> list[tuple[str, int]] | None:
+    """Return the openers of the line that is the last one once `<br>` is a line break.
+
+    None if `text` has no `<br>`. While the text came, the tag was read as text, so markers were
+    paired across it.
+    """
+    if BREAK_TAG.search(text) is None:
+        return None
+    made: list[str] = []
+    at = 0
+    for begin, end in [*protected(text, code_limit(hold_limit)), (len(text), len(text))]:
+        made += (BREAK_TAG.sub(_as_newline, text[at:begin]), text[begin:end])
+        at = end
+    broken = "".join(made)
+    line = broken.rfind("\n") + 1
+    return [opener for opener in find_openers(broken, hold_limit) if opener[1] >= line]
+
+
+def _as_newline(tag: re.Match[str]) -> str:
+    """Return a line break that is as long as the tag, so that positions stay."""
+    return "\n" + " " * (len(tag.group()) - 1)
+
+
+def closing(text: str, openers: list[tuple[str, int]], longest: int) -> str:
+    """Return what to append to `text`, which must not end in white space, to close `openers`.
+
+    Openers are given with their positions. A stretch that does not fit into one message cannot
+    be closed there.
+    """
+    suffix = ""
+    for kind, at in reversed(openers):
+        closer = CLOSERS.get(kind, "")
+        if utf16_len(text[at:]) + len(suffix) + len(closer) > longest:
+            break
+        if closer and _has_inside(text, kind, at) and not _lengthens_run(text, suffix, closer):
+            suffix += closer
+    return suffix
+
+
+def _has_inside(text: str, kind: str, at: int) -> bool:
+    if kind == "](":
+        return not text.endswith("](")
+    return bool(text[at + len(kind) :].strip())
+
+
+def _lengthens_run(text: str, suffix: str, closer: str) -> bool:
+    """Return whether a closer would make a run at the end mean something else.
+
+    That is so if the text ends with the same mark, or the run gets longer than three.
+    """
+    mark = closer[0]
+    if mark not in _RUNS:
+        return False
+    run = len(suffix) - len(suffix.rstrip(mark))
+    return text.endswith(mark) or run + len(closer) > 3
+
+
 # Spec 05 B5: chooses where to cut a segment that is too long and has no usable boundary.
 
 
@@ -93,8 +157,8 @@ def choose_cut(
     low, target = start + window.target - window.before, start + window.target
     limit = start + window.limit
     ranked = _ranked(text, low, target, limit)
-    for taken in (atoms + spans, atoms):
-        inside = _inside(taken, start, limit)
+    for ranges in (atoms + spans, atoms):
+        inside = _inside(ranges, start, limit)
         for cut in ranked:
             if not inside[cut - start] and _whole(text, cut):
                 return cut
@@ -119,10 +183,10 @@ def _ranked(text: str, low: int, target: int, limit: int) -> list[int]:
     ]
 
 
-def _inside(taken: list[Stretch], start: int, limit: int) -> bytearray:
-    """Return, for each position from `start` to `limit`, whether a cut splits a taken range."""
+def _inside(ranges: list[Stretch], start: int, limit: int) -> bytearray:
+    """Return, for each position from `start` to `limit`, whether a cut there splits one of them."""
     mask = bytearray(limit - start + 1)
-    for begin, end in taken:
+    for begin, end in ranges:
         first, last = max(begin + 1, start), min(end, limit + 1)
         if first < last:
             mask[first - start : last - start] = b"\1" * (last - first)
@@ -199,13 +263,13 @@ class SegmentRelease(CopiedState):
         buffer: VisibleBuffer,
         open_markers: OpenMarkers,
         config: TextConfig,
-        observer: Observer | None,
     ) -> None:
         self._buffer = buffer
         self._open_markers = open_markers
-        self._observer = observer
+        self._observer = buffer.observer
         self._longest = config.max_single_message_length
         self._window = CutWindow.of(config.flush_buffer_size)
+        self._last_openers: list[tuple[str, int]] = []
 
     def use(self, boundary: HeldBoundary) -> None:
         """Cut here, or hold the boundary while an earlier marker is open."""
@@ -241,7 +305,7 @@ class SegmentRelease(CopiedState):
         message. What nobody sees before such a range takes no room from it, but goes (B8).
         """
         start, limit = self._buffer.start, self._buffer.limit
-        atoms, spans = self._taken(open_url)
+        atoms, spans = self._whole_ranges(open_url)
         is_late = limit > start + self._window.limit
         cut = 0 if is_late else choose_cut(self._buffer.text, start, self._window, atoms, spans)
         cut = cut or unseen_end(self._buffer.text, start, limit)
@@ -271,7 +335,7 @@ class SegmentRelease(CopiedState):
                 return marked
         return hard_cut(text, begin, limit, atoms)
 
-    def _taken(self, open_url: int) -> tuple[list[Stretch], list[Stretch]]:
+    def _whole_ranges(self, open_url: int) -> tuple[list[Stretch], list[Stretch]]:
         """Return the atoms, finished or not, and the other spans of the segment."""
         open_markers = self._open_markers
         text, start, limit = self._buffer.text, self._buffer.start, self._buffer.limit
@@ -285,18 +349,22 @@ class SegmentRelease(CopiedState):
         spans += [(begin, NEVER) for _, begin in open_markers.stack[:1]]
         return atoms, spans
 
-    def close(self, reason: Boundary, trim: Trim) -> None:
-        """Force a flush. Markers open on the last line are closed."""
-        buffer, end = self._buffer, len(self._buffer.text)
-        openers = self._open_markers.force(buffer.line, end)
+    def settle(self) -> None:
+        """Use the boundaries that waited for markers of earlier lines: the text ends here."""
+        buffer = self._buffer
+        self._last_openers = self._open_markers.force(buffer.line, len(buffer.text))
         self.use_free()
+
+    def close(self, reason: Boundary, trim: Trim, has_shown: bool) -> None:
+        """Force a flush, after `settle`. Markers open on the last line are closed."""
+        buffer, end = self._buffer, len(self._buffer.text)
         body = buffer.text[buffer.start : end]
-        kept = buffer.start + self._complete(body, trim)
+        kept = buffer.start + self._complete(body, trim, has_shown)
         lead = buffer.start + len(body) - len(body.lstrip())
         text = buffer.text[lead:kept].rstrip()
-        within = openers_behind_breaks(text, self._open_markers.limit)
+        within = openers_after_breaks(text, self._open_markers.limit)
         if within is None:
-            within = [(kind, at - lead) for kind, at in openers if lead <= at < kept]
+            within = [(kind, at - lead) for kind, at in self._last_openers if lead <= at < kept]
         suffix = closing(text, within, self._longest)
         if suffix and self._observer:
             self._observer.transform("auto_close", text, text + suffix)
@@ -305,14 +373,15 @@ class SegmentRelease(CopiedState):
             buffer.emit("trimmed", removed, reason, end, ends_line=True)
         self._open_markers.clear()
 
-    def _complete(self, body: str, trim: Trim) -> int:
+    def _complete(self, body: str, trim: Trim, has_shown: bool) -> int:
         """Return how much of `body` is complete.
 
-        With `clause` half a clause stays if it is all there is to show, or goes on behind an
-        overflow.
+        With `clause` half a clause stays if it is all there is to show, or the second half of one
+        that an overflow has cut.
         """
         if trim == "nothing":
             return len(body)
         end = clause_end(body, self._open_markers.limit)
-        is_cut = end > 0 or trim == "unfinished" or self._buffer.follows_clause
+        follows_clause = has_shown and not self._buffer.is_mid_clause
+        is_cut = end > 0 or trim == "unfinished" or follows_clause
         return end if is_cut else len(body)

@@ -1,6 +1,6 @@
 """The abbreviations after which a period does not (always) end a sentence, as data.
 
-`rule_of(token)` says how the period behind a token behaves; `end_rules` decides what
+`rule_of(token)` says how the period after a token behaves; `end_rules` decides what
 follows from it.
 """
 
@@ -17,7 +17,7 @@ class AbbreviationRule(Enum):
     PLAIN = auto()  # ends the sentence
     BOUND = auto()  # never ends one (Mr. vs. e.g.)
     LOOSE = auto()  # ends one only before a word that clearly starts the next (Inc. U.S. etc.)
-    NUMBER = auto()  # belongs to the digit behind it (No. 5), else ends
+    NUMBER = auto()  # belongs to the digit after it (No. 5), else ends
     MONTH = auto()  # as NUMBER, and goes on in lower case (in Dec. we left)
     INITIAL = auto()  # a single capital (J. Smith)
     LETTER = auto()  # a single small letter (plan b.)

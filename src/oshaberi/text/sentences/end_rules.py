@@ -123,7 +123,7 @@ YES: Final = 1
 BACK: Final = 80
 
 _SPACED_DOTS: Final = re.compile(r"(?: \.(?=[\s\"'”’)\]]|$)){1,20}")
-_BEHIND_DOTS: Final = frozenset("\"'”’)]")
+_AFTER_DOTS: Final = frozenset("\"'”’)]")
 _ROMAN: Final = re.compile(r"[IVXLC]{2,}")
 _ONLY_A_TIME: Final = re.compile(
     r"(?:^|[.!?…][\"'”’)]*\s+)[\"'“‘(]*(?:At|By|Around|About|Before|After|Since|Until|From|On)"
@@ -141,8 +141,8 @@ def _starts_sentence(spot: SentenceSpot) -> int:
     word = word_at(spot, spot.ahead)
     if word is None:
         return UNDECIDED
-    behind = spot.ahead + len(word)
-    if len(word) == 1 and spot.text[behind : behind + 1] == ".":
+    after = spot.ahead + len(word)
+    if len(word) == 1 and spot.text[after : after + 1] == ".":
         return NO  # an initial
     base = word.replace("’", "'").lower()
     known = base.endswith("n't") or base.partition("'")[0] in STARTERS
@@ -154,11 +154,11 @@ def _after_quote(spot: SentenceSpot) -> int:
     started = _starts_sentence(spot)
     if started != NO:
         return started
-    behind = spot.ahead + len(word_at(spot, spot.ahead) or "")
-    if spot.text[behind : behind + 1] != " ":
+    after = spot.ahead + len(word_at(spot, spot.ahead) or "")
+    if spot.text[after : after + 1] != " ":
         return YES
-    verb = word_at(spot, behind + 1)
-    if verb is None or (verb == "" and not spot.final and behind + 1 == len(spot.text)):
+    verb = word_at(spot, after + 1)
+    if verb is None or (verb == "" and not spot.final and after + 1 == len(spot.text)):
         return UNDECIDED
     return NO if verb in SPEECH else YES
 
@@ -321,8 +321,8 @@ def _dot_follows(text: str, end: int) -> bool:
     """Return whether a spaced dot follows, which is not the first letter of a word (` .env`)."""
     if text[end : end + 2] != " .":
         return False
-    behind = text[end + 2 : end + 3]
-    return not behind or behind.isspace() or behind in _BEHIND_DOTS
+    after = text[end + 2 : end + 3]
+    return not after or after.isspace() or after in _AFTER_DOTS
 
 
 def _after_glued_dots(spot: SentenceSpot) -> int:

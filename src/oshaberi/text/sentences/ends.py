@@ -31,7 +31,7 @@ _HEAD: Final = re.compile(r"[ \t]{0,8}" + _MARKER)
 _HEAD_BEGINS: Final = frozenset(" \t•⁃‣·abcdefghijklmnopqrstuvwxyz")
 _FIRST: Final = re.compile(r"^[ \t]*" + _MARKER, re.MULTILINE)
 _LATER: Final = re.compile(r"(?<= )" + _MARKER)
-_CAPITAL_BEHIND: Final = re.compile(r"[.)]+ +[\"'“‘(*_]*[^\W\d_a-z]")
+_CAPITAL_AFTER: Final = re.compile(r"[.)]+ +[\"'“‘(*_]*[^\W\d_a-z]")
 
 
 def begins_items(text: str, line: int) -> bool:
@@ -83,13 +83,13 @@ def _item_begins(text: str, marker: re.Match[str]) -> bool:
     """Return whether an item begins. `2)` is clear; after `2.` a capital must follow."""
     if marker.group(3) == ")" and marker.group(2).isdigit():
         return True
-    return _CAPITAL_BEHIND.match(text, marker.start(3)) is not None
+    return _CAPITAL_AFTER.match(text, marker.start(3)) is not None
 
 
 # Finds where sentences end (spec 07). Pure, and safe to call while text still arrives.
 #
 # An answer other than -1 never changes when more text comes. It depends on at most 80 characters
-# before (on the line, not before `start`) and about 80 behind the run, so each call is O(1).
+# before (on the line, not before `start`) and about 80 after the run, so each call is O(1).
 
 
 __all__ = [
@@ -108,7 +108,7 @@ _MAX_CLOSERS: Final = 16
 _RUN: Final = re.compile(f"[{TERMINATORS}]+")
 _CLOSING: Final = frozenset("\"'”’»›)]}」』）】〉》］｝*_~|")
 _CLOSERS: Final = re.compile(r"[\"'”’»›)\]}」』）】〉》］｝*_~|]*")
-# Behind 。！？ nothing separates the sentences, so what decorates the first goes with it.
+# After 。！？ nothing separates the sentences, so what decorates the first goes with it.
 _WIDE_CLOSERS: Final = re.compile(
     r"[”’»›)\]}」』）】〉》］｝♪♫♡♥☆★～〜\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d"
     r"\U0001f300-\U0001faff\U000e0020-\U000e007f]*"
@@ -116,7 +116,7 @@ _WIDE_CLOSERS: Final = re.compile(
 _EITHER_WAY: Final = re.compile(r"\"|'|\*{1,3}|_{1,3}|~{1,2}|\|{1,2}")
 _EITHER_MARKS: Final = frozenset("\"'*_~|")
 _OPENING: Final = frozenset("“‘«‹([{「『（【〈《")
-# What goes on behind a quotation: Japanese particles, Chinese "he said", commas.
+# What continues a sentence after a quotation: Japanese particles, Chinese "he said", commas.
 _SPOKEN: Final = re.compile(
     r"と(?![にこきて])|って|なんて|など|[のをがへ]|に(?!ほ)|は(?!い)|だと|です"
     r"|[他她它我你您]们?(?:说|問|问|道|喊|叫|笑|答)"
@@ -202,7 +202,7 @@ def clause_end_at(text: str, at: int) -> int:
     """Decide whether a clause of a text that was cut off ends at the run at `text[at]`.
 
     On purpose this is more than a sentence, since a stop shall take away little: an ellipsis ends
-    a clause, and so does a sentence within quotes or brackets (`He said "yes." and`). Behind the
+    a clause, and so does a sentence within quotes or brackets (`He said "yes." and`). After the
     number of a list item none ends, however long the number is.
     """
     found = cut_off_end(text, at)

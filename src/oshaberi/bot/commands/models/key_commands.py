@@ -80,7 +80,7 @@ async def add_key(
         else translated("Only your direct messages use it")
     )
     return translated(
-        "The key {key} is stored, encrypted. {used}.", key=described(added), used=used
+        "The key {key} is stored, encrypted. {used}.", key=describe_key(added), used=used
     )
 
 
@@ -89,7 +89,7 @@ async def list_keys(context: BotContext, asker: CommandUser) -> str:
     keys = await all_keys(context, asker)
     if not keys:
         return translated("No keys are stored here. Add one with `/model key add`.")
-    return "\n".join(f"- {described(key)}{_resting(context, key)}" for key in keys)
+    return "\n".join(f"- {describe_key(key)}{_resting(context, key)}" for key in keys)
 
 
 async def remove_key(context: BotContext, asker: CommandUser, key_id: int) -> str:
@@ -103,7 +103,7 @@ async def key_choices(context: BotContext, asker: CommandUser, typed: str) -> Ch
     if not asker.may_manage:
         return []
     keys = await all_keys(context, asker)
-    return choices(typed, ((described(key), str(key.id)) for key in keys))
+    return choices(typed, ((describe_key(key), str(key.id)) for key in keys))
 
 
 async def keys_of(context: BotContext, asker: CommandUser, provider: str) -> tuple[KeyRecord, ...]:
@@ -115,12 +115,12 @@ async def all_keys(context: BotContext, asker: CommandUser) -> list[KeyRecord]:
     return [key for name in provider_names() for key in await keys_of(context, asker, name)]
 
 
-def described(key: KeyRecord) -> str:
+def describe_key(key: KeyRecord) -> str:
     label = f" ({key.label})" if key.label else ""
-    return f"{key.provider} {masked(key.secret)}{label}"
+    return f"{key.provider} {mask(key.secret)}{label}"
 
 
-def masked(secret: str) -> str:
+def mask(secret: str) -> str:
     """Return the last letters of a key; nothing of a short key."""
     return "…" + (secret[-SHOWN_LETTERS:] if len(secret) >= SHORTEST_SHOWN else "")
 

@@ -19,9 +19,9 @@ from oshaberi.bot.commands.command_context import (
     Interaction,
     PlaceOption,
     Where,
-    asked_in,
     check_places,
-    told_place,
+    context_in,
+    in_place,
 )
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.storage.records import ModelRecord
@@ -39,7 +39,7 @@ from oshaberi.providers.model_options import OPTIONS
 from oshaberi.providers.presets import PRESETS
 from oshaberi.providers.registry import families, unknown
 
-# Checks what users type into `/model`: the provider, the model, its address, its key.
+# What users type is checked: the provider, the model, its address, its key.
 
 
 MODEL_LIMIT = 200
@@ -105,7 +105,7 @@ async def check_payer(context: BotContext, model: ModelRecord) -> None:
         raise CommandRefusedError(plain(said(key_needed(model, links))))
 
 
-# The model chain of a server or channel: reads it, stores it and describes it.
+# The model chain of a server or channel is read, stored and described.
 
 
 Chain = tuple[ModelRecord, ...]
@@ -159,7 +159,7 @@ def name_of(model: ModelRecord) -> str:
     return plain(f"{model.provider}/{model.model}")
 
 
-def listed_chain(chain: Sequence[ModelRecord], for_owner: bool, is_own: bool) -> str:
+def list_chain(chain: Sequence[ModelRecord], for_owner: bool, is_own: bool) -> str:
     """List the chain. Only the bot's owner sees base URLs and prices, which may be private."""
     lines = []
     for number, model in enumerate(chain, 1):
@@ -168,23 +168,25 @@ def listed_chain(chain: Sequence[ModelRecord], for_owner: bool, is_own: bool) ->
             if model.base_url and for_owner
             else ""
         )
-        options = _told_options(model) if for_owner or is_own else ""
+        options = _list_options(model) if for_owner or is_own else ""
         lines.append(f"{number}. {name_of(model)}{where}{options}")
     return "\n".join(lines)
 
 
-def _told_options(model: ModelRecord) -> str:
+def _list_options(model: ModelRecord) -> str:
     """List the model's options that Oshaberi defines. Others may be private to the operator."""
-    told = (f"{name} {told_option(model.params[name])}" for name in OPTIONS if name in model.params)
-    listed = ", ".join(told)
+    options = (
+        f"{name} {format_option(model.params[name])}" for name in OPTIONS if name in model.params
+    )
+    listed = ", ".join(options)
     return f" ({listed})" if listed else ""
 
 
-def told_option(value: object) -> str:
+def format_option(value: object) -> str:
     return plain(shortened(value if isinstance(value, str) else json.dumps(value), OPTION_SHOWN))
 
 
-# `/model`: shows, sets and resets the models of a server or of one channel.
+# The commands.
 
 
 ChooseModel = Callable[
@@ -200,7 +202,7 @@ async def show_models(context: BotContext, asker: CommandUser, where: Where = No
             "No model is set. Give a key with `/model key add`, then choose one: `/model set`."
         )
     own = place_id is not None
-    listed = listed_chain(chain, asker.is_owner, own)
+    listed = list_chain(chain, asker.is_owner, own)
     return translated(
         "{origin}, tried in this order:\n{listed}",
         origin=origin_of_chain(asker, place_id),
@@ -223,7 +225,7 @@ async def set_model(
     rest = (await own_chain(context, asker, where))[1:]
     await store_chain(context, asker, (first, *rest), where)
     return translated(
-        "Answers{where} now come from **{model}**.", where=told_place(where), model=name_of(first)
+        "Answers{where} now come from **{model}**.", where=in_place(where), model=name_of(first)
     )
 
 
@@ -252,7 +254,7 @@ SHOWN_IN = translatable("In this channel, thread or category; where you are if l
 @app_commands.rename(place="in")
 @app_commands.describe(place=SHOWN_IN)
 async def show(interaction: Interaction, place: PlaceOption | None = None) -> None:
-    context, asker, where = asked_in(interaction, place)
+    context, asker, where = context_in(interaction, place)
     await answer(interaction, show_models(context, asker, where))
 
 
@@ -272,7 +274,7 @@ def add_choosing_command(
         base_url: Address | None = None,
         place: PlaceOption | None = None,
     ) -> None:
-        context, asker, where = asked_in(interaction, place)
+        context, asker, where = context_in(interaction, place)
         await answer(interaction, choose(context, asker, provider, model_name, base_url, where))
 
 
@@ -289,5 +291,5 @@ add_choosing_command(
 @app_commands.rename(place="in")
 @app_commands.describe(place=DESCRIBED["place"])
 async def reset(interaction: Interaction, place: PlaceOption | None = None) -> None:
-    context, asker, where = asked_in(interaction, place)
+    context, asker, where = context_in(interaction, place)
     await answer(interaction, reset_models(context, asker, where))

@@ -15,12 +15,12 @@ from oshaberi.bot.commands.command_context import (
     Interaction,
     PlaceOption,
     Where,
-    asked_in,
     asker_of,
+    context_in,
     context_of,
-    seen_channel,
-    told_place,
+    in_place,
     typed_place,
+    visible_channel,
 )
 from oshaberi.bot.commands.models.model_commands import (
     DESCRIBED,
@@ -29,13 +29,13 @@ from oshaberi.bot.commands.models.model_commands import (
     check_payer,
     checked_model,
     fallback,
+    format_option,
     inherited_chain,
-    listed_chain,
+    list_chain,
     model,
     name_of,
     own_chain,
     store_chain,
-    told_option,
 )
 from oshaberi.errors import Sentence
 from oshaberi.languages import translatable, translated
@@ -85,7 +85,7 @@ async def set_option(
         "`{option}` of **{model}** is now {value}.",
         option=name,
         model=name_of(changed),
-        value=told_option(params[name]),
+        value=format_option(params[name]),
     )
 
 
@@ -109,7 +109,7 @@ async def option_(
     number: app_commands.Range[int, 1, 10] = 1,
     place: PlaceOption | None = None,
 ) -> None:
-    context, asker, where = asked_in(interaction, place)
+    context, asker, where = context_in(interaction, place)
     await answer(interaction, set_option(context, asker, option, value, number, where))
 
 
@@ -138,7 +138,7 @@ async def add_fallback(
         raise CommandRefusedError(
             translated(
                 "Set the first model{where} before its fallbacks: `/model set`.",
-                where=told_place(where),
+                where=in_place(where),
             )
         )
     if len(chain) >= MOST_MODELS:
@@ -154,7 +154,7 @@ async def add_fallback(
     return translated(
         "If the others fail, **{model}** answers{where}.",
         model=name_of(added),
-        where=told_place(where),
+        where=in_place(where),
     )
 
 
@@ -172,7 +172,7 @@ async def remove_fallback(
     return translated(
         "**{model}** is no longer a fallback{where}.",
         model=name_of(chain[number]),
-        where=told_place(where),
+        where=in_place(where),
     )
 
 
@@ -180,7 +180,7 @@ async def list_fallbacks(context: BotContext, asker: CommandUser, where: Where =
     chain, place_id = await inherited_chain(context, asker, where or asker.path)
     if not chain[1:]:
         return translated("There are no fallbacks. Add one with `/model fallback add`.")
-    return listed_chain(chain[1:], asker.is_owner, place_id is not None)
+    return list_chain(chain[1:], asker.is_owner, place_id is not None)
 
 
 async def fallback_choices(
@@ -203,7 +203,7 @@ add_choosing_command(
 async def remove(
     interaction: Interaction, fallback: Chosen, place: PlaceOption | None = None
 ) -> None:
-    context, asker, where = asked_in(interaction, place)
+    context, asker, where = context_in(interaction, place)
     await answer(interaction, remove_fallback(context, asker, number_in(fallback), where))
 
 
@@ -211,13 +211,13 @@ async def remove(
 @app_commands.rename(place="in")
 @app_commands.describe(place=SHOWN_IN)
 async def list_(interaction: Interaction, place: PlaceOption | None = None) -> None:
-    context, asker, where = asked_in(interaction, place)
+    context, asker, where = context_in(interaction, place)
     await answer(interaction, list_fallbacks(context, asker, where))
 
 
 @remove.autocomplete("fallback")
 async def _fallbacks(interaction: Interaction, typed: str) -> Choices:
     where = typed_place(interaction)
-    if where is not None and seen_channel(interaction, where.channel_id) is None:
+    if where is not None and visible_channel(interaction, where.channel_id) is None:
         return []
     return await fallback_choices(context_of(interaction), asker_of(interaction), typed, where)

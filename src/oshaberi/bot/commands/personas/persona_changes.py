@@ -21,7 +21,7 @@ from oshaberi.languages import said, translatable, translated, translated_count
 from oshaberi.text.measure import utf16_len
 from oshaberi.text.normalize.webhook_names import MAX_UNITS
 
-# Finds the personas of a server by name, lists them, and offers them as choices.
+# Personas are found by name, listed, and offered as choices.
 
 
 MOST_PLACES = 10
@@ -82,13 +82,12 @@ def _line(persona: PersonaRecord, answers_in: Sequence[int]) -> str:
         )
     if persona.sprites:
         facts.append(translated_count("{count} sprite", "{count} sprites", len(persona.sprites)))
-    told = f" ({'; '.join(facts)})" if facts else ""
-    return f"- **{plain(persona.name)}**{told}"
+    remarks = f" ({'; '.join(facts)})" if facts else ""
+    return f"- **{plain(persona.name)}**{remarks}"
 
 
-# Checks names and picture URLs as Discord will check them when a webhook uses them.
-#
-# So the user learns at once what is wrong, and not when the persona first speaks.
+# Names and picture URLs are checked as Discord will check them when a webhook uses them. So the
+# user learns at once what is wrong, and not when the persona first speaks.
 
 
 MOST_WORDS = 20
@@ -218,7 +217,7 @@ def checked_words(text: str, what: str) -> tuple[str, ...]:
     return unique
 
 
-# Creates, changes and deletes the personas of a server.
+# Changes.
 
 
 BUILT_IN = translatable("The built-in persona cannot be deleted; create another one instead.")
@@ -232,7 +231,7 @@ async def create_persona(
     first = not await context.db.personas.of(asker.server_id)
     await _may_be_called(context, asker.server_id, name, values)
     record = PersonaRecord(asker.server_id, name, is_default=first)
-    await context.db.personas.save(_filled(record, values))
+    await context.db.personas.save(_fill(record, values))
     context.personas_changed(asker.server_id)
     if first:
         return translated("**{name}** is created, and answers from now on.", name=plain(name))
@@ -269,7 +268,7 @@ async def edit_persona(
     asker.must_manage()
     persona = await persona_named(context, asker.server_id, name)
     await _may_be_called(context, asker.server_id, persona.name, values)
-    await context.db.personas.save(_filled(persona, values))
+    await context.db.personas.save(_fill(persona, values))
     context.personas_changed(asker.server_id)
     return translated("**{name}** is updated.", name=plain(persona.name))
 
@@ -313,10 +312,10 @@ async def delete_persona(context: BotContext, asker: CommandUser, name: str) -> 
     persona = await persona_named(context, asker.server_id, name)
     if not await context.db.personas.delete(asker.server_id, persona.name):
         raise CommandRefusedError(translated(BUILT_IN))
-    told = await _new_default(context, asker.server_id) if persona.is_default else ""
+    new_default = await _new_default(context, asker.server_id) if persona.is_default else ""
     context.personas_changed(asker.server_id)
     return translated(
-        "**{name}** is deleted.{new_default}", name=plain(persona.name), new_default=told
+        "**{name}** is deleted.{new_default}", name=plain(persona.name), new_default=new_default
     )
 
 
@@ -384,7 +383,7 @@ async def _may_be_called(
             )
 
 
-def _filled(persona: PersonaRecord, values: dict[str, str]) -> PersonaRecord:
+def _fill(persona: PersonaRecord, values: dict[str, str]) -> PersonaRecord:
     filled = replace(
         persona,
         prompt=values["prompt"],

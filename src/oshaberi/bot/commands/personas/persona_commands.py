@@ -18,8 +18,8 @@ from oshaberi.bot.commands.command_context import (
     CommandUser,
     Interaction,
     PlaceOption,
-    asked_in,
     asker_of,
+    context_in,
     context_of,
 )
 from oshaberi.bot.commands.personas.persona_changes import (
@@ -100,7 +100,7 @@ def _words(label: str, custom_id: str, words: tuple[str, ...]) -> discord.ui.Tex
     )
 
 
-# `/persona`: creates, edits and deletes the personas of a server.
+# The commands.
 
 
 persona = app_commands.Group(
@@ -150,7 +150,7 @@ async def delete(interaction: Interaction, name: Chosen) -> None:
 @app_commands.rename(place="in")
 @app_commands.describe(name="Which persona", place="Only in this channel, thread or category")
 async def default(interaction: Interaction, name: Chosen, place: PlaceOption | None = None) -> None:
-    context, asker, where = asked_in(interaction, place)
+    context, asker, where = context_in(interaction, place)
     await answer(interaction, make_default(context, asker, name, where))
 
 

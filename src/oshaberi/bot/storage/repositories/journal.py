@@ -11,15 +11,15 @@ from typing import cast
 from sqlalchemy import Executable, bindparam, case, delete, select, update
 
 from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.storage.group_commit import WriteEntry, WriteStep, turns_lane
 from oshaberi.bot.storage.outages import reads, writes
 from oshaberi.bot.storage.records import JournalledPost, JournalledStream, PostState, StoredQuestion
 from oshaberi.bot.storage.schema import table_rows
 from oshaberi.bot.storage.schema.table_rows import Base, QuestionRow
 from oshaberi.bot.storage.transactions import Transactions, in_passing
-from oshaberi.bot.storage.writes import WriteEntry, WriteStep, turns_lane
 from oshaberi.delivery.journal import JournalAwayError
 
-# The journal of running responses: `journal` writes it, `crash_recovery` reads it.
+# The journal: `delivery.journal` writes it, `crash_recovery` reads it.
 #
 # Every message waits until its entry is stored. The writer groups the entries of all turns.
 
@@ -71,7 +71,7 @@ class JournalRepository:
             "state": post.state,
             "message_id": None,
         }
-        with _kept_for_later():
+        with _as_journal_errors():
             await self._write(
                 key, WriteStep(self._intend, values, _journal_row_of(key, post.nonce))
             )
@@ -79,13 +79,13 @@ class JournalRepository:
     def queue_sent(self, key: str, nonce: str, message_id: int | None) -> None:
         self._queue(key, _marking(key, nonce, "sent", message_id))
 
-    async def sent(self, key: str, nonce: str, message_id: int | None) -> None:
+    async def mark_sent(self, key: str, nonce: str, message_id: int | None) -> None:
         await self._write(key, _marking(key, nonce, "sent", message_id))
 
     def queue_refused(self, key: str, nonce: str) -> None:
         self._queue(key, _marking(key, nonce, "refused", None))
 
-    async def refused(self, key: str, nonce: str) -> None:
+    async def mark_refused(self, key: str, nonce: str) -> None:
         await self._write(key, _marking(key, nonce, "refused", None))
 
     async def finish(self, key: str) -> None:
@@ -93,7 +93,7 @@ class JournalRepository:
 
     async def flush(self) -> None:
         """Wait until everything in the queue is durable."""
-        with _kept_for_later():
+        with _as_journal_errors():
             await self._store.writer.flush()
 
     def finishing(self, key: str) -> WriteEntry:
@@ -146,7 +146,7 @@ class JournalRepository:
 
 
 @contextmanager
-def _kept_for_later() -> Iterator[None]:
+def _as_journal_errors() -> Iterator[None]:
     try:
         yield
     except StorageAwayError as error:
@@ -196,8 +196,8 @@ def _post(row: Post) -> JournalledPost:
 
 # Questions that were admitted and have no answer yet.
 #
-# A row is written before the turn begins, and deleted when the answer is settled, whatever the
-# answer is. The next process takes over the rows of an ended one.
+# A row is written before the turn begins, and deleted when the question is settled, whatever the
+# answer. The next process takes over the rows of one that has ended.
 
 
 QUESTIONS_KEPT_DAYS = 7
@@ -257,7 +257,7 @@ class QuestionRepository:
         return WriteEntry(tuple(steps), lane=turns_lane(channel_id), repeatable=True)
 
     @reads
-    async def left(self, instance: str) -> tuple[StoredQuestion, ...]:
+    async def left_by(self, instance: str) -> tuple[StoredQuestion, ...]:
         """Return the questions of earlier processes of that name, in message order."""
         mine = QuestionRow.instance == instance, QuestionRow.process != self._process
         rows = select(QuestionRow).where(*mine).order_by(QuestionRow.message_id)

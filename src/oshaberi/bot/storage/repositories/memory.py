@@ -10,11 +10,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, or_, select
 
 from oshaberi.bot.storage.errors import StorageError
+from oshaberi.bot.storage.group_commit import WriteEntry, WriteStep, turns_lane
 from oshaberi.bot.storage.outages import reads, writes
 from oshaberi.bot.storage.records import MOST_FACTS, ConversationSummary, Exchange, Fact
 from oshaberi.bot.storage.schema import table_rows
 from oshaberi.bot.storage.transactions import Transactions, beyond_newest, count, in_passing
-from oshaberi.bot.storage.writes import WriteEntry, WriteStep, turns_lane
 
 # Short-term memory: the last exchanges of each channel, until they expire.
 
@@ -154,7 +154,7 @@ class FactRepository:
     async def add(self, fact: Fact) -> Fact:
         at = fact.at or self._store.now()
         row = FactRow(server_id=fact.server_id, user_id=fact.user_id, text=fact.text, at=at)
-        owned = _owned(fact.server_id, fact.user_id)
+        owned = _belongs_to(fact.server_id, fact.user_id)
         known = select(func.count()).where(owned)
         async with self._store.write() as session:
             # Whoever adds at the same time waits here, then counts this fact too.
@@ -169,24 +169,24 @@ class FactRepository:
     @reads
     async def of(self, server_id: int, user_id: int | None) -> tuple[Fact, ...]:
         """Return this user's facts in this server, or (None) the server's own; oldest first."""
-        rows = select(FactRow).where(_owned(server_id, user_id)).order_by(FactRow.id)
+        rows = select(FactRow).where(_belongs_to(server_id, user_id)).order_by(FactRow.id)
         async with self._store.read() as session:
             found = (await session.scalars(rows)).all()
         return tuple(Fact(row.server_id, row.text, row.user_id, row.at, row.id) for row in found)
 
     @writes
     async def delete(self, server_id: int, user_id: int | None, fact_id: int) -> bool:
-        rows = delete(FactRow).where(_owned(server_id, user_id), FactRow.id == fact_id)
+        rows = delete(FactRow).where(_belongs_to(server_id, user_id), FactRow.id == fact_id)
         async with self._store.write() as session:
             return await count(session, rows) > 0
 
     @writes
     async def delete_all(self, server_id: int, user_id: int | None) -> int:
         async with self._store.write() as session:
-            return await count(session, delete(FactRow).where(_owned(server_id, user_id)))
+            return await count(session, delete(FactRow).where(_belongs_to(server_id, user_id)))
 
 
-def _owned(server_id: int, user_id: int | None) -> ColumnElement[bool]:
+def _belongs_to(server_id: int, user_id: int | None) -> ColumnElement[bool]:
     return and_(FactRow.server_id == server_id, FactRow.user_id == user_id)
 
 
@@ -227,7 +227,7 @@ class SummaryRepository:
             "first_id": summary.first_id,
             "last_id": summary.last_id,
             "messages": summary.messages,
-            "user_ids": _listed(summary.user_ids),
+            "user_ids": _id_list(summary.user_ids),
             "at": at,
             "expires_at": at + timedelta(days=days),
         }
@@ -278,7 +278,7 @@ class SummaryRepository:
         """Delete all summaries with words of this user. Return their number."""
         await self._store.writer.flush()
         async with self._store.write() as session:
-            theirs = ConversationSummaryRow.user_ids.contains(_listed([user_id]))
+            theirs = ConversationSummaryRow.user_ids.contains(_id_list([user_id]))
             return await count(session, delete(ConversationSummaryRow).where(theirs))
 
 
@@ -295,6 +295,6 @@ def summary_record(row: Any) -> ConversationSummary:
     )
 
 
-def _listed(user_ids: Iterable[int]) -> str:
+def _id_list(user_ids: Iterable[int]) -> str:
     """Return the ids as a text in which one id can be searched: `,1,22,`."""
     return f",{','.join(map(str, sorted(user_ids)))},"

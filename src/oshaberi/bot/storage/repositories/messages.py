@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Executable, bindparam, delete, func, insert, or_, select, update
 
+from oshaberi.bot.storage.group_commit import WriteEntry, WriteStep, turns_lane
 from oshaberi.bot.storage.outages import reads, writes
 from oshaberi.bot.storage.records import TAKEN_BACK, TurnRecord
 from oshaberi.bot.storage.schema import table_rows
@@ -19,9 +20,8 @@ from oshaberi.bot.storage.schema.table_rows import (
     TurnRow,
 )
 from oshaberi.bot.storage.transactions import Transactions, beyond_newest, in_passing
-from oshaberi.bot.storage.writes import WriteEntry, WriteStep, turns_lane
 
-# Stores facts about the bot's messages: their sprite, and the source of a table's picture.
+# What a message of the bot shows: its sprite, or the source of a table's picture.
 
 
 MESSAGES_PER_CHANNEL = 1000

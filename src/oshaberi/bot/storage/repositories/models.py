@@ -238,14 +238,14 @@ class KeyRepository:
         """Raise if a key cannot be decrypted. Changes nothing."""
         async with self._store.read() as session:
             for row in await session.scalars(select(ApiKeyRow)):
-                self._renewed(row)
+                self._renew_secret(row)
 
     async def renew(self) -> None:
         """Check that all keys can be decrypted; encrypt older ones again with the first key."""
         async with self._store.read() as session:
             rows = (await session.scalars(select(ApiKeyRow))).all()
         old = [row for row in rows if not self._vault.is_current(row.token)]
-        fresh = {row.id: self._renewed(row) for row in old}
+        fresh = {row.id: self._renew_secret(row) for row in old}
         if not fresh:
             return
         async with self._store.write() as session:
@@ -254,7 +254,7 @@ class KeyRepository:
                     update(ApiKeyRow).where(ApiKeyRow.id == key_id).values(token=token)
                 )
 
-    def _renewed(self, row: ApiKeyRow) -> str:
+    def _renew_secret(self, row: ApiKeyRow) -> str:
         try:
             return self._vault.encrypt(self._vault.decrypt(row.token))
         except StorageError as error:

@@ -112,7 +112,7 @@ class DepartedServerRepository:
                 noted = self._store.insert(ChannelServerRow).on_conflict_do_nothing()
                 await session.execute(noted, places)
 
-    async def returned_to(self, server_ids: Collection[int]) -> None:
+    async def note_return(self, server_ids: Collection[int]) -> None:
         """Note that the bot is in these servers, so that their data stays."""
         here = DepartedServerRow.server_id.in_(server_ids)
         async with self._store.write() as session:
@@ -143,7 +143,7 @@ class DepartedServerRepository:
             await session.execute(row.on_conflict_do_nothing())
 
 
-# Deletes what is older than the operator wants to keep.
+# Expiry: what is older than the operator wants to keep.
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class ExpiryRepository:
 _OF_TURNS = (TurnRow, SpriteMessageRow, TableSourceRow)
 
 
-# Exports and deletes everything that is stored about a user, or for a server.
+# Export and deletion of everything that is stored about a user, or for a server.
 
 
 log = logging.getLogger(__name__)
@@ -194,7 +194,7 @@ class PersonalDataRepository:
         """Return the rows by table as JSON, without secrets and empty tables."""
         found: dict[str, list[JsonRow]] = {}
         async with self._store.read() as session:
-            for table, rows in _owned(subject):
+            for table, rows in _owned_rows(subject):
                 hidden = table.hidden_from(subject)
                 columns = [one for one in table.row.__table__.c if one.name not in hidden]
                 result = await session.execute(select(*columns).where(rows))
@@ -205,7 +205,7 @@ class PersonalDataRepository:
         """Count the rows of each table. Empty tables are left out."""
         found: dict[str, int] = {}
         async with self._store.read() as session:
-            for table, rows in _owned(subject):
+            for table, rows in _owned_rows(subject):
                 number = select(func.count()).select_from(table.row).where(rows)
                 found[table.name] = await session.scalar(number) or 0
         return {name: number for name, number in found.items() if number}
@@ -221,7 +221,7 @@ class PersonalDataRepository:
         gone: dict[str, int] = {}
         await self._store.writer.flush()  # what waits to be written is theirs too
         async with self._store.write(*_changes(subject)) as session:
-            for table, rows in _owned(subject):
+            for table, rows in _owned_rows(subject):
                 if table.is_choice:
                     continue
                 chosen = _deletable(table, rows, self._store.now(), counted_until)
@@ -241,7 +241,7 @@ def _delete_in_backups(file: Path, subject: DataSubject) -> None:
         try:
             with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as copy:
                 there = set(inspect(copy).get_table_names())
-                for table, rows in _owned(subject):
+                for table, rows in _owned_rows(subject):
                     if table.name in there:
                         copy.execute(delete(table.row).where(rows))
                 copy.exec_driver_sql("VACUUM")
@@ -260,7 +260,7 @@ def _changes(subject: DataSubject) -> list[StoredChange]:
     return [StoredChange(kind, key_scope(0, subject.id).name) for kind in KINDS]
 
 
-def _owned(subject: DataSubject) -> Iterator[tuple[TableOwnership, ColumnElement[bool]]]:
+def _owned_rows(subject: DataSubject) -> Iterator[tuple[TableOwnership, ColumnElement[bool]]]:
     for table in OWNERSHIP:
         rows = table.rows_of(subject)
         if rows is not None:

@@ -30,7 +30,7 @@ class PersonaRepository:
     async def get(self, server_id: int, name: str) -> PersonaRecord | None:
         """Find a persona by its name, else by an alias."""
         async with self._store.read() as session:
-            row = _called(await _rows(session, server_id), name, aliases=True)
+            row = _find(await _rows(session, server_id), name, aliases=True)
             return None if row is None else _record(row)
 
     @writes
@@ -56,7 +56,7 @@ class PersonaRepository:
     @writes
     async def delete(self, server_id: int, name: str) -> bool:
         async with self._alone(server_id) as session:
-            row = _called(await _rows(session, server_id), name)
+            row = _find(await _rows(session, server_id), name)
             if row is not None:
                 await session.delete(row)
             return row is not None
@@ -64,7 +64,7 @@ class PersonaRepository:
     @writes
     async def make_default(self, server_id: int, name: str) -> bool:
         async with self._alone(server_id) as session:
-            row = _called(await _rows(session, server_id), name)
+            row = _find(await _rows(session, server_id), name)
             if row is not None:
                 await _clear_default(session, server_id)
                 row.is_default = True
@@ -74,7 +74,7 @@ class PersonaRepository:
     async def save_sprite(self, server_id: int, persona: str, sprite: SpriteRecord) -> None:
         """Store a sprite by its name. Raises StorageError if the persona does not exist."""
         async with self._alone(server_id) as session:
-            row = _called(await _rows(session, server_id), persona)
+            row = _find(await _rows(session, server_id), persona)
             if row is None:
                 raise StorageError(f"there is no persona named {persona!r}: create it first")
             _fill_sprite(row, sprite)
@@ -82,7 +82,7 @@ class PersonaRepository:
     @writes
     async def delete_sprite(self, server_id: int, persona: str, name: str) -> bool:
         async with self._alone(server_id) as session:
-            row = _called(await _rows(session, server_id), persona)
+            row = _find(await _rows(session, server_id), persona)
             sprites = [] if row is None else row.sprites
             found = next((one for one in sprites if one.name_key == _key(name)), None)
             if found is not None:
@@ -108,7 +108,7 @@ async def _clear_default(session: AsyncSession, server_id: int) -> None:
     )
 
 
-def _called(rows: Sequence[PersonaRow], name: str, *, aliases: bool = False) -> PersonaRow | None:
+def _find(rows: Sequence[PersonaRow], name: str, *, aliases: bool = False) -> PersonaRow | None:
     key = _key(name)
     named = next((row for row in rows if row.name_key == key), None)
     if named is not None or not aliases:
@@ -117,7 +117,7 @@ def _called(rows: Sequence[PersonaRow], name: str, *, aliases: bool = False) -> 
 
 
 def _to_change(rows: Sequence[PersonaRow], record: PersonaRecord) -> PersonaRow | None:
-    namesake = _called(rows, record.name)
+    namesake = _find(rows, record.name)
     if not record.id:
         return namesake
     if namesake is not None and namesake.id != record.id:

@@ -22,7 +22,7 @@ from oshaberi.bot.storage.schema.table_rows import (
 )
 from oshaberi.bot.storage.transactions import Transactions, count, in_passing
 
-# The settings of each server and of its channels, as far as the server's admins changed them.
+# The settings of a server and of its channels, as far as its admins changed them.
 
 
 WHOLE_SERVER = 0
@@ -138,10 +138,10 @@ class InstanceRepository:
             await session.execute(in_passing(delete(InstanceRow).where(long_gone)))
 
     @reads
-    async def gone(self, silent_for: timedelta) -> tuple[str, ...]:
+    async def silent_for(self, silent_for: timedelta) -> tuple[str, ...]:
         """Return processes that have open answers or questions and were silent for so long."""
         edge = self._store.now() - silent_for
-        begun = _left()
+        begun = _open_work()
         last = func.max(begun.c.at).label("last")
         left = select(begun.c.instance, last).group_by(begun.c.instance).subquery()
         # A process without a heartbeat may have started only now.
@@ -154,7 +154,7 @@ class InstanceRepository:
     @reads
     async def others(self, name: str) -> Mapping[str, frozenset[str]]:
         """Return other processes with open answers or questions, and their leases."""
-        begun = _left()
+        begun = _open_work()
         rows = select(InstanceRow.name, InstanceRow.leases).where(
             InstanceRow.name != name, InstanceRow.name.in_(select(begun.c.instance))
         )
@@ -163,7 +163,7 @@ class InstanceRepository:
         return {other: frozenset(leases.split()) for other, leases in found}
 
 
-def _left() -> Subquery:
+def _open_work() -> Subquery:
     """Return a query of all open answers and questions, with instance and time."""
     answers = select(JournalStreamRow.instance, JournalStreamRow.began.label("at"))
     questions = select(QuestionRow.instance, QuestionRow.at.label("at"))

@@ -9,8 +9,9 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Executable, and_, bindparam, delete, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from oshaberi.bot.storage.group_commit import WriteEntry, WriteStep
 from oshaberi.bot.storage.outages import reads, writes
-from oshaberi.bot.storage.records import UsageRecord
+from oshaberi.bot.storage.records import UsageRecord, UsedRequest
 from oshaberi.bot.storage.schema.table_rows import QuotaNotice, UsageCount, UsageRow
 from oshaberi.bot.storage.transactions import Transactions, count, in_passing
 from oshaberi.bot.storage.usage import (
@@ -22,9 +23,8 @@ from oshaberi.bot.storage.usage import (
     UsedUp,
     first_kept_day,
 )
-from oshaberi.bot.storage.writes import WriteEntry, WriteStep
 
-# Counts what users, channels and servers use each day. Limits apply over all processes.
+# Daily counts. Limits apply over all processes.
 #
 # A request is counted in one transaction before it is made: for every account the transaction
 # locks a row, compares it with the limit and increases it; if one limit is reached, nothing is
@@ -53,7 +53,7 @@ class DailyUsageRepository:
         async with self._store.write() as session:
             for limit in sorted(limits, key=lambda one: one.account):
                 used = UsageTotals(1, input_tokens)
-                if not await count(session, self._added(day, limit.account, used, limit)):
+                if not await count(session, self._count_within(day, limit.account, used, limit)):
                     reached = await _used_up(session, day, limit)
                     await session.rollback()
                     return reached
@@ -75,10 +75,16 @@ class DailyUsageRepository:
 
     async def add(self, day: date, accounts: Iterable[UsageAccount], used: UsageTotals) -> None:
         """Count what a request used beyond its reservation. The difference may be negative."""
-        steps = tuple(self.adding(day, account, used) for account in accounts)
+        steps = tuple(self._adding(day, account, used) for account in accounts)
         await self._store.writer.write_entry(WriteEntry(tallies=steps))
 
-    def adding(self, day: date, account: UsageAccount, used: UsageTotals) -> WriteStep:
+    def adding(self, used: Sequence[UsedRequest]) -> list[WriteStep]:
+        """Return the steps that count requests in their accounts."""
+        return [
+            self._adding(one.day, account, one.counted) for one in used for account in one.accounts
+        ]
+
+    def _adding(self, day: date, account: UsageAccount, used: UsageTotals) -> WriteStep:
         return WriteStep(self._count_up, _values(day, account, used))
 
     def pruning(self) -> WriteEntry:
@@ -138,7 +144,7 @@ class DailyUsageRepository:
         async with self._store.write() as session:
             return await count(session, row.on_conflict_do_nothing()) > 0
 
-    def _added(
+    def _count_within(
         self, day: date, account: UsageAccount, used: UsageTotals, limit: UsageLimit
     ) -> Executable:
         """Return the statement that counts. It changes no row if the limit is reached."""
@@ -218,7 +224,7 @@ def _record(row: UsageCount) -> UsageTotals:
     return UsageTotals(row.requests, row.input_tokens, row.output_tokens, row.cost_micros)
 
 
-# Tokens used, per server and model.
+# Totals: tokens per server and model.
 
 
 MOST_MODELS = 100
@@ -241,10 +247,19 @@ class TokenUsageRepository:
         self, server_id: int, provider: str, model: str, input_tokens: int, output_tokens: int
     ) -> None:
         """Count one request."""
-        step = self.adding(server_id, provider, model, input_tokens, output_tokens)
+        step = self._adding(server_id, provider, model, input_tokens, output_tokens)
         await self._store.writer.write_entry(WriteEntry(tallies=(step,)))
 
-    def adding(
+    def adding(self, used: Sequence[UsedRequest]) -> list[WriteStep]:
+        """Return the steps that count requests for their models."""
+        return [
+            self._adding(
+                one.server_id, one.provider, one.model, one.input_tokens, one.output_tokens
+            )
+            for one in used
+        ]
+
+    def _adding(
         self, server_id: int, provider: str, model: str, input_tokens: int, output_tokens: int
     ) -> WriteStep:
         values = {

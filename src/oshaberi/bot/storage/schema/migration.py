@@ -1,4 +1,8 @@
-"""Migrates a database to this program's schema, after a backup, in one transaction."""
+"""Migrates a database to this program's schema, after a backup, in one transaction.
+
+Several processes may start at once. A migration cannot be undone, so a SQLite file is backed up
+first.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +25,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from oshaberi.bot.storage.database_urls import DatabaseAddress, address_of
 from oshaberi.bot.storage.engine import open_engine, prepare_file
 from oshaberi.bot.storage.errors import StorageError
-from oshaberi.bot.storage.outages import told
+from oshaberi.bot.storage.outages import as_storage_errors
 from oshaberi.bot.storage.sqlite_backups import back_up
 from oshaberi.virtual_time import outside_work
-
-# Migrates a database to this program's schema: all steps in one transaction.
-#
-# Several processes may start at once. A migration cannot be undone, so a SQLite file is backed up
-# first.
-
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +56,7 @@ async def current_revision(url: str) -> str | None:
     if address.in_memory or (address.file is not None and not address.file.exists()):
         return None
     async with open_engine(address) as engine:
-        with outside_work(), told(address):
+        with outside_work(), as_storage_errors(address):
             async with engine.connect() as connection:
                 return await connection.run_sync(_revision)
 
@@ -95,7 +93,7 @@ async def migrate(
     lock = _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
     # Alembic keeps its state in its modules: two migrations must not take turns at one await.
     async with lock:
-        with outside_work(), told(address):
+        with outside_work(), as_storage_errors(address):
             async with engine.connect() as connection:
                 await _enter(connection, address)
                 pending = await connection.run_sync(_pending, address, to)
@@ -167,7 +165,7 @@ def alembic_config() -> Config:
     return config
 
 
-# Tells what an upgrade of a database would do. Changes nothing.
+# A dry run: what an upgrade would do. It changes nothing.
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,9 +57,6 @@ class StorableText(TypeDecorator[str]):
         return None if value is None else _UNSTORABLE.sub("\ufffd", value)
 
 
-# The tables as they are now. A test compares them with the result of the migrations.
-
-
 NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -150,7 +147,7 @@ class TableSourceRow(Base):
 
 
 class ModelRow(Base):
-    """A model of a chain. `scope` and `owner_id`: see key_scope.py.
+    """A model of a chain. `scope` and `owner_id`: see `KeyScope`.
 
     `channel_id` is the channel, thread or category that has the chain; 0 means the whole scope.
     """
@@ -170,7 +167,7 @@ class ModelRow(Base):
 
 
 class ApiKeyRow(Base):
-    """An API key. `token` is the encrypted secret; `scope` and `owner_id`: see key_scope.py."""
+    """An API key. `token` is the encrypted secret; `scope` and `owner_id`: see `KeyScope`."""
 
     __tablename__ = "api_keys"
     __table_args__ = (

@@ -6,9 +6,8 @@ import difflib
 from datetime import UTC, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from oshaberi.bot.tools.context import ToolContext
 from oshaberi.bot.tools.decorator import tool
-from oshaberi.bot.tools.definition import ToolFailedError
+from oshaberi.bot.tools.definition import ToolContext, ToolFailedError
 
 _LONGEST_NAME = 40
 

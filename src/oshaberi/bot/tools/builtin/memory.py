@@ -1,26 +1,21 @@
-"""The tools `remember`, `forget` and `list_memories`, and whose memory they work on."""
+"""The tools `remember`, `forget` and `list_memories`: facts, and the last exchanges."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from oshaberi.bot.tools.context import ToolContext, ToolStore
 from oshaberi.bot.tools.decorator import tool
-from oshaberi.bot.tools.definition import ToolFailedError
+from oshaberi.bot.tools.definition import ToolContext, ToolFailedError, ToolStore, has_store
 
 if TYPE_CHECKING:
     from oshaberi.bot.storage.records import Exchange, Fact
 
 
-# Decides whose memory a tool works on, and who may change it.
+# Whose memory a tool works on, and who may change it.
 
 
 About = Literal["user", "server"]
-
-
-def has_store(context: ToolContext) -> bool:
-    return context.store is not None
 
 
 def store_of(context: ToolContext) -> ToolStore:
@@ -39,9 +34,6 @@ def changeable(context: ToolContext, about: About) -> tuple[int, int | None]:
     if not context.allows("manage_server"):
         raise ToolFailedError("only members who manage the server change what it remembers")
     return incoming.server_id, None
-
-
-# The tool `remember`: stores a fact in long-term memory.
 
 
 LONGEST_FACT = 500
@@ -77,9 +69,6 @@ def _check(text: str, known: list[str]) -> None:
         raise ToolFailedError("that is remembered already")
 
 
-# The tool `forget`: deletes facts from long-term memory.
-
-
 @tool(offered=has_store)
 async def forget(
     context: ToolContext, numbers: list[int], about: About = "user", everything: bool = False
@@ -98,15 +87,12 @@ async def forget(
     gone = [one for one in numbers if await facts.delete(server_id, user_id, one)]
     missing = [one for one in numbers if one not in gone]
     if not gone:
-        raise ToolFailedError(f"no such facts: {_listed(numbers)}; list_memories shows all")
-    return f"Forgotten: {_listed(gone)}." + (f" No such: {_listed(missing)}." if missing else "")
+        raise ToolFailedError(f"no such facts: {_numbers(numbers)}; list_memories shows all")
+    return f"Forgotten: {_numbers(gone)}." + (f" No such: {_numbers(missing)}." if missing else "")
 
 
-def _listed(numbers: list[int]) -> str:
+def _numbers(numbers: list[int]) -> str:
     return ", ".join(f"#{one}" for one in numbers) or "none given"
-
-
-# The tool `list_memories`: facts about the user and the server, and the last exchanges.
 
 
 EXCHANGES = 5

@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oshaberi.bot.tools.builtin.people import names_for
-from oshaberi.bot.tools.context import ToolContext
 from oshaberi.bot.tools.decorator import tool
-from oshaberi.bot.tools.definition import ToolFailedError
+from oshaberi.bot.tools.definition import ToolContext, ToolFailedError
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.response import ResponseState
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from oshaberi.stream.result import StreamResult
 
 
-# Reads message ids as models write them: as text, because JSON numbers have only 53 bits.
+# Models write message ids as text, because JSON numbers have only 53 bits.
 
 
 _ID = re.compile(r"(?:https://\S+/)?(\d{1,20})")
@@ -49,13 +48,10 @@ def must_read_history(context: ToolContext) -> None:
 async def message_of(context: ToolContext, message_id: int) -> ChannelMessage:
     """Return another message of this channel. Raise if the asking person may not read it."""
     must_read_history(context)
-    said = await context.turn_channel.said(message_id)
-    if said is None:
+    message = await context.turn_channel.said(message_id)
+    if message is None:
         raise ToolFailedError(f"there is no message {message_id} in this channel")
-    return said
-
-
-# The tool `recent_messages`: what was written in the channel, newest last.
+    return message
 
 
 MOST = 50
@@ -72,10 +68,10 @@ async def recent_messages(context: ToolContext, count: int = 20, before: str | N
     older_than = None if before is None else message_id_of(context, before)
     must_read_history(context)
     channel_info = await context.turn_channel.channel_info(older_than, min(max(count, 1), MOST))
-    return _told(context, channel_info) or "There are no messages."
+    return _transcript(context, channel_info) or "There are no messages."
 
 
-def _told(context: ToolContext, channel_info: ChannelInfo) -> str:
+def _transcript(context: ToolContext, channel_info: ChannelInfo) -> str:
     """Return the transcript, with names under which nobody can pose as somebody else."""
     from oshaberi.bot.conversation.transcript import indented
 
@@ -90,15 +86,15 @@ def _told(context: ToolContext, channel_info: ChannelInfo) -> str:
     return "\n".join(map(indented, lines))
 
 
-def _line(said: ChannelMessage, name: str) -> str:
-    answers = f" (answers {said.reply_to})" if said.reply_to else ""
-    files = "".join(f" [file: {one.name}]" for one in said.files)
-    embeds = "".join(f" [embed: {one}]" for one in said.embeds)
-    when = said.at.strftime("%Y-%m-%d %H:%M")
-    return f"[{said.id}] {when} {name}{answers}: {said.text}{files}{embeds}"
+def _line(message: ChannelMessage, name: str) -> str:
+    answers = f" (answers {message.reply_to})" if message.reply_to else ""
+    files = "".join(f" [file: {one.name}]" for one in message.files)
+    embeds = "".join(f" [embed: {one}]" for one in message.embeds)
+    when = message.at.strftime("%Y-%m-%d %H:%M")
+    return f"[{message.id}] {when} {name}{answers}: {message.text}{files}{embeds}"
 
 
-# The tool `reply_to_message`: replies to a message, through the same steps as an answer.
+# A reply of the model goes through the same steps as an answer.
 
 
 _CHANNEL = _USER = "tool"
@@ -114,11 +110,11 @@ async def reply_to_message(context: ToolContext, text: str, message_id: str | No
     """
     answering = await _answering(context, message_id)
     async with context.posting:
-        response = _Reply(context.response)
+        response = context.response.branch()
         try:
-            result = await _posted(context, answering, text, response)
+            result = await _post(context, answering, text, response)
         finally:
-            response.join()
+            context.response.join(response)
     count = len(response.messages)
     if result.status != "completed" or not count:
         why = result.stop_reason or result.status.replace("_", " ")
@@ -130,11 +126,11 @@ async def _answering(context: ToolContext, message_id: str | None) -> IncomingMe
     target = message_id_of(context, message_id)
     if target == context.incoming.said.id:
         return context.incoming
-    said = await message_of(context, target)
-    return replace(context.incoming, said=said, mentions_us=False, replied=None)
+    message = await message_of(context, target)
+    return replace(context.incoming, said=message, mentions_us=False, replied=None)
 
 
-async def _posted(
+async def _post(
     context: ToolContext, answering: IncomingMessage, text: str, response: ResponseState
 ) -> StreamResult:
     """Send the reply. After a stop, a running request is awaited and nothing else is sent."""
@@ -166,35 +162,6 @@ def _quiet(config: StreamConfig) -> StreamConfig:
     return replace(config, text=text, delivery="messages", suppress_user_errors=True)
 
 
-class _Reply(ResponseState):
-    """A reply that counts towards the response's limits and shares its journal."""
-
-    def __init__(self, whole: ResponseState) -> None:
-        super().__init__(
-            key=whole.key,
-            sent=whole.sent,
-            last_sent_at=whole.last_sent_at,
-            webhook_lost=whole.webhook_lost,
-        )
-        self._whole = whole
-
-    def next_number(self) -> int:
-        return self._whole.next_number()
-
-    def join(self) -> None:
-        """Add what was sent to the response's counts."""
-        whole = self._whole
-        whole.indicator.message_came()
-        whole.sent += len(self.messages)
-        whole.messages += self.messages
-        whole.sprites += self.sprites
-        whole.last_sent_at = self.last_sent_at
-        whole.webhook_lost = whole.webhook_lost or self.webhook_lost
-
-
-# The tool `react`: adds an emoji to a message.
-
-
 @tool
 async def react(context: ToolContext, emoji: str, message_id: str | None = None) -> str:
     """Put an emoji under a message of this channel, as a reaction.
@@ -209,12 +176,14 @@ async def react(context: ToolContext, emoji: str, message_id: str | None = None)
     if target != context.incoming.said.id:
         await message_of(context, target)
     channel_info = await context.turn_channel.channel_info(None, 0)
-    if not await context.turn_channel.react(target, _chosen(emoji.strip(), channel_info.emojis)):
+    if not await context.turn_channel.react(
+        target, _emoji_to_send(emoji.strip(), channel_info.emojis)
+    ):
         raise ToolFailedError("Discord does not let us react to that message")
     return "Done."
 
 
-def _chosen(written: str, custom: Sequence[str]) -> str:
+def _emoji_to_send(written: str, custom: Sequence[str]) -> str:
     import emoji
 
     tag = CUSTOM_EMOJI.fullmatch(written)
@@ -231,11 +200,8 @@ def _chosen(written: str, custom: Sequence[str]) -> str:
     return standard
 
 
-# The tool `stay_silent`: ends the turn without saying anything (more).
-
-
 @tool
 async def stay_silent(context: ToolContext) -> str:
     """Say nothing: the message needs no answer from you. You may react to it instead."""
-    context.response.chose_silence = True
+    context.response.choose_silence()
     return "Nothing is said."

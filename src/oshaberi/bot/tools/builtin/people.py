@@ -1,4 +1,4 @@
-"""The tools `user_info` and `server_info`: who and where."""
+"""The tools `user_info` and `server_info`: who and where. People have the transcript's names."""
 
 from __future__ import annotations
 
@@ -6,18 +6,14 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from oshaberi.bot.tools.context import ToolContext
 from oshaberi.bot.tools.decorator import tool
-from oshaberi.bot.tools.definition import ToolFailedError
+from oshaberi.bot.tools.definition import ToolContext, ToolFailedError
 from oshaberi.text.atoms import CUSTOM_EMOJI
 
 if TYPE_CHECKING:
     from oshaberi.bot.conversation.messages import ChannelInfo, Person
     from oshaberi.bot.conversation.transcript import TranscriptNames
     from oshaberi.text.config import TextConfig
-
-
-# The names of people in the results of tools: the same as in the transcript.
 
 
 def names_for(
@@ -36,9 +32,6 @@ def _persona_names(text: TextConfig) -> list[str]:
     return [*names, *([text.persona.name, *text.persona.aliases] if text.persona else ())]
 
 
-# The tool `user_info`: who somebody in the conversation is.
-
-
 _MENTION = re.compile(r"<@!?(\d+)>")
 
 
@@ -52,11 +45,11 @@ async def user_info(context: ToolContext, user: str | None = None) -> dict[str, 
     asking = context.incoming.said.author
     channel_info = await context.turn_channel.channel_info(None, context.turn.history_messages)
     names = names_for(context, channel_info, [asking])
-    found = asking if user is None else _found(user, [asking, *channel_info.people], names)
-    return _described(found, names.of(found))
+    found = asking if user is None else _find(user, [asking, *channel_info.people], names)
+    return _description(found, names.of(found))
 
 
-def _found(wanted: str, people: Iterable[Person], names: TranscriptNames) -> Person:
+def _find(wanted: str, people: Iterable[Person], names: TranscriptNames) -> Person:
     """Find a person by id or unique name, else by a name that only one person has."""
     mention = _MENTION.fullmatch(wanted.strip())
     plain = (mention[1] if mention else wanted.strip().removeprefix("@")).casefold()
@@ -77,7 +70,7 @@ def _all_names(person: Person) -> list[str]:
     return [name.casefold() for name in (person.name, *person.handles, person.username)]
 
 
-def _described(person: Person, name: str) -> dict[str, object]:
+def _description(person: Person, name: str) -> dict[str, object]:
     from oshaberi.bot.conversation.transcript import plain_name
 
     return {
@@ -89,9 +82,6 @@ def _described(person: Person, name: str) -> dict[str, object]:
         "is_bot": person.is_bot,
         "manages_server": person.can_manage_server,
     }
-
-
-# The tool `server_info`: the server and channel of the conversation.
 
 
 @tool

@@ -22,12 +22,12 @@ from oshaberi.public_fetching import (
     resolve_host,
 )
 
-# Extracts the readable text of an HTML page in one pass, however the page is made.
+# The readable text of an HTML page, in one pass, whatever the page looks like.
 #
 # It splits a page into tags and text, as the tokenizer of the HTML standard does, and builds no
 # tree: parsers that build one take quadratic time on hostile pages (docs/decisions/0025). No
-# pattern here looks back: each is possessive, or runs to the end of the page, and then the page
-# is over.
+# pattern here looks back: each is possessive, or runs to the end of the page, and then the page is
+# over.
 
 
 LONGEST_TITLE = 300
@@ -102,7 +102,7 @@ class _PageReader:
         end = _RAW_ENDS[name].search(html, at)
         content = html[at : end.start() if end else None]
         if name == "title":
-            self.title = self.title or _unescaped(content[: 2 * LONGEST_TITLE])
+            self.title = self.title or _unescape(content[: 2 * LONGEST_TITLE])
         elif name not in _UNSEEN:
             self._add_text(content)
         return end.start() if end else len(html)
@@ -116,7 +116,7 @@ class _PageReader:
 
     def _add_text(self, text: str) -> None:
         if text and not self._unseen:
-            self.seen.append(_unescaped(text))
+            self.seen.append(_unescape(text))
 
     def _break(self, name: str) -> None:
         if _BLOCK.fullmatch(name):
@@ -125,14 +125,14 @@ class _PageReader:
             self.seen.append(" ")
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     if "&" not in text:
         return text
     # `unescape` raises ValueError for a number of more than 4300 digits.
     return unescape(_HUGE_REFERENCE.sub("\ufffd", text))
 
 
-# The tool `read_web_page`: a public web page as text. Needs `web_page_tool_enabled`.
+# Fetching and decoding a page.
 
 
 MOST_BYTES = 2 * 1024 * 1024
@@ -178,9 +178,9 @@ def web_page_tool(*, allowed: Allowed = is_public, resolve: Resolve = resolve_ho
         Args:
             url: Its whole address, with https://
         """
-        found = await _fetched(web, url)
+        found = await _fetch(web, url)
         loop = asyncio.get_running_loop()
-        title, text = await loop.run_in_executor(_reading_thread(), _read, found)
+        title, text = await loop.run_in_executor(_reading_thread(), _decode, found)
         return f"{title}\n{found.url}\n\n{text or '(there is no text on this page)'}".strip()
 
     return read_web_page
@@ -192,7 +192,7 @@ def _reading_thread() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="pages")
 
 
-async def _fetched(web: PublicWeb, url: str) -> Fetched:
+async def _fetch(web: PublicWeb, url: str) -> Fetched:
     try:
         async with asyncio.timeout(TIMEOUT_S):
             found = await web.get(url, ACCEPT)
@@ -210,7 +210,7 @@ async def _fetched(web: PublicWeb, url: str) -> Fetched:
     return found
 
 
-def _read(found: Fetched) -> tuple[str, str]:
+def _decode(found: Fetched) -> tuple[str, str]:
     body = _plain(found)
     # Piece by piece: while a codec works, no other thread does, and 2 MB of wrong bytes take 0.2 s.
     pieces = (body[at : at + _PIECE] for at in range(0, len(body), _PIECE))

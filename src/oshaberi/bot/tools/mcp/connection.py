@@ -13,9 +13,9 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 from oshaberi.bot.tools.definition import Tool, ToolFailedError
-from oshaberi.bot.tools.mcp.content import listed_tools, result_text
+from oshaberi.bot.tools.mcp.content import list_tools, result_text
 from oshaberi.bot.tools.mcp.settings import McpServer
-from oshaberi.bot.tools.mcp.transports import ServerStderr, connected, listening_for_changes
+from oshaberi.bot.tools.mcp.transports import ServerStderr, connect, listening_for_changes
 from oshaberi.secret_redaction import SecretValues
 from oshaberi.terminal_output import counted
 
@@ -60,7 +60,7 @@ class McpConnection:
         self._again_at = 0.0
         self._why = ""
 
-    async def started(self) -> None:
+    async def wait_for_start(self) -> None:
         """Wait until the first attempt to connect has succeeded or failed."""
         await asyncio.shield(self._settled)
 
@@ -176,7 +176,7 @@ class McpConnection:
             # A foreign program and three libraries: whatever it is ends this connection alone.
             if _is_cancelled():
                 raise
-            why = self._told(error, chatter)
+            why = self._describe(error, chatter)
             if client is None:
                 self._start_failed(why)
             else:
@@ -186,15 +186,15 @@ class McpConnection:
         self._starting = asyncio.current_task()
         try:
             async with asyncio.timeout(self._start_s):
-                client = await self._opened(stack, chatter)
-                self.tools = await listed_tools(client, self._server, self.call)
+                client = await self._open(stack, chatter)
+                self.tools = await list_tools(client, self._server, self.call)
         finally:
             self._starting = None
         return client
 
-    async def _opened(self, stack: AsyncExitStack, chatter: ServerStderr) -> Client:
+    async def _open(self, stack: AsyncExitStack, chatter: ServerStderr) -> Client:
         client = await stack.enter_async_context(
-            connected(self._server, chatter, self._on_message, self._on_end)
+            connect(self._server, chatter, self._on_message, self._on_end)
         )
         await stack.enter_async_context(listening_for_changes(client, self._on_silence))
         return client
@@ -206,7 +206,7 @@ class McpConnection:
             if self._tools_changed and self._client is client:
                 self._tools_changed = False
                 async with asyncio.timeout(self._start_s):
-                    self.tools = await listed_tools(client, self._server, self.call)
+                    self.tools = await list_tools(client, self._server, self.call)
 
     # -- what becomes of it ----------------------------------------------------------------------
 
@@ -219,7 +219,7 @@ class McpConnection:
     def _start_failed(self, why: str) -> None:
         level = logging.DEBUG if self._failures else logging.WARNING
         log.log(level, "MCP server %s cannot be used: %s", self._server.name, why)
-        self._failed(why)
+        self._note_failure(why)
         self._settle()
         self._settled = asyncio.get_running_loop().create_future()
 
@@ -231,10 +231,10 @@ class McpConnection:
         self._settled = asyncio.get_running_loop().create_future()
         if not self._closing:
             log.log(level, "MCP server %s is gone: %s", self._server.name, why)
-            self._failed(why)
+            self._note_failure(why)
         self._stir.set()
 
-    def _failed(self, why: str) -> None:
+    def _note_failure(self, why: str) -> None:
         self._why = why
         self._again_at = _now() + BACKOFF_S[min(self._failures, len(BACKOFF_S) - 1)]
         self._failures += 1
@@ -259,12 +259,12 @@ class McpConnection:
         if self._client is not None:
             self._lose(self._client, "it hung up", logging.INFO)
 
-    def _told(self, error: BaseException, chatter: ServerStderr) -> str:
+    def _describe(self, error: BaseException, chatter: ServerStderr) -> str:
         first = _first(error)
         late = isinstance(first, TimeoutError)
         why = f"no answer within {self._start_s:g} s" if late else _reason(first)
-        said = f" (it says: {chatter.last_line})" if chatter.last_line else ""
-        return self._secrets.redacted(f"{why}{said}", LONGEST_ERROR)
+        last_words = f" (it says: {chatter.last_line})" if chatter.last_line else ""
+        return self._secrets.redacted(f"{why}{last_words}", LONGEST_ERROR)
 
 
 def _first(error: BaseException) -> BaseException:

@@ -7,8 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from oshaberi.bot.tools.context import ToolContext
-from oshaberi.bot.tools.definition import Tool, valid_name
+from oshaberi.bot.tools.definition import Tool, ToolContext, valid_name
 from oshaberi.bot.tools.mcp.settings import McpServer
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ LONGEST_SCHEMA = 20_000
 Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 
 
-async def listed_tools(client: Client, server: McpServer, call: Call) -> tuple[Tool, ...]:
+async def list_tools(client: Client, server: McpServer, call: Call) -> tuple[Tool, ...]:
     """Return a server's tools within the limits. The log says how many were left out."""
     found: list[Tool] = []
     cursor: str | None = None
@@ -37,7 +36,7 @@ async def listed_tools(client: Client, server: McpServer, call: Call) -> tuple[T
         cursor = page.next_cursor
         if not cursor:
             break
-    kept = _offered(found)
+    kept = _within_limits(found)
     if len(kept) < len(found):
         out = len(found) - len(kept)
         log.warning("MCP server %s: too many or too long tools, left out: %d", server.name, out)
@@ -61,7 +60,7 @@ def _tool_of(theirs: mcp_types.Tool, server: McpServer, call: Call) -> Tool:
     )
 
 
-def _offered(found: Sequence[Tool]) -> tuple[Tool, ...]:
+def _within_limits(found: Sequence[Tool]) -> tuple[Tool, ...]:
     """Return the tools within the limits on count and length."""
     return tuple(one for one in found if _is_short(one.parameters))[:MOST_TOOLS]
 

@@ -46,7 +46,7 @@ class McpTools:
             self._connections.append(connection)
             self._tasks.append(asyncio.create_task(connection.run(), name=f"mcp {server.name}"))
         try:
-            await asyncio.gather(*(one.started() for one in self._connections))
+            await asyncio.gather(*(one.wait_for_start() for one in self._connections))
         except BaseException:
             await self._close()
             raise

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from oshaberi.bot.tools.context import PERMISSIONS, Permission
+from oshaberi.bot.tools.definition import PERMISSIONS, Permission
 from oshaberi.errors import ConfigError
 from oshaberi.secret_redaction import secret_settings
 

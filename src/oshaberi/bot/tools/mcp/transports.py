@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcp.client.subscriptions import Subscription
 
 
-# Logs what a server process writes to its standard error, and keeps the last line.
+# The standard error of a server process is logged, and its last line is kept.
 
 
 log = logging.getLogger(__name__)
@@ -68,9 +68,6 @@ async def listening(chatter: ServerStderr) -> AsyncIterator[TextIO]:
         transport.close()
 
 
-# Connects to an MCP server: a child process or HTTP. The only module that imports `mcp`.
-
-
 CONNECT_S = 30.0
 READ_S = 660.0
 """How long a server may be silent: longer than any tool may take, since `ToolBox` has its own
@@ -81,7 +78,7 @@ LONGEST_STREAM = 10**12
 
 
 @asynccontextmanager
-async def connected(
+async def connect(
     server: McpServer,
     chatter: ServerStderr,
     on_message: MessageHandlerFnT,
@@ -190,11 +187,11 @@ async def _over_stdio(
         command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
     )
     errors = await stack.enter_async_context(listening(chatter))
-    return _watched(stdio_client(parameters, errors), on_end)
+    return _watch(stdio_client(parameters, errors), on_end)
 
 
 @asynccontextmanager
-async def _watched(transport: Any, on_end: Callable[[], None]) -> AsyncIterator[Any]:
+async def _watch(transport: Any, on_end: Callable[[], None]) -> AsyncIterator[Any]:
     """Pass everything on, and call `on_end` when the other side has closed."""
     import anyio
 

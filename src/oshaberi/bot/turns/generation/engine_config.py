@@ -11,7 +11,7 @@ from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.channel_queue import TurnRequest
 from oshaberi.bot.turns.context.surroundings import TurnSurroundings
 from oshaberi.bot.turns.personas import MessageAttribution
-from oshaberi.delivery.response import ResponseState
+from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.text.config import Known, Persona, Sprite, TextConfig
 
 # Builds the text engine's settings for a persona in this conversation. Pure.
@@ -135,4 +135,4 @@ def response_to(turn_request: TurnRequest, turn_channel: TurnChannel, mode: str)
         newest_id = turn_channel.newest_message_id
         return mode != "auto" or newest_id is None or newest_id > asked_id
 
-    return ResponseState(reply_is_due=is_due, replies_always=mode == "all")
+    return ResponseState(reply_rule=ReplyRule(is_due, every=mode == "all"))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from oshaberi.bot.tools.context import ToolContext
-from oshaberi.bot.tools.definition import ToolFailedError
+from oshaberi.bot.tools.definition import ToolContext, ToolFailedError
 from oshaberi.bot.turns.generation.fallback import ModelFallback
 from oshaberi.bot.turns.generation.model_call import GenerationSetup
 from oshaberi.bot.turns.interruption import until_stopped
@@ -51,7 +50,7 @@ class ToolLoop:
             self.results.append(result)
             response = self._setup.context.response
             if self._setup.is_silence(result):
-                response.chose_silence = True
+                response.choose_silence()
                 return replace(result, status="completed")
             if result.status == "empty_response" and response.sent:
                 return replace(result, status="completed")  # all was said before the tools

@@ -26,7 +26,7 @@ from oshaberi.bot.turns.outcome import TurnOutcome
 from oshaberi.bot.turns.services.turn_services import EffectiveConfigs, TurnServices
 from oshaberi.bot.turns.shown_reasoning import MARK, shown_thoughts
 from oshaberi.delivery.attachments import PERSONA_MODE, PersonaMessage
-from oshaberi.delivery.outcome_handling import DESCRIPTION_LIMIT
+from oshaberi.delivery.notices import DESCRIPTION_LIMIT
 from oshaberi.delivery.posting import face_of
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Embed, Sent

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
-from oshaberi.bot.tools.context import ToolContext
+from oshaberi.bot.tools.definition import ToolContext
 from oshaberi.bot.turns.admission.channel_queue import TurnRequest
 from oshaberi.bot.turns.context.building import context_items
 from oshaberi.bot.turns.context.gathering import surroundings

@@ -14,8 +14,7 @@ from oshaberi.bot.conversation.messages import AttachedFile, ChannelPath
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.storage.repositories.models import KeyScope
-from oshaberi.bot.tools.context import ToolContext
-from oshaberi.bot.tools.tool_text_plug_ins import ToolText
+from oshaberi.bot.tools.definition import ToolContext, ToolText
 from oshaberi.bot.turns.caches import BoundedCache, StoredCache
 from oshaberi.bot.turns.outcome import AnswerTimes
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool

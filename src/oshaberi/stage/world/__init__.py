@@ -1,7 +1,0 @@
-"""The Discord world in memory: what exists, not what happens in it (`world_changes`).
-
-- `records`: users, guilds, channels, messages, interactions; `world_state`: all of them.
-- `description`: builds a world from a short description.
-- `permissions`: who may do what; `event_bus`: passes events to listeners; `ids`: snowflakes, and
-  which message a nonce created.
-"""

@@ -1,0 +1,26 @@
+"""Models on loopback: scripted servers that speak each family's wire format, faults included.
+
+`scripts` has the steps of a script, `server` plays it. `wire_format` is the protocol that the
+formats implement: `openai_wire`, `openai_responses_wire`, `anthropic_wire`, `google_wire`,
+`novelai_wire`.
+"""
+
+from discord_stage.model_servers.anthropic_wire import AnthropicWire
+from discord_stage.model_servers.google_wire import GoogleWire
+from discord_stage.model_servers.novelai_wire import NovelAIWire
+from discord_stage.model_servers.openai_responses_wire import OpenAIResponsesWire
+from discord_stage.model_servers.openai_wire import OpenAIWire
+from discord_stage.model_servers.server import ModelConnection, ModelServer
+from discord_stage.model_servers.wire_format import ReceivedRequest, WireFormat
+
+__all__ = [
+    "AnthropicWire",
+    "GoogleWire",
+    "ModelConnection",
+    "ModelServer",
+    "NovelAIWire",
+    "OpenAIResponsesWire",
+    "OpenAIWire",
+    "ReceivedRequest",
+    "WireFormat",
+]

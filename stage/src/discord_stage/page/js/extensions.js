@@ -1,0 +1,90 @@
+// What the program that runs the stage adds to the page. Each extension is a module that exports
+// `extend(page)`; `page` is an ExtensionPage. README.md of the stage describes it with an example.
+
+import { byId, clear, el } from "./dom.js";
+import { icon } from "./icons.js";
+import { toast } from "./toast.js";
+
+export async function loadExtensions(app) {
+  for (const { name, address } of await app.api.get("page_extensions")) {
+    try {
+      const { extend } = await import(address);
+      await extend(new ExtensionPage(app));
+    } catch (error) {
+      toast(`The extension ${name} does not work: ${error.message}`, "error");
+      console.warn(error);
+    }
+  }
+}
+
+class ExtensionPage {
+  #app;
+
+  constructor(app) {
+    this.#app = app;
+    // `get(action, params)` and `post(action, body)`: the control API, with the actions that were added.
+    this.api = app.api;
+    // Every event of the live feed by its name (`detail` is its data), and `restarted`, `panel`.
+    this.bus = app.bus;
+  }
+
+  // The names of the actions that the program has added to the control API.
+  get actions() {
+    return this.#app.store.extensions;
+  }
+
+  get botName() {
+    return this.#app.people.nameOf(this.#app.store.world.bot);
+  }
+
+  // Goes to a message of the open channel, and marks it.
+  showMessage(id) {
+    return this.#app.jumpTo(id);
+  }
+
+  // What changes the width of the chat must not move this message out of sight.
+  keepInSight(id) {
+    this.#app.log.hold(id);
+  }
+
+  // A panel beside the chat: { name, title, icon, mount(root) } → { isOpen, show(open) }.
+  addPanel(panel) {
+    return this.#app.panels.add(panel);
+  }
+
+  // In a message's toolbar and menu, and on a key: { label, icon, key, isOffered(message),
+  // run(message) } → { refresh() }, for when more messages are offered it.
+  addMessageAction(action) {
+    this.#app.messageActions.push(action);
+    return { refresh: () => this.#app.toolbar.refresh() };
+  }
+
+  // In the head line: { id, icon, label, run() } → { say(label, title) }.
+  addHeadButton({ id, icon: sign, label, run }) {
+    const button = el("button", { id, class: "head-button", type: "button", "aria-haspopup": "dialog", on: { click: run } });
+    const say = (words, title = words) => {
+      button.title = title;
+      button.setAttribute("aria-label", title);
+      clear(button, icon(sign, 20), el("span", { class: "head-words" }, words));
+    };
+    say(label);
+    byId("break").before(button);
+    return { say };
+  }
+
+  // A part of the settings: `make()` returns a node, or null; it may be async.
+  addSetting(make) {
+    this.#app.settings.push(make);
+  }
+
+  // Among "Things to try": { title, text, run() } → { tick() }, for when it was seen.
+  addThingToTry(entry) {
+    this.#app.tries.add(entry);
+    return { tick: () => this.#app.tries.tick(entry.title) };
+  }
+
+  // What stands in the greeting, under "Say something to …": `make()` returns a node.
+  setGreeting(make) {
+    this.#app.greeting = make;
+  }
+}
