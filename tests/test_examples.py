@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from openai import AsyncOpenAI
 
 from discord_stage import Stage
 from discord_stage.model_servers import ModelServer, OpenAIWire
@@ -59,7 +60,7 @@ PRINTED = {
 }
 ELSEWHERE = {
     *("README.md", "ruff.toml", "oshaberi.toml", "own_tool.py", "mcp_server.py"),
-    *("in_your_bot.py", "my_bot.py", "test_my_bot.py"),
+    *("deliver.py", "in_your_bot.py", "my_bot.py", "test_my_bot.py"),
 }
 
 
@@ -100,6 +101,7 @@ def test_it_prints_what_it_should(name: str) -> None:
     [
         ("my_bot.py", "set DISCORD_TOKEN, or: oshaberi stage exec examples/my_bot.py\n"),
         ("in_your_bot.py", "set DISCORD_TOKEN and OPENAI_API_KEY in the environment\n"),
+        ("deliver.py", "set DISCORD_TOKEN and OPENAI_API_KEY in the environment\n"),
     ],
 )
 def test_what_is_missing_is_told_in_one_line(name: str, told: str) -> None:
@@ -244,6 +246,35 @@ def test_the_delivery_works_in_a_bot_of_ones_own(example: Callable[[str], Module
         return tea_bot(connect("replay", str(EXAMPLES.parent / "tests/scenes")), degree=1)
 
     on_stage(play, client=client, speed=20)
+
+
+@pytest.mark.usefixtures("lines_stay_apart")
+def test_deliver_works_in_an_ordinary_bot(example: Callable[[str], ModuleType]) -> None:
+    tea_bot = example("deliver").TeaBot
+
+    async def play(stage: Stage, bot: Any) -> None:
+        first, second = Say("Gre", "en tea.\nOr bl", "ack?"), Say("Two minutes.")
+        async with (
+            ModelServer(OpenAIWire(), [first]) as server,
+            AsyncOpenAI(base_url=server.url, api_key="any") as model,
+        ):
+            server.play(second)
+            bot.model = model
+            stage.people.post("general", f"<@{stage.world.bot.id}> which tea?", user="mika")
+            await stage.wait_for(lambda: "Or black?" in stage.world.contents("general"))
+            stage.people.run("ask", {"question": "how long?"}, user="mika")
+            there = stage.world.messages[stage.world.channel("general").id]
+            for_mika = stage.world.user("mika").id
+            await stage.wait_for(
+                lambda: (
+                    ("Two minutes.", for_mika)
+                    in [(message.content, message.ephemeral_to) for message in there.values()]
+                )
+            )
+            await stage.settled()
+        assert stage.world.contents("general")[1:] == ["Green tea.", "Or black?"]
+
+    on_stage(play, client=lambda: tea_bot(None, guild_ready_timeout=0.1), speed=20)
 
 
 def test_the_bot_is_tested_on_the_stage() -> None:

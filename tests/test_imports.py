@@ -23,6 +23,8 @@ from docs.pictures.package_graph import (
     source_nodes,
 )
 
+import oshaberi
+
 SOURCE = Path(__file__).parents[1] / "src"
 FILES = sorted(SOURCE.rglob("*.py"))
 TEXT = [path for path in FILES if path.is_relative_to(SOURCE / "oshaberi" / "text")]
@@ -315,6 +317,9 @@ def test_the_docstring_of_a_package_is_its_map(package: str) -> None:
     assert set(inner_graph(package)) - named == set()
 
 
+ONE_CALL = {"Delivery", "ModelStreamError", "RecordingSink", "deliver", "delivery", "stop"}
+"""The public names that need an event loop."""
+
 EMPTY_WORDS = frozenset({"core", "helpers", "manager", "misc", "shared", "utils", "values"})
 
 
@@ -349,9 +354,16 @@ def loaded_by(statement: str) -> set[str]:
 
 def test_importing_it_is_light() -> None:
     assert loaded_by("import oshaberi") <= {"oshaberi", "__future__"}
-    loaded = loaded_by("from oshaberi import *")
+    names = ", ".join(sorted(set(oshaberi.__all__) - ONE_CALL))
+    loaded = loaded_by(f"from oshaberi import {names}")
     assert "oshaberi.text.engine" in loaded
     assert not loaded & {"asyncio", "emoji", "PIL", "discord", "pydantic", "sqlalchemy", "click"}
+
+
+def test_the_one_call_imports_no_library_before_it_is_made() -> None:
+    loaded = loaded_by("from oshaberi import *")
+    assert "oshaberi.one_call.call" in loaded
+    assert not loaded & {"PIL", "discord", "pydantic", "sqlalchemy", "click", "openai", "anthropic"}
 
 
 def test_a_plain_stream_stays_light() -> None:

@@ -6,6 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from oshaberi.chunks import Chunk, ThoughtPart, ToolCall
+    from oshaberi.delivery.recording_sink import RecordingSink
     from oshaberi.errors import ConfigError, EngineClosedError, OshaberiError, SceneError
     from oshaberi.events import (
         Details,
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
         Thought,
         Withheld,
     )
+    from oshaberi.one_call.call import Delivery, deliver, stop
+    from oshaberi.one_call.call import open_delivery as delivery
+    from oshaberi.one_call.model_streams import ModelStreamError
     from oshaberi.text.config import Known, Persona, Sprite, TextConfig
     from oshaberi.text.decision_observer import Decision
     from oshaberi.text.engine import Carry, TextEngine
@@ -26,16 +31,20 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Carry",
+    "Chunk",
     "ConfigError",
     "Decision",
+    "Delivery",
     "Details",
     "EngineClosedError",
     "Event",
     "Identity",
     "Known",
     "Message",
+    "ModelStreamError",
     "OshaberiError",
     "Persona",
+    "RecordingSink",
     "SceneError",
     "SpeakerStop",
     "Sprite",
@@ -43,16 +52,25 @@ __all__ = [
     "TextConfig",
     "TextEngine",
     "Thought",
+    "ThoughtPart",
+    "ToolCall",
     "Withheld",
     "cleaned_text",
+    "deliver",
+    "delivery",
+    "stop",
 ]
 
 _HOMES = {
+    "chunks": ("Chunk", "ThoughtPart", "ToolCall"),
+    "delivery.recording_sink": ("RecordingSink",),
     "errors": ("ConfigError", "EngineClosedError", "OshaberiError", "SceneError"),
     "events": (
         *("Details", "Event", "Identity", "Message"),
         *("SpeakerStop", "Table", "Thought", "Withheld"),
     ),
+    "one_call.call": ("Delivery", "deliver", "open_delivery", "stop"),
+    "one_call.model_streams": ("ModelStreamError",),
     "text.config": ("Known", "Persona", "Sprite", "TextConfig"),
     "text.engine": ("Carry", "TextEngine"),
     "text.normalize.table": ("cleaned_text",),
@@ -64,6 +82,8 @@ def __getattr__(name: str) -> Any:
     """Load a public name when it is first used: a command then hears Ctrl-C from its start on."""
     from importlib import import_module
 
+    if name == "delivery":
+        return import_module("oshaberi.delivery")  # a package that can be called
     for home, names in _HOMES.items():
         if name in names:
             found = getattr(import_module(f"oshaberi.{home}"), name)

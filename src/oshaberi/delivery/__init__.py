@@ -11,5 +11,23 @@
 - `ledger`: what became of each character and each message; `journal`: what was promised before it
   left; `response`: what lasts from stream to stream of one answer.
 - `config`: the settings, and what each degree means. `recording_sink`: the sink of tests and
-  replays.
+  replays. `target`: a sink and what is known of the place, for `oshaberi.deliver`.
 """
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class _CallablePackage(ModuleType):
+    """Lets `oshaberi.delivery(to=…)` be a call, although this package has the same name."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        import oshaberi
+
+        return oshaberi.__getattr__("open_delivery")(*args, **options)
+
+
+sys.modules[__name__].__class__ = _CallablePackage

@@ -38,7 +38,7 @@ from oshaberi.discord_io.requests.parameters import (
     reply_notice,
     webhook_form,
 )
-from oshaberi.discord_io.requests.watch import OnHeaders, RequestSender, RequestTrace
+from oshaberi.discord_io.requests.watch import OnHeaders, RequestSender, RequestTrace, own_trace
 from oshaberi.discord_io.webhooks import (
     Alone,
     Hook,
@@ -55,7 +55,8 @@ class ClientState:
     """Makes the sinks of one client and owns what they share.
 
     Create one per client, inside its loop; close it before the client. `alone` is a lock that
-    keeps other processes from creating a second webhook at the same moment.
+    keeps other processes from creating a second webhook at the same moment. `trace` sees the
+    client's requests; without it, the client's `http_trace` is used if it is one of ours.
     """
 
     def __init__(
@@ -63,13 +64,14 @@ class ClientState:
         client: discord.Client,
         alone: Alone = alone_anyway,
         histories: ReceivedHistories | None = None,
+        trace: RequestTrace | None = None,
     ) -> None:
-        trace = client.http.http_trace
-        watch = trace if isinstance(trace, RequestTrace) else RequestTrace()
+        trace = trace or own_trace(client)
+        watch = trace or RequestTrace()
         self.guard, self.budget, self._outage = watch.guard, watch.budget, watch.outage
         self._waiting_reactions = 0
         self.client = client
-        self.line = RequestSender(client, self.guard)
+        self.line = RequestSender(trace, self.guard)
         self.rooms = KnownRooms()
         self.webhooks = ManagedWebhooks(client, self.line, watch.meter, alone)
         self.webhook_http = WebhookHttp(
@@ -135,6 +137,10 @@ class ClientState:
 
     async def on_message(self, message: discord.Message) -> None:
         """Note a message of the bot, which proves its arrival. Call this for every message."""
+        self.note_message(message)
+
+    def note_message(self, message: discord.Message) -> None:
+        """Do the same as `on_message`, from a place that cannot wait."""
         me = self.client.user
         if message.webhook_id is not None or (me is not None and message.author.id == me.id):
             self.arrivals.note(message)

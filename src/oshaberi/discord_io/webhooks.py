@@ -41,6 +41,8 @@ from oshaberi.text.normalize.webhook_names import webhook_username
 
 Json = dict[str, Any]
 Method = Literal["POST", "PATCH", "DELETE"]
+Original = Literal["@original"]
+"""The first answer to an interaction, whose token serves as a webhook's."""
 _KINDS: Mapping[Method, RequestKind] = {"POST": "webhook_send", "PATCH": "webhook_edit"}
 _TIMED: Mapping[Method, str] = {**_KINDS, "DELETE": "webhook_delete"}
 
@@ -52,7 +54,7 @@ TOTAL_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A webhook's id and token."""
+    """A webhook's id and token, or an application's id and the token of an interaction."""
 
     id: int
     token: str = field(repr=False)
@@ -77,7 +79,7 @@ class WebhookHttp:
         self._rooms = rooms
         self._headers = {"User-Agent": user_agent}
         self._session: aiohttp.ClientSession | None = None
-        self._free_at: dict[tuple[Method, int], float] = {}
+        self._free_at: dict[tuple[Method, Hook], float] = {}
         self._flights: dict[str, asyncio.Task[Json]] = {}
 
     async def execute(
@@ -114,16 +116,20 @@ class WebhookHttp:
     async def edit(
         self,
         hook: Hook,
-        message_id: int,
+        message_id: int | Original,
         form: MultipartParameters,
         thread_id: int | None,
         wire: WireState,
-    ) -> None:
+    ) -> Json:
         path = f"/messages/{message_id}"
-        await self._request("PATCH", hook, path, _address(thread_id), form, wire)
+        return await self._request("PATCH", hook, path, _address(thread_id), form, wire)
 
     async def delete(
-        self, hook: Hook, message_id: int, thread_id: int | None, wire: WireState | None = None
+        self,
+        hook: Hook,
+        message_id: int | Original,
+        thread_id: int | None,
+        wire: WireState | None = None,
     ) -> None:
         path = f"/messages/{message_id}"
         wire = wire or WireState(_now())
@@ -148,7 +154,7 @@ class WebhookHttp:
         url = f"{Route.BASE}/webhooks/{hook.id}/{hook.token}{path}"
         if self._outage is not None:
             self._outage.check()
-        await self._wait_for_room((method, hook.id), wire)
+        await self._wait_for_room((method, hook), wire)
         status, left_at, kind = 0, _now(), _TIMED[method]
         try:
             async with self._open().request(method, url, params=query, **_payload(form)) as answer:
@@ -165,7 +171,7 @@ class WebhookHttp:
         self._guard.note(answer.status)
         if self._outage is not None:
             note_answer(self._outage, answer.status, answer.headers)
-        self._note_room((method, hook.id), answer.headers)
+        self._note_room((method, hook), answer.headers)
         if method in _KINDS:
             self._rooms.note(_KINDS[method], hook.id, answer.headers)
         if not 200 <= answer.status < 300:
@@ -185,7 +191,7 @@ class WebhookHttp:
             )
         return self._session
 
-    async def _wait_for_room(self, bucket: tuple[Method, int], wire: WireState) -> None:
+    async def _wait_for_room(self, bucket: tuple[Method, Hook], wire: WireState) -> None:
         while (wait := self._free_at.get(bucket, 0.0) - _now()) > 0:
             wire.hold()
             await asyncio.sleep(wait)
@@ -194,10 +200,13 @@ class WebhookHttp:
             await self._guard.turn()
         wire.leave(_now())
 
-    def _note_room(self, bucket: tuple[Method, int], headers: Mapping[str, str]) -> None:
+    def _note_room(self, bucket: tuple[Method, Hook], headers: Mapping[str, str]) -> None:
         if headers.get("X-RateLimit-Remaining") == "0":
+            # Every interaction has a token of its own: the past ones are not kept.
+            now = _now()
+            self._free_at = {one: at for one, at in self._free_at.items() if at > now}
             seconds = bounded_seconds(headers.get("X-RateLimit-Reset-After"))
-            self._free_at[bucket] = _now() + (seconds or 0.0)
+            self._free_at[bucket] = now + (seconds or 0.0)
 
 
 def _address(thread_id: int | None) -> dict[str, str]:

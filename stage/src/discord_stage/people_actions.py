@@ -173,15 +173,17 @@ class PeopleActions:
         *,
         channel: Key | None = None,
         user: Key | None = None,
+        user_install: bool = False,
     ) -> Interaction:
         """Run a slash command, given by its name, with subcommands after spaces.
 
         People, channels and roles among the options are given by name or id, a file as
-        `PostedFile`.
+        `PostedFile`. With `user_install` the app is installed for the user only.
         """
         place = self._where(channel)
         data = command_data(self._state.world, command, options or {}, self._targets(place, user))
-        return self._begin(InteractionType.COMMAND, place, user, data)
+        kind = InteractionType.COMMAND
+        return self._begin(kind, place, user, data, user_install=user_install)
 
     def choose(self, entry: str, message: MessageKey, *, user: Key | None = None) -> Interaction:
         """Choose an entry in the context menu of a message ("Apps" in Discord)."""
@@ -239,11 +241,15 @@ class PeopleActions:
         user: Key | None,
         data: Json,
         message: StageMessage | None = None,
+        *,
+        user_install: bool = False,
     ) -> Interaction:
         place, who = self._place(channel), self._who(user)
         if not self._state.world.permissions_of(who, place) & Permission.VIEW_CHANNEL:
             raise refusal(50001)
-        return interaction_flow.begin(self._state, kind, who, place, data, message)
+        return interaction_flow.begin(
+            self._state, kind, who, place, data, message, user_install=user_install
+        )
 
     def somebody(self, user: Key | None = None) -> User:
         """Return the user, or the default one."""

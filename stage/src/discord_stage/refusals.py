@@ -39,6 +39,7 @@ CODES: dict[int, tuple[int, str]] = {
     40032: (400, "Target user is not connected to voice."),
     40033: (400, "This message has already been crossposted."),
     40060: (400, "Interaction has already been acknowledged."),
+    40094: (400, "This interaction has hit the maximum number of follow up messages"),
     50001: (403, "Missing Access"),
     50005: (403, "Cannot edit a message authored by another user"),
     50006: (400, "Cannot send an empty message"),

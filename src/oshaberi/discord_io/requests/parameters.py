@@ -129,6 +129,21 @@ def webhook_form(
     )
 
 
+def follow_up_form(
+    post: Post,
+    allowed: discord.AllowedMentions,
+    view: discord.ui.View | None = None,
+    *,
+    is_ephemeral: bool = False,
+) -> MultipartParameters:
+    """Build a message under an interaction's token, which has no nonce (facts)."""
+    fields = _fields(post, allowed, view)
+    if is_ephemeral:
+        flags = fields.setdefault("flags", discord.MessageFlags())
+        flags.ephemeral = True
+    return handle_message_parameters(**fields)
+
+
 def edit_form(post: Post, allowed: discord.AllowedMentions) -> MultipartParameters:
     """Build an edit. It sets the allowed mentions, because Discord's defaults differ (facts)."""
     fields: dict[str, Any] = {"content": legible(post.content), "allowed_mentions": allowed}

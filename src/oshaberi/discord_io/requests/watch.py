@@ -263,13 +263,18 @@ async def _on_body(
         exchange.body(params.chunk)
 
 
+def own_trace(client: discord.Client) -> RequestTrace | None:
+    """Return the trace that the client was made with, if it is one of ours."""
+    trace = client.http.http_trace
+    return trace if isinstance(trace, RequestTrace) else None
+
+
 class RequestSender:
     """Runs discord.py's raw requests, one per call, and raises sink errors."""
 
-    def __init__(self, client: discord.Client, guard: BanGuard) -> None:
-        trace = client.http.http_trace
-        self._watched = isinstance(trace, RequestTrace)
-        self._outage = trace.outage if isinstance(trace, RequestTrace) else None
+    def __init__(self, trace: RequestTrace | None, guard: BanGuard) -> None:
+        self._watched = trace is not None
+        self._outage = trace.outage if trace else None
         self._guard = guard
         self._releasing: set[asyncio.Task[Any]] = set()
 

@@ -39,6 +39,7 @@ ALLOWED: dict[InteractionType, frozenset[InteractionReply]] = {
 }
 """Which first answers each type of interaction allows."""
 CHOICES_MOST = 25
+USER_INSTALL_FOLLOWUPS = 5
 
 
 def begin(
@@ -48,6 +49,8 @@ def begin(
     channel: Channel,
     data: Json,
     message: StageMessage | None = None,
+    *,
+    user_install: bool = False,
 ) -> Interaction:
     """Start an interaction of a user: the bot receives it, and its time limit starts."""
     world = state.world
@@ -60,6 +63,7 @@ def begin(
         data=data,
         at=state.now(),
         message_id=None if message is None else message.id,
+        user_install=user_install,
     )
     world.interactions[interaction.id] = interaction
     announced = _announcement(state, interaction, channel, message)
@@ -84,7 +88,9 @@ def _announcement(
         "app_permissions": str(world.permissions_of(world.bot.id, channel)),
         "locale": world.users[item.user_id].locale,
         "entitlements": [],
-        "authorizing_integration_owners": {"0": str(channel.guild_id or 0)},
+        "authorizing_integration_owners": (
+            {"1": str(item.user_id)} if item.user_install else {"0": str(channel.guild_id or 0)}
+        ),
         "context": 0 if channel.guild_id else 1,
         "attachment_size_limit": ATTACHMENT_MOST,
     }
@@ -196,6 +202,8 @@ def follow_up(state: StageState, item: Interaction, draft: MessageDraft) -> Stag
     if original is not None and original.flags & MessageFlag.LOADING:
         message_posting.edit(state, original, draft)
         return original
+    if item.user_install and len(item.followups) >= USER_INSTALL_FOLLOWUPS:
+        raise refusal(40094)
     message = _say(state, item, draft, draft.flags)
     item.followups.append(message.id)
     return message

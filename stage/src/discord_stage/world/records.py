@@ -313,3 +313,5 @@ class Interaction:
     choices: list[Json] = field(default_factory=list)
     modal: Json | None = None
     followups: list[int] = field(default_factory=list)
+    user_install: bool = False
+    """Only the user has installed the app, not the server: Discord then allows five follow-ups."""
