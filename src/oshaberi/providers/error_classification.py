@@ -115,6 +115,7 @@ _BY_WORDS: tuple[tuple[ErrorType, re.Pattern[str]], ...] = (
             r"not a valid model",
             r"no endpoints found",
             r"no models? loaded",
+            r"no healthy deployments for this model",
             r"supported (?:API )?model names are",
             r"deployment[_ ]?not[_ ]?found",
             r"\bdeployment .{0,120}does not exist",
@@ -131,6 +132,7 @@ _BY_WORDS: tuple[tuple[ErrorType, re.Pattern[str]], ...] = (
             r"unauthenticated",
             r"permission[_ ](?:error|denied)",
             r"no auth credentials",
+            r"\bno_db_connection\b",  # LiteLLM without a database, about a key it does not know
         ),
     ),
     ("rate_limit", _any(r"rate[_ -]?limit", r"too many requests", r"resource[_ ]?exhausted")),
