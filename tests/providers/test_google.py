@@ -53,7 +53,7 @@ def asked(request: Request, model: str = "gemini-3-flash", **settings: Any) -> d
             assert (await read(adapter, request))[-1].type == "done"
             await adapter.aclose()
             body: dict[str, Any] = server.requests[0].json
-            assert server.requests[0].path.startswith(f"/v1/models/{model}:")
+            assert server.requests[0].path.startswith(f"/v1beta/models/{model}:")
             return body
 
     return asyncio.run(main())
