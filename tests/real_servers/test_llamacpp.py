@@ -249,6 +249,30 @@ def test_without_jinja_there_are_no_tools() -> None:
     assert learned.told(place) == ("it takes no tools",)
 
 
+def test_a_schema_that_the_server_cannot_compile_costs_only_its_tool() -> None:
+    learned = LearnedLimits()
+    others = [replace(DICE, name=f"tool_{n}") for n in range(4)]
+    tools = (others[0], BROKEN, *others[1:], DICE)
+
+    async def scenario(adapter: Adapter) -> list[Chunk]:
+        for _ in range(3):
+            assert text(await read(adapter, asking("PLAIN", *tools))).startswith("Hello there")
+        return await read(adapter, asking("TOOL", *tools))
+
+    found = run("llamacpp", scenario, learned=learned)
+    assert [call.name for call in found[-1].calls] == ["roll_dice"]
+    place = ModelPlace("llamacpp", llama_server().url + "/v1", "scripted")
+    [told] = learned.told(place)
+    assert told.startswith("it is not sent tool ask_oracle (")
+    assert "unrecognized type banana" in told
+
+
+def test_tokens_are_counted_even_where_nobody_asks() -> None:
+    last = answer("llamacpp", asking("PLAIN"), quirks={"no_stream_options": True})[-1]
+    assert last.usage is not None
+    assert last.usage.output_tokens == 7
+
+
 async def slots(server: ServerProcess) -> list[dict[str, Any]]:
     """Return what each place of the server does."""
     asked = urllib.request.Request(

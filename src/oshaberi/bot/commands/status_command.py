@@ -24,10 +24,8 @@ from oshaberi.bot.commands.usage_command import told_requests_and_tokens
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.storage.records import ConversationSummary, ModelRecord, UsageRecord
 from oshaberi.bot.turns.generation.model_chain import chain_of
-from oshaberi.bot.turns.services.models import ModelCandidate
+from oshaberi.bot.turns.services.models import ModelCandidate, place_of_model
 from oshaberi.languages import translatable, translated, translated_count
-from oshaberi.providers.capabilities import ModelPlace
-from oshaberi.providers.presets import PRESETS
 
 NO_MODEL = translatable("No model is set. `/help` says what to do first.")
 
@@ -36,7 +34,7 @@ async def status_of(context: BotContext, asker: CommandUser, latency_s: float) -
     candidates = await chain_of(context.services, asker.path, asker.person.id)
     chain = groupby(candidates, lambda one: one.model)
     health = [
-        f"{name_of(model)}: {_keys(context, list(tries))}{_learned(context, model)}"
+        f"{name_of(model)}: {_keys(context, list(tries))}{_learned(context, asker, model)}"
         for model, tries in chain
     ]
     # What all direct messages used together is the operator's business.
@@ -101,12 +99,13 @@ def _keys(context: BotContext, tries: Sequence[ModelCandidate]) -> str:
     return f"{ready}{resting}"
 
 
-def _learned(context: BotContext, model: ModelRecord) -> str:
-    """Describe which parameters the model has refused since the start; they are no longer sent."""
-    preset = PRESETS.get(model.provider)
-    base_url = model.base_url or (preset.base_url if preset else None)
-    place = ModelPlace(model.provider, base_url, model.model)
-    told = context.services.adapters.learned.told(place)
+def _learned(context: BotContext, asker: CommandUser, model: ModelRecord) -> str:
+    """Describe what the model has refused, fields and tools; they are not sent for a day.
+
+    The words of a private server are for the bot's owner.
+    """
+    learned = context.services.adapters.learned
+    told = learned.told(place_of_model(model), to_operator=asker.is_owner)
     return plain(f"; {'; '.join(told)}") if told else ""
 
 

@@ -258,7 +258,7 @@ class AnthropicAdapter(EndpointAdapter):
         negotiation = RequestNegotiation(self.endpoint, FAMILY, MANDATORY)
         while True:
             ready = await prepared(request, self.endpoint, negotiation.capabilities)
-            asked = body(ready, self.endpoint, negotiation.capabilities)
+            asked = negotiation.reduced(body(ready, self.endpoint, negotiation.capabilities))
             wanted, turn, read_event, has_begun = asked, PausedTurn(), read_object, False
             try:
                 while True:

@@ -93,7 +93,7 @@ def body(
     made.update({key: value for key, value in optional.items() if value is not None})
     made.update(endpoint.quirks.get("body", {}))
     made.update(request.extra)
-    return {key: value for key, value in made.items() if key not in known.left_out}
+    return made
 
 
 def _is_in_foreign_loop(request: Request, endpoint: Endpoint) -> bool:

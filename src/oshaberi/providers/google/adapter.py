@@ -80,6 +80,7 @@ class GoogleAdapter(EndpointAdapter):
         silence_s = self.endpoint.silence_seconds
         while True:
             asked = await arguments(request, self.endpoint, negotiation.capabilities)
+            asked["config"] = negotiation.reduced(asked["config"])
             event = GeminiEvent({})
             decoder = SseDecoder()
             calls = PartialCalls(self.endpoint.budgets.arguments)

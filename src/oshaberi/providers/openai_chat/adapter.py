@@ -92,7 +92,7 @@ class OpenAIChatAdapter(EndpointAdapter):
         meaningful = is_repeated = False
         while True:
             ready = await prepared(request, self.endpoint, negotiation.capabilities)
-            wanted = self._body(ready, negotiation.capabilities)
+            wanted: Body = negotiation.reduced(self._body(ready, negotiation.capabilities))
             for mend in mends:
                 wanted = mend(wanted) or wanted
             decoder, read_event = SseDecoder(), self._event_reader()

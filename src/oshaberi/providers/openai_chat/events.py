@@ -149,3 +149,9 @@ def _tokens(event: Event) -> Iterator[TokenCount]:
             # DeepSeek counts them in a field of its own.
             (cached or usage.get("prompt_cache_hit_tokens"),),
         )
+    elif isinstance(timings := event.get("timings"), Mapping):
+        # llama.cpp counts even where nobody asked it to (`stream_options`).
+        cached = timings.get("cache_n")
+        yield token_count(
+            (timings.get("prompt_n"), cached), (timings.get("predicted_n"),), (cached,)
+        )

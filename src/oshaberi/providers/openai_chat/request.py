@@ -115,7 +115,7 @@ def body(
     made.update({key: value for key, value in optional.items() if value is not None})
     made.update(quirks.get("body", {}))
     made.update(request.extra)
-    return {key: value for key, value in made.items() if key not in known.left_out}
+    return made
 
 
 def messages(request: Request, endpoint: Endpoint, capabilities: ModelCapabilities) -> list[Fields]:

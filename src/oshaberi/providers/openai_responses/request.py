@@ -89,7 +89,7 @@ def body(
     made.update({key: value for key, value in optional.items() if value is not None})
     made.update(endpoint.quirks.get("body", {}))
     made.update(request.extra)
-    return {key: value for key, value in made.items() if key not in known.left_out}
+    return made
 
 
 def input_items(

@@ -90,8 +90,13 @@ def budget_range(refusal: Refusal, found: Found) -> Lesson:
     return Lesson(f"its thinking budget is {smallest} to {largest} tokens", changes)
 
 
-def no_thinking(_refusal: Refusal, _found: Found) -> Lesson:
-    return Lesson("it cannot be told how much to think", {"thinking": "none"})
+_ONE_MESSAGE = re.compile(r"\b(?:messages|contents|input)[.\[]\d|(?:final|last) `?assistant")
+"""The place of one message: what is wrong there says nothing about the model."""
+
+
+def no_thinking(refusal: Refusal, _found: Found) -> Lesson:
+    lasting = _ONE_MESSAGE.search(refusal.message) is None
+    return Lesson("it cannot be told how much to think", {"thinking": "none"}, lasting)
 
 
 def no_thinking_field(refusal: Refusal, found: Found) -> Lesson | None:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
 from oshaberi.checked_json import bounded_seconds
 from oshaberi.chunks import ErrorType, ProviderError
+from oshaberi.providers.capabilities import ModelPlace
 from oshaberi.providers.presets import PRESETS
 
 # The models that may answer: a server's own and the operator's, each with a key.
@@ -56,6 +57,13 @@ def is_same_model(record: ModelRecord, link: OperatorModel) -> bool:
     """Return whether the record is the operator's model. No base URL means the operator's."""
     same = (record.provider, record.model) == (link.model.provider, link.model.model)
     return same and record.base_url in (None, link.model.base_url)
+
+
+def place_of_model(record: ModelRecord) -> ModelPlace:
+    """Return the place under which lessons about this model are remembered."""
+    preset = PRESETS.get(record.provider)
+    base_url = record.base_url or (preset.base_url if preset else None)
+    return ModelPlace(record.provider, base_url, record.model)
 
 
 # Decides which API keys pause after a failure, and for how long (spec 08, generation).
