@@ -16,9 +16,10 @@ import pytest
 from oshaberi.chunks import Chunk, ErrorType
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.registry import connect
+from oshaberi.providers.request.model_request import ToolResult, ToolRound
 from oshaberi.stage.model_servers import AnthropicWire, ModelServer, OpenAIWire
 from oshaberi.stage.model_servers.google_wire import GoogleWire
-from oshaberi.stage.model_servers.scripts import Refuse, Say, Stall, Status, Step
+from oshaberi.stage.model_servers.scripts import Call, Refuse, Say, Stall, Status, Step
 from tests.providers import test_families
 from tests.providers.adapter_runs import ASK, chunks, error, read, run, text
 from tests.providers.provider_families import Family
@@ -66,7 +67,10 @@ NOT_THROUGH: dict[str, str] = {
     "test_a_wrong_address_is_said_to_be_wrong": "the address is that of the proxy",
     "test_keep_alives_are_swallowed-gemini": "LiteLLM makes an empty event of a keep-alive",
     "test_nobody_there": "the proxy is there, and says so: see test_nobody_behind_the_proxy",
-    "test_signatures_go_back_with_the_results-openai": "OpenAI's chat completions sign nothing",
+    "test_signatures_go_back_with_the_results-gemini": "LiteLLM keeps the signatures of calls, not "
+    "of thoughts: see test_the_signature_of_a_call_is_hidden_in_its_id",
+    "test_signatures_go_back_with_the_results-openai": "LiteLLM drops a signature that comes alone",
+    "test_silence_ends_with_a_timeout": "a proxy on a busy machine is silent for so long by itself",
     "test_text-anthropic": "LiteLLM loses an event that contains U+2028: see test_text",
 }
 """What LiteLLM itself does differently, whoever asks."""
@@ -76,7 +80,14 @@ ASKED_ELSEWHERE = {
     ("gemini", "model_error"),
 }
 """Refusals after which LiteLLM asks the address of its own settings; nobody is there."""
-SMOKE = frozenset({"test_thoughts", "test_one_call", "test_parallel_calls_keep_their_order"})
+SMOKE = frozenset(
+    {
+        "test_one_call",
+        "test_parallel_calls_keep_their_order",
+        "test_signatures_go_back_with_the_results",
+        "test_thoughts",
+    }
+)
 """Run with every `make test`; the rest is slow."""
 
 
@@ -102,6 +113,20 @@ def test_text(family: Family) -> None:
     found = chunks(family, Say("Hel", "lo, ", "wörld 👨‍👩‍👧!"))
     assert text(found) == "Hello, wörld 👨‍👩‍👧!"
     assert (found[-1].type, found[-1].finish_reason) == ("done", "stop")
+
+
+def test_the_signature_of_a_call_is_hidden_in_its_id() -> None:
+    """So the id goes back as it came, however long it is."""
+    gemini, signature = BEHIND[2], "U0lHTkVE" * 30
+
+    async def scenario(adapter: Adapter, server: ModelServer) -> None:
+        first = await read(adapter)
+        (call,) = first[-1].calls
+        done = ToolRound((call,), (ToolResult("7"),), "", (), adapter.name, adapter.model)
+        await read(adapter, replace(ASK, items=(*ASK.items, done)))
+        assert signature.encode() in server.requests[1].body
+
+    run(gemini, scenario, (Call("roll", "{}", signature=signature),))
 
 
 @every_family

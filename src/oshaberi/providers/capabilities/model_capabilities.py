@@ -53,6 +53,9 @@ class ModelCapabilities:
     system_role: SystemRole = "system"
     prefill: bool = True
     call_ids: CallIdShape = "any"
+    """What the id of a call by another model may be."""
+    keeps_own_ids: bool = True
+    """Whether the model gets its own ids back unchanged."""
     signs_calls: bool = False
     """Whether every call in the history needs a signature."""
     reasoning_with_calls: bool = False

@@ -97,7 +97,7 @@ def input_items(
 ) -> list[Fields]:
     """Return the conversation, without a prefill: the model would not continue it."""
     made: list[Fields] = []
-    ids = CallIds(capabilities.call_ids)
+    ids = CallIds(endpoint, capabilities)
     system = system_text(request.items)
     if system:
         made.append(_message("system", system))
@@ -167,6 +167,8 @@ def _round(turn: ToolRound, ids: list[str], signature: str | None) -> list[Field
                 made += [{**text, **phase} for text in _next(texts)]
             case "function_call":
                 made += _next(calls)
+            case str(kind) if kind.endswith("_call"):
+                made.append(block)
     results = [
         {"type": "function_call_output", "call_id": id_, "output": result.content}
         for result, id_ in zip(turn.results, ids, strict=False)

@@ -147,7 +147,8 @@ def _tools_with_effort(refusal: Refusal, found: Found) -> Lesson | None:
 
 def _call_ids(refusal: Refusal, _found: Found) -> Lesson:
     shape = "nine" if "length of 9" in refusal.message else "words"
-    return Lesson("ids of tool calls are rewritten", {"call_ids": shape})
+    changes = {"call_ids": shape, "keeps_own_ids": False}
+    return Lesson("ids of tool calls are rewritten", changes)
 
 
 # -- limits --------------------------------------------------------------------------------------
