@@ -285,7 +285,7 @@ RULES: tuple[tuple[str, Teach], ...] = (
         ),
     ),
     (
-        r"(?:supported values are|must be one of|expected one of)(?P<values>[^.]+)",
+        r"(?:supported (?:values are|levels:)|must be one of|expected one of)(?P<values>[^.]+)",
         levels,
     ),
     (
