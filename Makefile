@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_TO_RUN := $(VENV)/.ready-to-run
+SERVERS := .venv-servers
 RUN_EXTRAS := bot,images,local,mcp,openai,tables
 EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,otel,postgres,redis
 SECONDS ?= 600
@@ -16,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup run generate test test-slow test-compiled check lint bench bench-bot distance crowd fuzz faults soak soak-bot crash fleet turns walks requirements release clean
+.PHONY: help setup servers run generate test test-slow test-compiled check lint bench bench-bot distance crowd fuzz faults soak soak-bot crash fleet turns walks requirements release clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +40,16 @@ $(READY): pyproject.toml stage/pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ./stage --editable ".[$(EXTRAS)]" --group dev
 	@touch $@ $(READY_TO_RUN)
 
+# Model servers that others wrote. Their dependencies do not go with ours, so they have an environment
+# of their own. Without it their tests are skipped; with CI=true they fail.
+servers: $(SERVERS)/.ready ## install llama.cpp's server and LiteLLM for the tests: 840 MB, once
+
+$(SERVERS)/.ready: pyproject.toml | $(BIN)/python
+	@echo "Installing the model servers of the tests (one to three minutes, once) ..."
+	@test -x $(SERVERS)/bin/python || $(BIN)/python -m venv $(SERVERS)
+	@$(SERVERS)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(SERVERS)/bin/python -m pip install --quiet --group servers && touch $@
+
 run: $(READY_TO_RUN) ## the bot: on Discord with a token, on the local stage without
 	@$(BIN)/oshaberi run $(ARGS)
 
@@ -51,9 +62,11 @@ lint: setup ## ruff and mypy
 	$(BIN)/mypy
 
 test: lint ## lint and all tests but the slow ones: less than four minutes on two cores
+	-@$(MAKE) --no-print-directory servers
 	$(PYTEST) -m "not slow" --durations=10
 
 test-slow: setup ## the slow tests, and all properties with more examples
+	-@$(MAKE) --no-print-directory servers
 	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile=full --durations=10
 
 test-compiled: setup ## the tests of text, laws, scenes and streams against the compiled engine
@@ -107,4 +120,4 @@ release: | $(BIN)/python ## build sdists and wheels of bot and stage, and check 
 	$(BIN)/python -m tests.release
 
 clean: ## remove .venv, caches and builds
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist stage/dist
+	rm -rf $(VENV) $(SERVERS) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist stage/dist

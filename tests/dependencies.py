@@ -62,6 +62,13 @@ REASONS: Mapping[str, str] = {
     "types-regex": "types of `regex`, for mypy",
     "uv": "finds the hashes of all files of a version, for `make requirements`",
 }
+SERVERS: Mapping[str, tuple[str, str]] = {
+    "gguf": ("MIT", "writes the scripted model that llama.cpp serves"),
+    "litellm": ("MIT", "the LiteLLM proxy"),
+    "numpy": ("BSD-3-Clause", "the weights of the scripted model"),
+    "xllamacpp": ("MIT", "llama.cpp's own server"),
+}
+"""Licence and reason of what `make servers` installs, into an environment that is not this one."""
 THROUGH: Mapping[str, str] = {
     "anyio": "mcp",
     "httpx2": "mcp",
@@ -112,6 +119,13 @@ def direct() -> list[Dependency]:
     return _joined(places)
 
 
+def servers() -> list[Dependency]:
+    """Those of the model servers, which are installed elsewhere."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        document = tomllib.load(file)
+    return _joined({"servers": document["dependency-groups"]["servers"]})
+
+
 def _joined(places: Mapping[str, Iterable[str]]) -> list[Dependency]:
     found: dict[str, Dependency] = {}
     for place, requirements in places.items():
@@ -154,7 +168,11 @@ def page() -> str:
     data = [one for one in found if one.name in _DATA]
     dev = [one for one in found if one.places == ("dev",)]
     return _PAGE.format(
-        used=_table(used, with_place=True), data=_table(data), dev=_table(dev), through=_through()
+        used=_table(used, with_place=True),
+        data=_table(data),
+        dev=_table(dev),
+        through=_through(),
+        servers=_servers(),
     )
 
 
@@ -168,6 +186,14 @@ def _table(dependencies: Iterable[Dependency], *, with_place: bool = False) -> s
         extras = f" {', '.join(one.places)} |" if with_place else ""
         what = f"{licence(one.name)} | {REASONS[one.name]}"
         lines.append(f"| `{one.name}` | `{one.bounds}` |{extras} {what} |")
+    return "\n".join(lines)
+
+
+def _servers() -> str:
+    lines = ["| package | versions | licence | why |", "|---|---|---|---|"]
+    for one in servers():
+        licensed, reason = SERVERS[one.name]
+        lines.append(f"| `{one.name}` | `{one.bounds}` | {licensed} | {reason} |")
     return "\n".join(lines)
 
 
@@ -216,4 +242,11 @@ the hashes in `package_assets.py`, and run the tests.
 ## To work on it
 
 {dev}
+
+## Model servers for the tests
+
+`make servers` installs them into an environment of their own, because they want other versions of
+what we use. Nothing of ours imports them.
+
+{servers}
 """

@@ -18,6 +18,7 @@ from tests.cli import test_docs as settings_pages
 from tests.cli import test_reference, test_settings_file
 from tests.cli.document_pages import text_of
 from tests.languages import sentence_collection
+from tests.providers import test_capability_table
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,6 +31,7 @@ def generated() -> Iterator[tuple[Path, str]]:
         (command_pages.PAGE, command_pages.page),
         (test_reference.PAGE, test_reference.page),
         (test_stage_docs.PAGE, test_stage_docs.written),
+        (test_capability_table.PAGE, test_capability_table.written),
     ):
         yield path, written(text_of(path))
     yield dependencies.PAGE, dependencies.page()

@@ -16,12 +16,14 @@ from tests.dependencies import (
     REASONS,
     ROOT,
     SAID_ELSEWHERE,
+    SERVERS,
     THROUGH,
     Dependency,
     direct,
     has_licence_text,
     licence,
     page,
+    servers,
     split,
 )
 
@@ -36,7 +38,7 @@ def test_the_page_is_what_the_script_writes() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run: make generate"
 
 
-@pytest.mark.parametrize("one", direct(), ids=lambda one: one.name)
+@pytest.mark.parametrize("one", [*direct(), *servers()], ids=lambda one: one.name)
 def test_each_has_a_lower_and_an_upper_bound(one: Dependency) -> None:
     exact = re.fullmatch(r"==[\d.]+", one.bounds)
     assert exact or re.fullmatch(r">=[\d.]+,<[\d.]+", one.bounds)
@@ -55,6 +57,11 @@ def test_a_licence_that_metadata_do_not_tell_is_in_a_file(name: str) -> None:
 
 def test_each_has_a_reason_and_nothing_else_has() -> None:
     assert sorted(REASONS) == sorted(one.name for one in direct())
+
+
+def test_each_model_server_has_a_licence_and_a_reason() -> None:
+    assert sorted(SERVERS) == sorted(one.name for one in servers())
+    assert all(FREE.search(licensed) for licensed, _reason in SERVERS.values())
 
 
 def test_what_builds_the_package_has_bounds_too() -> None:

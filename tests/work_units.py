@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-WHOLE_FOLDERS = ("tests/local_run_page", "tests/providers", "stage/tests/stage_page")
-"""One browser each, one `oshaberi run`, and the SDKs of all providers loaded once."""
+WHOLE_FOLDERS = (
+    *("tests/local_run_page", "stage/tests/stage_page"),
+    *("tests/providers", "tests/real_servers"),
+)
+"""One browser each, one `oshaberi run`, the SDKs of all providers and the model servers once."""
 FIRST = (
-    *("tests/local_run_page", "stage/tests/stage_page", "tests/status_page", "tests/providers"),
+    *("tests/real_servers", "tests/local_run_page", "stage/tests/stage_page"),
+    *("tests/status_page", "tests/providers"),
     *("tests/e2e/test_outages.py", "tests/turns/test_database_outages.py"),
 )
 """The longest units, which must not be the last to begin."""

@@ -339,7 +339,7 @@ def test_an_impossible_limit_is_not_learned(message: str, caplog: pytest.LogCapt
     with caplog.at_level(logging.WARNING):
         answers, learned = asked("openai", refusal, healthy, refusal, healthy, refusal, healthy)
     assert [text(found) for found in answers][-1] == "Hi"
-    lessons = [one for kept in learned._lessons.values() for one in kept]
+    lessons = [one for kept in learned._places.values() for _since_s, one in kept.lessons]
     assert not any("output_limit" in one.changes for one in lessons)
     assert sum("cannot be" in one.getMessage() for one in caplog.records) == 1
 
@@ -351,7 +351,7 @@ def test_lessons_are_bounded_in_number() -> None:
     for number in range(100):
         learned.learn(PLACE, Lesson(str(number), {"output_limit": 1000 + number}))
     assert len(learned.told(PLACE)) == learned_limits.MOST_LESSONS
-    assert len(learned._lessons) == learned_limits.MOST_PLACES
+    assert len(learned._places) == learned_limits.MOST_PLACES
 
 
 # -- servers that say how large a model is, or which there are -----------------------------------

@@ -26,9 +26,9 @@ from oshaberi.bot.storage.records import KeyRecord, ModelRecord
 from oshaberi.bot.turns.services.models import OperatorModel
 from oshaberi.errors import ConfigError
 from oshaberi.providers.capabilities import ModelPlace
-from oshaberi.providers.capabilities.learned import Lesson
+from oshaberi.providers.capabilities.learned import Doubt, Lesson
 from oshaberi.providers.presets import PRESETS
-from tests.bot.client_harness import MEMBER, OWNER, ClientHarness, run_with_client
+from tests.bot.client_harness import ADMIN, MEMBER, OWNER, ClientHarness, run_with_client
 
 OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operators-own-key",))
 
@@ -161,6 +161,23 @@ def test_status_tells_what_a_model_refused() -> None:
         learned.learn(place._replace(model="other"), Lesson("it takes no tools"))
         told = await harness.run("status", user=MEMBER)
         assert "gpt-x: ready, 1 key; it takes no images; a note stands for each\n" in f"{told}\n"
+
+    run_with_client(scenario, models=[OPERATORS])
+
+
+def test_a_tool_that_is_left_out_is_named_until_it_is_relearned() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        learned = harness.client.context.services.models.adapters.learned
+        place = ModelPlace("openai", PRESETS["openai"].base_url, "gpt-x")
+        learned.doubt(place, (Doubt(frozenset({"tool look"}), "bad schema", "HTTP 400"),))
+        told = await harness.run("status", user=MEMBER)
+        assert "gpt-x: ready, 1 key; it is not sent tool look (HTTP 400)" in told
+        assert "tool look (bad schema)" in await harness.run("status", user=OWNER)
+        assert "Manage Server" in await harness.run("model relearn", user=MEMBER)
+        told = await harness.run("model relearn", user=ADMIN)
+        assert told.startswith("Forgotten what was refused by openai/gpt-x.")
+        assert "tool look" not in await harness.run("status", user=OWNER)
+        assert "Nothing was learned" in await harness.run("model relearn", user=ADMIN)
 
     run_with_client(scenario, models=[OPERATORS])
 

@@ -40,6 +40,8 @@ class Family:
     lacks: frozenset[Ability] = frozenset()
     kinds: frozenset[ErrorType] = ALL_KINDS
     settings: Mapping[str, Any] = field(default_factory=dict)
+    keeps_connections: bool = False
+    """Whether a proxy stands between, which keeps its connections to the scripted server."""
 
     def connect(self, server: ModelServer, **settings: Any) -> Adapter:
         given = {"api_key": KEY, "base_url": server.url, **self.settings, **settings}

@@ -35,21 +35,30 @@ class RecordedBody:
     path: Path
     family: str
     vendor: str
+    status: int = 200
 
     def __str__(self) -> str:
         return f"{self.family}-{self.vendor}-{self.path.stem}"
 
 
 def recordings() -> list[RecordedBody]:
-    """All that are there; none where there is no such folder."""
+    """All answers that are there; none where there is no such folder."""
+    return [one for one in _all_bodies() if one.status == 200]
+
+
+def refusals() -> list[RecordedBody]:
+    """The bodies of refused requests."""
+    return [one for one in _all_bodies() if one.status >= 400]
+
+
+def _all_bodies() -> list[RecordedBody]:
     folder = _folder()
     if folder is None:
         return []
     rows = map(json.loads, (folder / _INDEX).read_text("utf-8").splitlines())
     return [
-        RecordedBody(folder / row["file"], row["family"], row["vendor"])
+        RecordedBody(folder / row["file"], row["family"], row["vendor"], row["status"])
         for row in rows
-        if row["status"] == 200
     ]
 
 

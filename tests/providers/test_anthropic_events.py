@@ -8,6 +8,7 @@ import pytest
 
 from oshaberi.chunks import Chunk, ThoughtPart
 from oshaberi.providers.anthropic.events import read
+from oshaberi.providers.anthropic.request import INPUT_PIECES
 from oshaberi.providers.error_classification import error_type
 from oshaberi.providers.wire.errors import StreamError
 from oshaberi.providers.wire.sse_decoder import DONE
@@ -27,6 +28,11 @@ def _delta(**delta: Any) -> dict[str, Any]:
 
 def _start(**block: Any) -> dict[str, Any]:
     return {"type": "content_block_start", "index": 2, "content_block": block}
+
+
+def _own(**block: Any) -> SignedBlock:
+    """What is kept of a tool that the API runs itself."""
+    return SignedBlock("own 2", block, droppable=True)
 
 
 THOUGHT = Chunk("text", thoughts=(ThoughtPart("hm", "summary"),))
@@ -49,7 +55,10 @@ CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
     ),
     "a piece of a call": (
         _delta(type="input_json_delta", partial_json='{"a'),
-        [CallPiece(2, arguments='{"a', only_continues=True)],
+        [
+            CallPiece(2, arguments='{"a', only_continues=True),
+            SignedBlock("own 2", {}, {INPUT_PIECES: '{"a'}, only_continues=True, droppable=True),
+        ],
     ),
     "a citation": (
         _delta(
@@ -69,15 +78,15 @@ CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
     ),
     "a tool of the API": (
         _start(type="server_tool_use", id="s", name="web_search", input={}),
-        [],
+        [_own(type="server_tool_use", id="s", name="web_search", input={})],
     ),
     "a tool of an MCP server": (
         _start(type="mcp_tool_use", id="m", name="look", server_name="x", input={}),
-        [],
+        [_own(type="mcp_tool_use", id="m", name="look", server_name="x", input={})],
     ),
     "what its tool found": (
         _start(type="web_search_tool_result", tool_use_id="s", content=[{"url": "https://a.test"}]),
-        [],
+        [_own(type="web_search_tool_result", tool_use_id="s", content=[{"url": "https://a.test"}])],
     ),
     "calls at the beginning": (
         {
@@ -90,6 +99,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
         },
         [
             CallPiece("whole 0", "f", '{"a": 1}', "t"),
+            SignedBlock("whole 0", {"type": "tool_use"}, optional=True),
             FinishStep("tool_calls"),
             TokenCount(5, 0),
         ],
@@ -137,13 +147,20 @@ CASES: dict[str, tuple[dict[str, Any], list[Step]]] = {
     ),
     "a call begins": (
         _start(type="tool_use", id="t", name="f", input={}),
-        [CallPiece(2, "f", "", "t")],
+        [CallPiece(2, "f", "", "t"), SignedBlock(2, {"type": "tool_use"}, optional=True)],
     ),
     "a whole call": (
-        _start(type="tool_use", id="t", name="f", input={"a": 1}),
-        [CallPiece(2, "f", '{"a": 1}', "t")],
+        _start(type="tool_use", id="t", name="f", input={"a": 1}, caller={"type": "direct"}),
+        [CallPiece(2, "f", '{"a": 1}', "t"), SignedBlock(2, {"type": "tool_use"}, optional=True)],
     ),
-    "a new kind of block": (_start(type="song"), []),
+    "a call by the API's own code": (
+        _start(type="tool_use", id="t", name="f", input={}, caller={"type": "code", "id": "s"}),
+        [
+            CallPiece(2, "f", "", "t"),
+            SignedBlock(2, {"type": "tool_use", "caller": {"type": "code", "id": "s"}}),
+        ],
+    ),
+    "a new kind of block": (_start(type="song"), [_own(type="song")]),
     "stop": ({"type": "content_block_stop", "index": 2}, []),
     "ping": ({"type": "ping"}, []),
     "unheard of": ({"type": "news"}, []),

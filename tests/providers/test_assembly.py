@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oshaberi.chunks import Chunk, ThoughtPart, ToolCall, text_chunk
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.wire.chunk_assembler import LOOK_AHEAD, ChunkAssembler, ReasoningTail
-from oshaberi.providers.wire.signed_blocks import SignedBlocks, unpacked
+from oshaberi.providers.wire.signed_blocks import TEXT_BEGINS, SignedBlocks, unpacked
 from oshaberi.providers.wire.steps import (
     CallPiece,
     CitedPage,
@@ -188,12 +188,23 @@ def test_a_call_without_a_name() -> None:
 def test_keepsakes_grow_and_are_unpacked_again() -> None:
     kept = SignedBlocks()
     kept.add(SignedBlock(0, {"type": "thinking"}, {"thinking": "a"}))
-    kept.add(SignedBlock(1, {"type": "text"}, optional=True))
+    kept.add(SignedBlock(1, {"type": "text"}, optional=True), text_bytes=7)
     kept.add(SignedBlock(0, {}, {"thinking": "b", "signature": "s"}))
     packed = kept.packed()
     assert unpacked(packed) == [
         {"type": "thinking", "thinking": "ab", "signature": "s"},
-        {"type": "text"},
+        {"type": "text", TEXT_BEGINS: 7},
+    ]
+
+
+def test_a_block_that_has_ended_is_followed_by_another() -> None:
+    kept = SignedBlocks()
+    for number in "12":
+        kept.add(SignedBlock("b", {"type": "thinking"}, {"thinking": number}))
+        kept.add(SignedBlock("b", {}, {"signature": f"s{number}"}, ends=True))
+    kept.add(SignedBlock("unheard of", {}, {"input": "x"}, only_continues=True))
+    assert unpacked(kept.packed()) == [
+        {"type": "thinking", "thinking": number, "signature": f"s{number}"} for number in "12"
     ]
 
 

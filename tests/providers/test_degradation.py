@@ -26,7 +26,6 @@ from discord_stage.model_servers.scripts import (
 )
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
-from oshaberi.providers.refusals.reading import fewer_parameters
 from oshaberi.providers.registry import connect
 from oshaberi.providers.request.model_request import Request, ToolDeclaration
 from tests.providers.adapter_runs import ASK, error, read, run, text
@@ -92,14 +91,14 @@ def test_if_nothing_is_named_the_optional_ones_go() -> None:
 
 def test_at_last_only_the_mandatory_ones() -> None:
     keys, said = _asked(RefuseParameters("tools", "stop", named=False), Say("ok"))
-    assert keys == [ALL, MANDATORY | {"tools"}, MANDATORY]
+    assert keys == [ALL, MANDATORY | {"tools"}, ALL - {"tools"}, MANDATORY]
     assert said == "ok"
 
 
 def test_a_word_in_a_sentence_names_nothing() -> None:
     message = "Something in the tools of our kitchen must stop; the temperature is wrong"
     keys, said = _asked(Status(400, f'{{"error": {{"message": "{message}"}}}}'))
-    assert keys == [ALL, MANDATORY | {"tools"}, MANDATORY]
+    assert keys == [ALL, ALL - {"tools"}, MANDATORY | {"tools"}, MANDATORY]
     assert said == "api_error"
 
 
@@ -154,10 +153,10 @@ def test_an_empty_answer_is_an_answer() -> None:
     assert _twice(RefuseParameters("stop"), Finish("length")) == [ALL, less, less]
 
 
-def test_tools_that_nobody_named_are_tried_again() -> None:
+def test_tools_that_nobody_named_cost_nothing_else() -> None:
     refusal = RefuseParameters("tools", named=False)
-    known = MANDATORY | {"tools"}
-    assert _twice(refusal, Say("ok")) == [ALL, known, MANDATORY, known, MANDATORY]
+    rest = ALL - {"tools"}
+    assert _twice(refusal, Say("ok")) == [ALL, MANDATORY | {"tools"}, rest, rest]
 
 
 def test_what_did_not_help_is_not_remembered() -> None:
@@ -189,13 +188,6 @@ def test_what_was_learnt_is_shared_and_kept_apart() -> None:
             return ["stop" in request.json for request in server.requests]
 
     assert asyncio.run(main()) == [True, False, False, True, False]
-
-
-def test_a_ladder_skips_what_changes_nothing() -> None:
-    always = frozenset(MANDATORY)
-    assert fewer_parameters({"model": 1, "messages": 2, "stream": 3}, always, "anything") is None
-    assert fewer_parameters({"model": 1, "seed": 2}, always, "seed") == {"model": 1}
-    assert fewer_parameters({"model": 1}, always, "seed") is None
 
 
 FAILED_CALL = (

@@ -53,7 +53,7 @@ def asked(request: Request, model: str = "gemini-3-flash", **settings: Any) -> d
             assert (await read(adapter, request))[-1].type == "done"
             await adapter.aclose()
             body: dict[str, Any] = server.requests[0].json
-            assert server.requests[0].path.startswith(f"/v1/models/{model}:")
+            assert server.requests[0].path.startswith(f"/v1beta/models/{model}:")
             return body
 
     return asyncio.run(main())
@@ -164,13 +164,27 @@ def test_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_API_KEY", "somebody-elses-key")
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+    monkeypatch.setenv("GOOGLE_GENAI_USE_ENTERPRISE", "true")
+    monkeypatch.setenv("GOOGLE_GENAI_API_VERSION", "v1alpha")
+    monkeypatch.setenv("GOOGLE_GENAI_HTTP_CLIENT", "httpx2")
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "a-project")
+
+    async def scenario(adapter: Adapter, server: ModelServer) -> tuple[str, str]:
+        await read(adapter)
+        asked = server.requests[0]
+        return asked.headers["x-goog-api-key"], asked.path.split("/")[1]
+
+    assert run(GOOGLE, scenario) == (KEY, "v1beta")
+
+
+def test_the_version_of_the_api_is_the_one_that_has_all_models() -> None:
+    """The SDK's own choice is `v1`, which has neither thinking nor the newest models."""
 
     async def scenario(adapter: Adapter, server: ModelServer) -> str:
         await read(adapter)
-        return server.requests[0].headers["x-goog-api-key"]
+        return server.requests[0].path
 
-    assert run(GOOGLE, scenario) == KEY
+    assert run(GOOGLE, scenario).startswith("/v1beta/models/model-1:")
 
 
 def test_without_the_sdk_a_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,8 +45,8 @@ def test_a_plain_request() -> None:
     assert _body() == {
         "model": "gpt-5.1",
         "input": [
-            {"role": "system", "content": "Be brief."},
-            {"role": "user", "content": "hi"},
+            {"type": "message", "role": "system", "content": "Be brief."},
+            {"type": "message", "role": "user", "content": "hi"},
         ],
         "stream": True,
         "store": False,
@@ -171,7 +171,7 @@ RESULTS = [
     {"type": "function_call_output", "call_id": "c_1", "output": "rain"},
     {"type": "function_call_output", "call_id": "e12a7e051", "output": "late"},
 ]
-TEXT = {"role": "assistant", "content": "Let me see."}
+TEXT = {"type": "message", "role": "assistant", "content": "Let me see."}
 
 
 def test_a_round_without_reasoning() -> None:

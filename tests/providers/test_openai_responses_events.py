@@ -34,6 +34,11 @@ def _done(**item: Any) -> Event:
     return {"type": "response.output_item.done", "output_index": 1, "item": {"id": "x_1", **item}}
 
 
+def _kept(**item: Any) -> SignedBlock:
+    """What is kept of a tool that the API runs itself."""
+    return SignedBlock("item 1", {"id": "x_1", **item}, optional=True)
+
+
 def _end(status: str, **fields: Any) -> Event:
     return {"type": f"response.{status}", "response": {"status": status, "output": [], **fields}}
 
@@ -117,8 +122,14 @@ CASES: dict[str, tuple[Event, list[Step]]] = {
         ],
     ),
     "reasoning that nobody could send back": (_done(type="reasoning", summary=[]), []),
-    "search": (_done(type="web_search_call", status="completed", action={"query": "q"}), []),
-    "a tool of theirs": (_done(type="mcp_call", name="f", arguments="{}", output="x"), []),
+    "search": (
+        _done(type="web_search_call", status="completed", action={"query": "q"}),
+        [_kept(type="web_search_call", status="completed", action={"query": "q"})],
+    ),
+    "a tool of theirs": (
+        _done(type="mcp_call", name="f", arguments="{}", output="x"),
+        [_kept(type="mcp_call", name="f", arguments="{}", output="x")],
+    ),
     "arguments of theirs": (_event("mcp_call_arguments.delta", delta="{"), []),
     "code of theirs": (_event("code_interpreter_call_code.delta", delta="print"), []),
     "custom": (_event("custom_tool_call_input.delta", delta="x"), []),

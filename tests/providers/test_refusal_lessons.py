@@ -95,6 +95,10 @@ def test_what_an_error_names(message: str, body: Any, named: tuple[str, ...]) ->
             "`reasoning_effort` must be one of `low`, `medium`, or `high`",
             {"levels": ("low", "medium", "high")},
         ),
+        (
+            "This model does not support effort level 'xhigh'. Supported levels: high, low, max.",
+            {"levels": ("low", "high", "max")},
+        ),
         ("`temperature` and `top_p` cannot both be specified", {"sampling": "one"}),
         ("'stop': array too long. Expected an array with maximum length 4", {"stop_strings": 4}),
         ('"qwen2.5" does not support thinking', {"thinking": "none"}),

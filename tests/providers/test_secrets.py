@@ -97,6 +97,8 @@ def test_no_other_key_is_taken_from_the_environment(
         monkeypatch.setenv(f"{name}_API_KEY", planted)
     for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.setenv(name, planted)
+    for name in ("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"):
+        monkeypatch.setenv(name, f"X-Team: {planted}\nAuthorization: Bearer {planted}")
 
     async def scenario(adapter: Adapter, server: ModelServer) -> str:
         _ = [raw async for raw in adapter.open(ASK)]

@@ -11,6 +11,8 @@ from playwright.sync_api import Page
 
 from discord_stage.model_servers.scripts import NoAnswer, Refuse
 from oshaberi.bot.storage.usage import UsageAccount, UsageTotals, usage_day
+from oshaberi.bot.turns.services.models import place_of_model
+from oshaberi.providers.capabilities.learned import Doubt
 from stage_page.page_harness import PATIENCE_S, looping
 from tests.bot.client_harness import MEMBER, OWNER
 from tests.e2e.bot_harness import BotHarness, bot_harness
@@ -50,8 +52,15 @@ class StatusHarness:
         return self.run(inner())
 
     async def fail_and_hang(self) -> None:
-        """One answer fails with hostile words, one more hangs, and some tokens are used."""
+        """One answer fails with hostile words, one more hangs, and some tokens are used.
+
+        The model refuses a tool, too.
+        """
         here = self.here
+        services = here.bot.services
+        place = place_of_model(services.models.operator.models[0].model)
+        refused = Doubt(frozenset({"tool look"}), HOSTILE_ERROR)
+        services.models.adapters.learned.doubt(place, (refused,))
         here.ask("hello?")
         await here.wait_for(here.notices)
         await here.idle()

@@ -73,6 +73,7 @@ def used(page: Page) -> None:
     model = page.locator("#models tbody tr")
     expect(model).to_contain_text("fails: auth")
     expect(model).to_contain_text("1 of 1 paused")
+    expect(model).to_contain_text(f"it is not sent tool look ({HOSTILE_ERROR})")
     first = page.locator("#servers tbody tr").first
     expect(first).to_contain_text(HOSTILE)
     expect(first).to_contain_text("120K read, 9K written")

@@ -115,6 +115,7 @@ _BY_WORDS: tuple[tuple[ErrorType, re.Pattern[str]], ...] = (
             r"not a valid model",
             r"no endpoints found",
             r"no models? loaded",
+            r"no healthy deployments for this model",
             r"supported (?:API )?model names are",
             r"deployment[_ ]?not[_ ]?found",
             r"\bdeployment .{0,120}does not exist",
@@ -131,6 +132,7 @@ _BY_WORDS: tuple[tuple[ErrorType, re.Pattern[str]], ...] = (
             r"unauthenticated",
             r"permission[_ ](?:error|denied)",
             r"no auth credentials",
+            r"\bno_db_connection\b",  # LiteLLM without a database, about a key it does not know
         ),
     ),
     ("rate_limit", _any(r"rate[_ -]?limit", r"too many requests", r"resource[_ ]?exhausted")),
@@ -169,11 +171,22 @@ advice."""
 _MONEY = frozenset({"affordability", "balance_exhausted"})
 
 
+_NO_SUCH_MODEL = frozenset({400, 404, 422})
+
+
+def names_the_model(body: Any) -> bool:
+    """Return whether an error object says that the name of the model is wrong."""
+    inner = body.get("error", body) if isinstance(body, Mapping) else None
+    return isinstance(inner, Mapping) and inner.get("param") == "model"
+
+
 def error_type(failure: ProviderFailure) -> ErrorType:
     """Return the type of a failure. Codes are checked before the text: they are for programs."""
     if failure.kind is not None:
         return failure.kind
     said = (*_said_by(" ".join(failure.codes)), *_said_by(failure.message))
+    if failure.status in _NO_SUCH_MODEL and not said and names_the_model(failure.body):
+        return "model_error"
     if "affordability" in said:
         # A smaller request could be paid; the code only says that money is short.
         return "affordability"

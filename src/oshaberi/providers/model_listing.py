@@ -15,11 +15,14 @@ MOST_BYTES = 4 * 1024 * 1024
 MOST_MODELS = 10_000
 LONGEST_NAME = 200
 
+GOOGLE_VERSION = "v1beta"
+"""`v1` of Gemini's API has neither thinking nor the models that are called `…-latest`."""
+
 _PATHS = {
     "openai": "/models",
     "openai-responses": "/models",
     "anthropic": "/v1/models",
-    "google": "/v1beta/models",
+    "google": f"/{GOOGLE_VERSION}/models",
 }
 _PAGE = {"anthropic": {"limit": "1000"}, "google": {"pageSize": "1000"}}
 

@@ -23,10 +23,8 @@ from oshaberi.bot.commands.models.model_commands import name_of
 from oshaberi.bot.commands.usage_command import format_requests_and_tokens
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.storage.records import ConversationSummary, ModelRecord, UsageRecord
-from oshaberi.bot.turns.services.models import ModelCandidate
+from oshaberi.bot.turns.services.models import ModelCandidate, place_of_model
 from oshaberi.languages import translatable, translated, translated_count
-from oshaberi.providers.capabilities import ModelPlace
-from oshaberi.providers.presets import PRESETS
 
 NO_MODEL = translatable("No model is set. `/help` says what to do first.")
 
@@ -35,7 +33,7 @@ async def status_of(context: BotContext, asker: CommandUser, latency_s: float) -
     candidates = await context.services.models.chain(asker.path, asker.person.id)
     chain = groupby(candidates, lambda one: one.model)
     health = [
-        f"{name_of(model)}: {_keys(context, list(tries))}{_refused_parameters(context, model)}"
+        f"{name_of(model)}: {_keys(context, list(tries))}{_refused(context, asker, model)}"
         for model, tries in chain
     ]
     # What all direct messages used together is the operator's business.
@@ -100,12 +98,13 @@ def _keys(context: BotContext, tries: Sequence[ModelCandidate]) -> str:
     return f"{ready}{resting}"
 
 
-def _refused_parameters(context: BotContext, model: ModelRecord) -> str:
-    """Describe which parameters the model has refused since the start; they are no longer sent."""
-    preset = PRESETS.get(model.provider)
-    base_url = model.base_url or (preset.base_url if preset else None)
-    place = ModelPlace(model.provider, base_url, model.model)
-    lessons = context.services.models.adapters.learned.told(place)
+def _refused(context: BotContext, asker: CommandUser, model: ModelRecord) -> str:
+    """Describe what the model has refused, fields and tools; they are not sent for a day.
+
+    The words of a private server are for the bot's owner.
+    """
+    learned = context.services.models.adapters.learned
+    lessons = learned.told(place_of_model(model), to_operator=asker.is_owner)
     return plain(f"; {'; '.join(lessons)}") if lessons else ""
 
 

@@ -27,7 +27,7 @@ from oshaberi.bot.storage.records import KeyRecord, UsageRecord
 from oshaberi.bot.storage.usage import UsageTotals, usage_day
 from oshaberi.bot.turns.admission.answer_reasons import why_sentence
 from oshaberi.bot.turns.admission.channel_queue import BusyChannel
-from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.models import OperatorModel, place_of_model
 
 # What models and servers used: today, in the last 30 days, and in total. The result is kept for 30
 # seconds.
@@ -253,11 +253,19 @@ def _models(sources: StatusSources, used: UsageOverview | None) -> list[Json]:
             "model": model,
             "yours": (provider, model) in yours,
             "problem": failing.get((provider, model)),
+            "refused": _refused(sources.context, yours.get((provider, model))),
             "keys": _keys(sources.context, yours.get((provider, model))),
             "used": _model_use(by_name.get((provider, model)), yours.get((provider, model))),
         }
         for provider, model in names
     ]
+
+
+def _refused(context: BotContext, link: OperatorModel | None) -> list[str]:
+    """List what the operator's model refused and is not sent: parameters, and tools by name."""
+    if link is None:
+        return []
+    return list(context.services.models.adapters.learned.told(place_of_model(link.model)))
 
 
 def _keys(context: BotContext, link: OperatorModel | None) -> list[Json]:

@@ -16,7 +16,13 @@ from oshaberi.providers.anthropic.events import Event, read
 from oshaberi.providers.anthropic.request import FAMILY, Fields, body, takes_prefill
 from oshaberi.providers.base import EndpointAdapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.connections.sdk import NO_KEY, http_client, load_sdk, pieces_of
+from oshaberi.providers.connections.sdk import (
+    NO_KEY,
+    http_client,
+    load_sdk,
+    pieces_of,
+    without_variable,
+)
 from oshaberi.providers.error_classification import provider_error
 from oshaberi.providers.refusals.negotiation import (
     RequestNegotiation,
@@ -220,13 +226,14 @@ class AnthropicAdapter(EndpointAdapter):
     def __init__(self, endpoint: Endpoint) -> None:
         sdk = load_sdk("anthropic", "anthropic")
         super().__init__(endpoint)
-        self._client = sdk.AsyncAnthropic(
-            api_key=endpoint.api_key or NO_KEY,
-            base_url=endpoint.base_url,
-            max_retries=0,
-            http_client=http_client(sdk, endpoint),
-            default_headers=dict(endpoint.headers),
-        )
+        with without_variable("ANTHROPIC_CUSTOM_HEADERS"):
+            self._client = sdk.AsyncAnthropic(
+                api_key=endpoint.api_key or NO_KEY,
+                base_url=endpoint.base_url,
+                max_retries=0,
+                http_client=http_client(sdk, endpoint),
+                default_headers=dict(endpoint.headers),
+            )
 
     async def aclose(self) -> None:
         await self._client.close()
@@ -251,7 +258,7 @@ class AnthropicAdapter(EndpointAdapter):
         negotiation = RequestNegotiation(self.endpoint, FAMILY, MANDATORY)
         while True:
             ready = await prepared(request, self.endpoint, negotiation.capabilities)
-            asked = body(ready, self.endpoint, negotiation.capabilities)
+            asked = negotiation.reduced(body(ready, self.endpoint, negotiation.capabilities))
             wanted, turn, read_event, has_begun = asked, PausedTurn(), read_object, False
             try:
                 while True:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oshaberi.chunks import Chunk, ThoughtPart, text_chunk
+from oshaberi.providers.anthropic.request import INPUT_PIECES
 from oshaberi.providers.wire.errors import StreamError, body_failure
 from oshaberi.providers.wire.sse_decoder import DONE
 from oshaberi.providers.wire.steps import (
@@ -36,8 +37,8 @@ _READ_IN = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tok
 def read(event: Event) -> Sequence[Step]:
     """Read one event. Unknown kinds are ignored, because the API may add some.
 
-    Tools that the API runs itself (`server_tool_use`, `mcp_tool_use`) and their results are ignored
-    too.
+    Tools that the API runs itself (`server_tool_use`, `mcp_tool_use`) and their results are only
+    kept to be sent back.
     """
     kind = event.get("type")
     if kind == "content_block_delta":
@@ -101,8 +102,14 @@ def _delta(index: int, delta: Event) -> Sequence[Step]:
         case "signature_delta":
             return (SignedBlock(index, {}, {"signature": delta["signature"]}),)
         case "input_json_delta":
-            # That of the API's own tools continues nothing.
-            return (CallPiece(index, arguments=delta["partial_json"], only_continues=True),)
+            piece = delta["partial_json"]
+            return (
+                CallPiece(index, arguments=piece, only_continues=True),
+                # The API's own tools: their calls go back as they came.
+                SignedBlock(
+                    f"own {index}", {}, {INPUT_PIECES: piece}, only_continues=True, droppable=True
+                ),
+            )
         case "citations_delta":
             return _citations((delta.get("citation"),))
         case _:
@@ -122,9 +129,15 @@ def _start(index: int | str, block: Event) -> Sequence[Step]:
             return (SignedBlock(index, dict(block)),)
         case "tool_use":
             whole = json.dumps(block["input"]) if block.get("input") else ""
-            return (CallPiece(index, block["name"], whole, block.get("id")),)
+            caller = block.get("caller") or {}
+            # A call by the API's own code, not by the model: its result goes back to that code.
+            by_code = caller.get("type", "direct") != "direct"
+            kept = {"type": "tool_use"} | ({"caller": caller} if by_code else {})
+            place = SignedBlock(index, kept, optional=not by_code)
+            return (CallPiece(index, block["name"], whole, block.get("id")), place)
         case _:
-            return ()
+            # The API's own tools and their results, which it wants back with the next round.
+            return (SignedBlock(f"own {index}", dict(block), droppable=True),)
 
 
 def _citations(citations: Any) -> Sequence[CitedPage]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
+from oshaberi.checked_json import parse_json
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.request.dialogue import DialogueTurn, as_text, base64_of, system_text, turns
 from oshaberi.providers.request.model_request import (
@@ -28,7 +30,9 @@ from oshaberi.providers.request.parameters import (
     sampling,
     stop_strings,
 )
-from oshaberi.providers.wire.signed_blocks import unpacked
+from oshaberi.providers.wire.signed_blocks import TEXT_BEGINS, unpacked
+
+T = TypeVar("T")
 
 # The fields that tell Anthropic's models how much to think: by budget, or by effort.
 
@@ -62,6 +66,8 @@ def _by_budget(wanted: int, capabilities: ModelCapabilities, longest: int) -> Fi
 
 
 FAMILY = "anthropic"
+INPUT_PIECES = "input_pieces"
+"""The field of a kept block with the input of the API's own tool, as JSON text."""
 DEFAULT_OUTPUT = 8192
 _PDF = "application/pdf"
 
@@ -93,7 +99,7 @@ def body(
     made.update({key: value for key, value in optional.items() if value is not None})
     made.update(endpoint.quirks.get("body", {}))
     made.update(request.extra)
-    return {key: value for key, value in made.items() if key not in known.left_out}
+    return made
 
 
 def _is_in_foreign_loop(request: Request, endpoint: Endpoint) -> bool:
@@ -104,7 +110,7 @@ def _is_in_foreign_loop(request: Request, endpoint: Endpoint) -> bool:
 
 def messages(request: Request, endpoint: Endpoint, capabilities: ModelCapabilities) -> list[Fields]:
     made: list[Fields] = []
-    call_ids = CallIds(capabilities.call_ids)
+    call_ids = CallIds(endpoint, capabilities)
     for turn in turns(request.items, user_first=True):
         if isinstance(turn, DialogueTurn):
             _say(made, turn.role, [_part(part, turn.role) for part in turn.parts])
@@ -146,21 +152,55 @@ def _source(mime: str, data: bytes) -> Fields:
 
 
 def _asked(turn: ToolRound, ids: list[str], endpoint: Endpoint) -> list[Fields]:
-    """Return the model's blocks: signed thoughts unchanged in their positions, and the text."""
-    text = {"type": "text", "text": turn.text}
-    blocks = [
-        text if block.get("type") == "text" else block
-        for block in unpacked(turn.signature_for(endpoint.name, endpoint.model))
-    ]
-    first = blocks.index(text) if text in blocks else len(blocks)
-    kept = [b for i, b in enumerate(blocks) if b is not text or i == first]
-    if first == len(blocks):
-        kept.append(text)
-    calls = [
-        {"type": "tool_use", "id": id_, "name": call.name, "input": dict(call.args)}
-        for call, id_ in zip(turn.calls, ids, strict=True)
-    ]
-    return [*kept, *calls]
+    """Return the model's blocks in their order: signed ones and those of the API's own tools
+    unchanged, its text and its calls where they stood."""
+    blocks = unpacked(turn.signature_for(endpoint.name, endpoint.model))
+    texts = iter(_texts(turn.text, [b[TEXT_BEGINS] for b in blocks if TEXT_BEGINS in b]))
+    calls = iter(
+        [
+            {"type": "tool_use", "id": id_, "name": call.name, "input": dict(call.args)}
+            for call, id_ in zip(turn.calls, ids, strict=True)
+        ]
+    )
+    made: list[Fields] = []
+    for block in blocks:
+        match block.get("type"):
+            case "text":
+                made += [{"type": "text", "text": text} for text in _next(texts)]
+            case "tool_use":
+                made += [call | block for call in _next(calls)]
+            case _:
+                made.append(_own_tool(block))
+    return [*made, *({"type": "text", "text": text} for text in texts), *calls]
+
+
+def _texts(text: str, begins: list[int]) -> list[str]:
+    """Cut the text of an answer where its blocks began; if that is not known, nowhere."""
+    encoded = text.encode()
+    if not begins or begins != sorted(begins) or begins[0] or begins[-1] > len(encoded):
+        return [text]
+    ends = [*begins[1:], len(encoded)]
+    pieces = [encoded[a:b] for a, b in zip(begins, ends, strict=True)]
+    try:
+        return [piece.decode() for piece in pieces]
+    except UnicodeDecodeError:
+        return [text]
+
+
+def _next(items: Iterator[T]) -> list[T]:
+    return [item for item in (next(items, None),) if item is not None]
+
+
+def _own_tool(block: Fields) -> Fields:
+    """Return a block with its input as JSON: a call of the API's own tool comes in pieces."""
+    pieces = block.get(INPUT_PIECES)
+    if pieces is None:
+        return block
+    rest = {name: value for name, value in block.items() if name != INPUT_PIECES}
+    try:
+        return rest | {"input": parse_json(pieces)}
+    except ValueError:
+        return rest
 
 
 def _answered(turn: ToolRound, ids: list[str]) -> list[Fields]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -81,12 +82,14 @@ def _keep(places: OrderedDict[PlaceT, ValueT], place: PlaceT, value: ValueT) -> 
         places.popitem(last=False)
 
 
-# Remembers what endpoints refused, by address and model, while the process runs.
+# Remembers what endpoints refused, by address and model, while the process runs, for a day.
 #
 # All adapters of a process share one object: the code that makes the adapters owns it and passes
 # it in.
 
 
+KEPT_S = 24 * 3600.0
+"""How long a lesson is believed: the server may be mended, or started with other options."""
 MOST_LESSONS = 20
 """How many lessons are kept for one place: more than there are rules that teach one."""
 POSSIBLE: Mapping[str, tuple[int, int]] = {
@@ -110,33 +113,77 @@ class ModelPlace(NamedTuple):
 class Lesson:
     """What a refusal taught: changed fields of `ModelCapabilities`, and a text for the log.
 
-    `left_out` are fields of the body that are no longer sent. A lesson that is not `lasting`
-    applies to this request only.
+    A lesson that is not `lasting` applies to this request only.
     """
 
     text: str
     changes: Mapping[str, Any] = field(default_factory=dict)
-    left_out: frozenset[str] = frozenset()
     lasting: bool = True
 
     def applied(self, capabilities: ModelCapabilities) -> ModelCapabilities:
-        left_out = capabilities.left_out | self.left_out
-        return replace(capabilities, **{**self.changes, "left_out": left_out})
+        return replace(capabilities, **self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Some of these names are refused; which ones is not known yet. `refusals.search` finds out.
+
+    `told` is what the server said, `shown` is what of it a channel may see. Until `is_proven`, it
+    is possible that none of them is refused.
+    """
+
+    names: frozenset[str] = frozenset()
+    told: str = ""
+    shown: str = ""
+    is_proven: bool = True
+
+
+@dataclass(slots=True)
+class _PlaceMemory:
+    """What is known about one place, and since when."""
+
+    lessons: list[tuple[float, Lesson]] = field(default_factory=list)
+    doubts: tuple[Doubt, ...] = ()
+    doubts_since_s: float = 0.0
 
 
 class LearnedLimits:
     """The lessons by place, each logged once at WARNING; and how each place counts tokens."""
 
-    def __init__(self) -> None:
+    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self.tokens: TokenCalibration[ModelPlace] = TokenCalibration()
-        self._lessons: OrderedDict[ModelPlace, list[Lesson]] = OrderedDict()
+        self._now_s = now_s
+        self._places: OrderedDict[ModelPlace, _PlaceMemory] = OrderedDict()
         self._doubted: OrderedDict[ModelPlace, None] = OrderedDict()
 
     def applied(self, place: ModelPlace, capabilities: ModelCapabilities) -> ModelCapabilities:
         """Return a model's capabilities, changed by its lessons."""
-        for lesson in self._lessons.get(place, ()):
+        for lesson in self._lessons(place):
             capabilities = lesson.applied(capabilities)
         return capabilities
+
+    def doubts(self, place: ModelPlace) -> tuple[Doubt, ...]:
+        """Return what is refused without a name, as far as it has been found out."""
+        memory = self._fresh(place)
+        return () if memory is None else memory.doubts
+
+    def doubt(self, place: ModelPlace, doubts: tuple[Doubt, ...]) -> None:
+        """Remember what an answered request has proved. Says in the log what stays out."""
+        before = self.doubts(place)
+        if doubts == before:
+            return
+        memory = self._memory(place)
+        memory.doubts, memory.doubts_since_s = doubts, self._now_s()
+        for one in doubts:
+            if one not in before:
+                words = doubt_words(one.names)
+                log.warning("%s %s: %s (%s)", place.provider, place.model, words, one.told)
+
+    def forget(self, place: ModelPlace) -> bool:
+        """Forget all lessons of a place. Return whether there were any."""
+        memory = self._fresh(place)
+        self._places.pop(place, None)
+        return memory is not None and bool(memory.lessons or memory.doubts)
 
     def is_possible(self, place: ModelPlace, lesson: Lesson) -> bool:
         """Return whether a lesson can be right. The first impossible one of a place is logged."""
@@ -154,20 +201,49 @@ class LearnedLimits:
 
     def learn(self, place: ModelPlace, lesson: Lesson) -> None:
         """Add a lesson; the latest has priority. A known lesson is not logged again."""
-        known = self._lessons.setdefault(place, [])
-        if lesson in known:
-            known.remove(lesson)
-            known.append(lesson)
-            return
-        known.append(lesson)
+        known = self._memory(place).lessons
+        is_new = lesson not in [one for _, one in known]
+        known[:] = [(since_s, one) for since_s, one in known if one != lesson]
+        known.append((self._now_s(), lesson))
         del known[:-MOST_LESSONS]
-        self._lessons.move_to_end(place)
-        _drop_oldest(self._lessons)
-        log.warning("%s %s: %s", place.provider, place.model, lesson.text)
+        if is_new:
+            log.warning("%s %s: %s", place.provider, place.model, lesson.text)
 
-    def told(self, place: ModelPlace) -> tuple[str, ...]:
-        """Return the lessons of a model as texts."""
-        return tuple(lesson.text for lesson in self._lessons.get(place, ()))
+    def told(self, place: ModelPlace, *, to_operator: bool = True) -> tuple[str, ...]:
+        """Return the lessons of a model as texts. Others see less of what the server said."""
+        doubts = [
+            f"{doubt_words(one.names)} ({one.told if to_operator else one.shown})"
+            for one in self.doubts(place)
+        ]
+        return (*(lesson.text for lesson in self._lessons(place)), *doubts)
+
+    def _lessons(self, place: ModelPlace) -> list[Lesson]:
+        memory = self._fresh(place)
+        return [] if memory is None else [lesson for _, lesson in memory.lessons]
+
+    def _fresh(self, place: ModelPlace) -> _PlaceMemory | None:
+        """Return what is known about a place, without what is older than a day."""
+        memory = self._places.get(place)
+        if memory is None:
+            return None
+        oldest_s = self._now_s() - KEPT_S
+        memory.lessons[:] = [one for one in memory.lessons if one[0] > oldest_s]
+        if memory.doubts_since_s <= oldest_s:
+            memory.doubts = ()
+        return memory
+
+    def _memory(self, place: ModelPlace) -> _PlaceMemory:
+        memory = self._fresh(place) or _PlaceMemory()
+        self._places[place] = memory
+        self._places.move_to_end(place)
+        _drop_oldest(self._places)
+        return memory
+
+
+def doubt_words(names: frozenset[str]) -> str:
+    """Say what is left out: fields by their names, tools as tools."""
+    listed = ", ".join(sorted(names))
+    return f"it is not sent {listed}" if len(names) == 1 else f"it refuses one of: {listed}"
 
 
 def _fits(name: str, value: Any) -> bool:

@@ -28,8 +28,7 @@ class ModelCapabilities:
     """The defaults are safe for unknown models. Numbers are tokens; None means unknown.
 
     `levels` are the model's words for thinking levels, from little to much. The first one stands
-    for `off` if it is `none`, `minimal` or the only one. `left_out` are fields of the body that the
-    endpoint refused.
+    for `off` if it is `none`, `minimal` or the only one.
     """
 
     images: bool = True
@@ -54,11 +53,13 @@ class ModelCapabilities:
     system_role: SystemRole = "system"
     prefill: bool = True
     call_ids: CallIdShape = "any"
+    """What the id of a call by another model may be."""
+    keeps_own_ids: bool = True
+    """Whether the model gets its own ids back unchanged."""
     signs_calls: bool = False
     """Whether every call in the history needs a signature."""
     reasoning_with_calls: bool = False
     """Whether calls in the history need the reasoning that led to them."""
-    left_out: frozenset[str] = frozenset()
 
     @property
     def can_be_off(self) -> bool:

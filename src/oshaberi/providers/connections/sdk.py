@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -34,6 +36,20 @@ def load_sdk(module: str, extra: str) -> Any:
             "the {module} package is not installed: {command}", module=module, command=command
         )
         raise ConfigError(words) from None
+
+
+@contextmanager
+def without_variable(name: str) -> Iterator[None]:
+    """Hide a variable of the environment while an SDK's client is made.
+
+    The client would send the headers that it names, a key among them, to whatever server it gets.
+    """
+    given = os.environ.pop(name, None)
+    try:
+        yield
+    finally:
+        if given is not None:
+            os.environ[name] = given
 
 
 # Gives an SDK its HTTP client: aiohttp on the shared connections, or httpx2 behind a proxy.

@@ -29,6 +29,7 @@ from oshaberi.providers.google.events import (
     refusal_failure,
 )
 from oshaberi.providers.google.request import FAMILY, arguments
+from oshaberi.providers.model_listing import GOOGLE_VERSION
 from oshaberi.providers.refusals.negotiation import (
     RequestNegotiation,
 )
@@ -79,6 +80,7 @@ class GoogleAdapter(EndpointAdapter):
         silence_s = self.endpoint.silence_seconds
         while True:
             asked = await arguments(request, self.endpoint, negotiation.capabilities)
+            asked["config"] = negotiation.reduced(asked["config"])
             event = GeminiEvent({})
             decoder = SseDecoder()
             calls = PartialCalls(self.endpoint.budgets.arguments)
@@ -139,6 +141,7 @@ class GoogleAdapter(EndpointAdapter):
         if self._client is None:
             options = {
                 "base_url": self.endpoint.base_url,
+                "api_version": GOOGLE_VERSION,
                 "headers": dict(self.endpoint.headers),
                 "aiohttp_client": self._session.get(),
                 "client_args": {"verify": self._tls},

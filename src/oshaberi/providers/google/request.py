@@ -79,8 +79,8 @@ async def arguments(
     known = capabilities or known_capabilities(endpoint, FAMILY)
     ready = await prepared(request, endpoint, known)
     config = _config(ready, endpoint, known) | dict(ready.extra)
-    sent = {key: value for key, value in config.items() if key not in known.left_out}
-    return {"model": endpoint.model, "contents": _contents(ready, endpoint, known), "config": sent}
+    contents = _contents(ready, endpoint, known)
+    return {"model": endpoint.model, "contents": contents, "config": config}
 
 
 def _config(

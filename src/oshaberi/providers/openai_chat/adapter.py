@@ -12,7 +12,13 @@ from typing import Any
 from oshaberi.chunks import ProviderError
 from oshaberi.providers.base import EndpointAdapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.connections.sdk import NO_KEY, http_client, load_sdk, pieces_of
+from oshaberi.providers.connections.sdk import (
+    NO_KEY,
+    http_client,
+    load_sdk,
+    pieces_of,
+    without_variable,
+)
 from oshaberi.providers.error_classification import FAILED_CALL, provider_error
 from oshaberi.providers.openai_chat.events import Event, read
 from oshaberi.providers.openai_chat.request import FAMILY, body
@@ -43,18 +49,19 @@ class OpenAIChatAdapter(EndpointAdapter):
         sdk = load_sdk("openai", "openai")
         super().__init__(endpoint)
         self._keeps_reasoning = bool(endpoint.quirks.get("keeps_reasoning"))
-        self._client = sdk.AsyncOpenAI(
-            api_key=endpoint.api_key or NO_KEY,
-            base_url=endpoint.base_url,
-            max_retries=0,
-            http_client=http_client(sdk, endpoint),
-            # Left out, the SDK would take them from the environment and send them to anybody.
-            default_headers={
-                "OpenAI-Organization": sdk.Omit(),
-                "OpenAI-Project": sdk.Omit(),
-                **endpoint.headers,
-            },
-        )
+        with without_variable("OPENAI_CUSTOM_HEADERS"):
+            self._client = sdk.AsyncOpenAI(
+                api_key=endpoint.api_key or NO_KEY,
+                base_url=endpoint.base_url,
+                max_retries=0,
+                http_client=http_client(sdk, endpoint),
+                # Left out, the SDK would take them from the environment and send them to anybody.
+                default_headers={
+                    "OpenAI-Organization": sdk.Omit(),
+                    "OpenAI-Project": sdk.Omit(),
+                    **endpoint.headers,
+                },
+            )
 
     async def aclose(self) -> None:
         await self._client.close()
@@ -85,7 +92,7 @@ class OpenAIChatAdapter(EndpointAdapter):
         meaningful = is_repeated = False
         while True:
             ready = await prepared(request, self.endpoint, negotiation.capabilities)
-            wanted = self._body(ready, negotiation.capabilities)
+            wanted: Body = negotiation.reduced(self._body(ready, negotiation.capabilities))
             for mend in mends:
                 wanted = mend(wanted) or wanted
             decoder, read_event = SseDecoder(), self._event_reader()

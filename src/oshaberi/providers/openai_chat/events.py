@@ -8,6 +8,7 @@ from typing import Any
 
 from oshaberi.chunks import Chunk, ErrorType, ThoughtKind, ThoughtPart, text_chunk
 from oshaberi.providers.error_classification import ProviderFailure
+from oshaberi.providers.openai_chat.request import CALL_EXTRA, THINKING_BLOCKS
 from oshaberi.providers.wire.errors import StreamError, body_failure
 from oshaberi.providers.wire.sse_decoder import DONE
 from oshaberi.providers.wire.steps import (
@@ -90,6 +91,10 @@ def _steps(event: Event, delta: Event, finish: str | None, keeps: bool) -> Itera
             _arguments(function.get("arguments")),
             call.get("id") or None,
         )
+        if call.get("extra_content"):
+            number = call.get("index") or 0
+            kept = {"type": CALL_EXTRA, "call": number, "extra_content": call["extra_content"]}
+            yield SignedBlock(f"call {number}", kept)
     if finish:
         yield FinishStep(_REASONS.get(finish, finish))
     yield from _tokens(event)
@@ -129,9 +134,21 @@ def _thoughts(delta: Event, keeps: bool) -> Iterator[Step]:
         grows = {name: detail[name] for name in _GROWING if detail.get(name)}
         fixed = {name: value for name, value in detail.items() if name not in _GROWING}
         yield SignedBlock(f"{detail.get('type')} {detail.get('index', 0)}", fixed, grows)
+    yield from _thinking_blocks(delta.get("thinking_blocks"))
     if keeps and delta.get("reasoning_content"):
         name = "reasoning_content"
         yield SignedBlock(name, {}, {name: delta[name]})
+
+
+def _thinking_blocks(blocks: Any) -> Iterator[SignedBlock]:
+    """Yield Anthropic's blocks, as LiteLLM passes them on: in pieces, and a signature ends one."""
+    for block in blocks if isinstance(blocks, list) else ():
+        kind = block.get("type")
+        if kind in THINKING_BLOCKS:
+            grows = {name: block[name] for name in ("thinking", "signature") if block.get(name)}
+            fixed = {"type": kind} | ({"data": block["data"]} if block.get("data") else {})
+            ends = bool(block.get("signature") or block.get("data"))
+            yield SignedBlock("thinking_blocks", fixed, grows, ends=ends)
 
 
 def _thought(text: str, kind: ThoughtKind) -> Chunk:
@@ -148,4 +165,10 @@ def _tokens(event: Event) -> Iterator[TokenCount]:
             (usage.get("completion_tokens"),),
             # DeepSeek counts them in a field of its own.
             (cached or usage.get("prompt_cache_hit_tokens"),),
+        )
+    elif isinstance(timings := event.get("timings"), Mapping):
+        # llama.cpp counts even where nobody asked it to (`stream_options`).
+        cached = timings.get("cache_n")
+        yield token_count(
+            (timings.get("prompt_n"), cached), (timings.get("predicted_n"),), (cached,)
         )

@@ -87,6 +87,10 @@ _STYLES: Mapping[str, Say] = {
 
 
 FAMILY = "openai"
+CALL_EXTRA = "call_extra"
+"""The type of a kept block with what Google's API adds to a call (`extra_content`)."""
+THINKING_BLOCKS = frozenset({"thinking", "redacted_thinking"})
+"""The types of blocks that LiteLLM passes on from Anthropic."""
 
 
 def body(
@@ -115,12 +119,12 @@ def body(
     made.update({key: value for key, value in optional.items() if value is not None})
     made.update(quirks.get("body", {}))
     made.update(request.extra)
-    return {key: value for key, value in made.items() if key not in known.left_out}
+    return made
 
 
 def messages(request: Request, endpoint: Endpoint, capabilities: ModelCapabilities) -> list[Fields]:
     made: list[Fields] = []
-    ids = CallIds(capabilities.call_ids)
+    ids = CallIds(endpoint, capabilities)
     system = system_text(request.items)
     if system:
         made.append({"role": "system", "content": system})
@@ -129,7 +133,7 @@ def messages(request: Request, endpoint: Endpoint, capabilities: ModelCapabiliti
         if isinstance(turn, DialogueTurn):
             made.append({"role": turn.role, "content": _content(turn)})
         else:
-            made += _round(turn, ids.of(turn), _reasoning(turn, endpoint, capabilities))
+            made += _round(turn, ids.of(turn), endpoint, capabilities)
     if request.prefill and "prefill" in endpoint.quirks and capabilities.prefill:
         prefix: Fields = {"role": "assistant", "content": request.prefill}
         made.append(prefix | endpoint.quirks["prefill"])
@@ -150,13 +154,19 @@ def _part(part: Part) -> Fields:
     return {"type": "text", "text": as_text(part)}
 
 
-def _round(turn: ToolRound, ids: list[str], reasoning: Fields) -> list[Fields]:
+def _round(
+    turn: ToolRound, ids: list[str], endpoint: Endpoint, capabilities: ModelCapabilities
+) -> list[Fields]:
     """Return tool calls and their results as messages."""
+    calls = [_call(call, id_) for call, id_ in zip(turn.calls, ids, strict=True)]
+    for block in unpacked(turn.signature_for(endpoint.name, endpoint.model)):
+        if block.get("type") == CALL_EXTRA and block["call"] < len(calls):
+            calls[block["call"]]["extra_content"] = block["extra_content"]
     asked: Fields = {
         "role": "assistant",
         "content": turn.text or None,
-        "tool_calls": [_call(call, id_) for call, id_ in zip(turn.calls, ids, strict=True)],
-        **reasoning,
+        "tool_calls": calls,
+        **_reasoning(turn, endpoint, capabilities),
     }
     results = zip(turn.results, ids, strict=False)
     return [
@@ -183,14 +193,16 @@ def _call(call: ToolCall, id_: str) -> Fields:
 def _kept(signature: str | None) -> Fields:
     """Return the reasoning that the API wants back: special fields, or a list of details."""
     fields: Fields = {}
-    details = []
     for block in unpacked(signature):
-        if "type" not in block:
+        kind = str(block.get("type", ""))
+        if not kind:
             fields.update(block)
-        elif str(block["type"]).startswith("reasoning."):
+        elif kind.startswith("reasoning."):
             # Blocks of another API that goes by the same name have other types.
-            details.append(block)
-    return fields | ({"reasoning_details": details} if details else {})
+            fields.setdefault("reasoning_details", []).append(block)
+        elif kind in THINKING_BLOCKS:
+            fields.setdefault("thinking_blocks", []).append(block)
+    return fields
 
 
 def _tool(tool: ToolDeclaration) -> Fields:

@@ -235,6 +235,9 @@ def _done(item: Event, key: int | str | None) -> Iterator[Step]:
         case "reasoning" if item.get("encrypted_content") or item.get("content"):
             kept = {name: item[name] for name in _KEPT_OF_REASONING if item.get(name)}
             yield SignedBlock(place, {"summary": [], **kept})
+        case str(kind) if kind.endswith("_call"):
+            # A tool that the API runs itself: its reasoning is refused without it.
+            yield SignedBlock(place, item, optional=True)
 
 
 def _text(text: str | None) -> Sequence[Chunk]:

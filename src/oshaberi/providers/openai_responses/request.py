@@ -89,7 +89,7 @@ def body(
     made.update({key: value for key, value in optional.items() if value is not None})
     made.update(endpoint.quirks.get("body", {}))
     made.update(request.extra)
-    return {key: value for key, value in made.items() if key not in known.left_out}
+    return made
 
 
 def input_items(
@@ -97,19 +97,24 @@ def input_items(
 ) -> list[Fields]:
     """Return the conversation, without a prefill: the model would not continue it."""
     made: list[Fields] = []
-    ids = CallIds(capabilities.call_ids)
+    ids = CallIds(endpoint, capabilities)
     system = system_text(request.items)
     if system:
-        made.append({"role": "system", "content": system})
+        made.append(_message("system", system))
     for turn in turns(request.items):
         if isinstance(turn, DialogueTurn):
-            made.append({"role": turn.role, "content": _content(turn)})
+            made.append(_message(turn.role, _content(turn)))
         else:
             made += _round(turn, ids.of(turn), turn.signature_for(endpoint.name, endpoint.model))
     return made
 
 
 # -- parts ---------------------------------------------------------------------------------------
+
+
+def _message(role: str, content: str | list[Fields]) -> Fields:
+    """Return a message with its type: llama.cpp takes no item without one."""
+    return {"type": "message", "role": role, "content": content}
 
 
 def _content(turn: DialogueTurn) -> str | list[Fields]:
@@ -151,7 +156,7 @@ def _tool(tool: ToolDeclaration) -> Fields:
 def _round(turn: ToolRound, ids: list[str], signature: str | None) -> list[Fields]:
     """Return what the model did, in its order, and the results."""
     calls = iter([_call(call, id_) for call, id_ in zip(turn.calls, ids, strict=True)])
-    texts = iter([{"role": "assistant", "content": turn.text}] if turn.text.strip() else [])
+    texts = iter([_message("assistant", turn.text)] if turn.text.strip() else [])
     made: list[Fields] = []
     for block in unpacked(signature):
         match block.get("type"):
@@ -162,6 +167,8 @@ def _round(turn: ToolRound, ids: list[str], signature: str | None) -> list[Field
                 made += [{**text, **phase} for text in _next(texts)]
             case "function_call":
                 made += _next(calls)
+            case str(kind) if kind.endswith("_call"):
+                made.append(block)
     results = [
         {"type": "function_call_output", "call_id": id_, "output": result.content}
         for result, id_ in zip(turn.results, ids, strict=False)

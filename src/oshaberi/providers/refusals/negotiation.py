@@ -1,24 +1,31 @@
 """One request and its refusals: each refusal changes the next attempt.
 
-The lessons are remembered when the changed request is answered, not before.
+What an attempt proved is remembered when it is answered, not before. A refusal whose message says
+what is wrong teaches a lesson (`rules`). One that names a field or a tool costs that alone; for one
+that names nothing, `search` finds out over several requests what it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from oshaberi.chunks import ProviderError
-from oshaberi.providers.capabilities.learned import Lesson
-from oshaberi.providers.error_classification import ProviderFailure
-from oshaberi.providers.refusals.reading import (
-    RETRIES,
-    USEFUL,
-    Refusal,
-    fewer_parameters,
-    named_parameters,
-)
+from oshaberi.providers.capabilities.learned import Doubt, Lesson
+from oshaberi.providers.error_classification import ProviderFailure, names_the_model
+from oshaberi.providers.refusals.reading import RETRIES, USEFUL, Refusal, named_parameters
 from oshaberi.providers.refusals.rules import lessons
+from oshaberi.providers.refusals.search import (
+    RequestAttempt,
+    named_tools,
+    names_in,
+    narrowing,
+    tool_name,
+    tools_in,
+    unexplained,
+    without_names,
+)
 from oshaberi.providers.request.model_request import Endpoint, place_of
 from oshaberi.providers.request.parameters import known_capabilities
 
@@ -27,6 +34,7 @@ _SAYS_IT_ITSELF = frozenset({401, 402, 403, 408, 413, 429})
 _ABOUT_PARAMETERS = frozenset({None, 400, 404, 405, 406, 409, 415, 422, 501})
 """Statuses after which fewer parameters may help even if no field is named; None is an error event
 of a stream."""
+_LONGEST_SENTENCE = 300
 
 
 class RequestNegotiation:
@@ -34,9 +42,21 @@ class RequestNegotiation:
 
     def __init__(self, endpoint: Endpoint, family: str, mandatory: frozenset[str]) -> None:
         self.capabilities = known_capabilities(endpoint, family)
+        """What the model takes in the next attempt."""
         self._endpoint = endpoint
+        self._place = place_of(endpoint)
         self._mandatory = mandatory
         self._lessons: list[Lesson] = []
+        self._refusals = 0
+        self._doubts = endpoint.learned.doubts(self._place)
+        self._attempt: RequestAttempt | None = None
+        self._others: list[RequestAttempt] = []
+
+    def reduced(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the body of the next attempt, without what is left out of it."""
+        if self._attempt is None:
+            self._attempt, *self._others = narrowing(self._doubts, names_in(body))
+        return without_names(body, self._attempt.left_out)
 
     def refused(
         self,
@@ -48,41 +68,60 @@ class RequestNegotiation:
         """Learn from a refusal. Return whether to ask once more."""
         if failure.kind is not None or failure.status in _SAYS_IT_ITSELF:
             return False
-        if len(self._lessons) == RETRIES:
+        self._refusals += 1
+        if self._refusals > RETRIES or names_the_model(failure.body):
             return False
         refusal = Refusal(failure.message, failure.body, sent, self.capabilities, has_images)
-        learned, place = self._endpoint.learned, place_of(self._endpoint)
-        possible = (one for one in lessons(refusal) if learned.is_possible(place, one))
-        lesson = next(possible, None) or self._fewer(failure, problem, refusal)
-        if lesson is None:
+        learned = self._endpoint.learned
+        possible = (one for one in lessons(refusal) if learned.is_possible(self._place, one))
+        lesson = next(possible, None)
+        if lesson is not None:
+            self._lessons.append(lesson)
+            self.capabilities = lesson.applied(self.capabilities)
+            return True
+        attempt = self._with_less(failure, problem, sent)
+        if attempt is None:
             return False
-        self._lessons.append(lesson)
-        self.capabilities = lesson.applied(self.capabilities)
+        self._attempt = attempt
         return True
 
     def accepted(self) -> None:
-        """Remember the lessons, because the request was answered."""
+        """Remember what was proved, because the request was answered."""
+        learned = self._endpoint.learned
         for lesson in self._lessons:
             if lesson.lasting:
-                self._endpoint.learned.learn(place_of(self._endpoint), lesson)
+                learned.learn(self._place, lesson)
         self._lessons.clear()
+        if self._attempt is not None:
+            learned.doubt(self._place, self._attempt.doubts)
 
-    def _fewer(
-        self, failure: ProviderFailure, problem: ProviderError, refusal: Refusal
-    ) -> Lesson | None:
-        """Leave out the fields that the error names, or else the optional ones.
-
-        This is for errors that no rule matches.
-        """
+    def _with_less(
+        self, failure: ProviderFailure, problem: ProviderError, sent: Mapping[str, Any]
+    ) -> RequestAttempt | None:
+        """Return the next attempt after an error that no rule matches."""
         if failure.status not in _ABOUT_PARAMETERS or problem.retryable:
             return None
-        named = named_parameters(failure.message, failure.body, refusal.sent)
+        optional = frozenset(sent) - self._mandatory - USEFUL
+        named = named_parameters(failure.message, failure.body, optional | (USEFUL & sent.keys()))
         if problem.type != "api_error" and not (problem.type == "model_error" and named):
             return None
-        fewer = fewer_parameters(refusal.sent, self._mandatory, failure.message, failure.body)
-        if fewer is None:
-            return None
-        left_out = frozenset(refusal.sent.keys() - fewer.keys())
-        # Useful fields (tools) are tried again with the next request.
-        lasting = not left_out & USEFUL
-        return Lesson(f"it is not sent {', '.join(sorted(left_out))}", {}, left_out, lasting)
+        told, shown = (said[:_LONGEST_SENTENCE] for said in (problem.message, problem.shown or ""))
+        words = Doubt(told=told, shown=shown)
+        offered = tools_in(sent)
+        guilty = [*named, *map(tool_name, named_tools(failure.message, failure.body, offered))]
+        before = self._attempt or RequestAttempt(frozenset(), ())
+        if guilty:
+            self._others = []
+            return _without(guilty, before, words)
+        if not self._others:
+            # What the refused attempts seemed to prove may have had another reason.
+            known = RequestAttempt(before.left_out, self._doubts)
+            tools = frozenset(map(tool_name, offered))
+            self._others = unexplained(known, optional, tools, failure.message, words)
+        return self._others.pop(0) if self._others else None
+
+
+def _without(guilty: Iterable[str], before: RequestAttempt, words: Doubt) -> RequestAttempt:
+    """Leave out what the error names, each as a doubt of its own."""
+    found = [replace(words, names=frozenset({name})) for name in dict.fromkeys(guilty)]
+    return RequestAttempt(before.left_out | frozenset(guilty), (*before.doubts, *found))

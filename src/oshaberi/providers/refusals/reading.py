@@ -1,10 +1,11 @@
-"""A refused request: which fields the error names, and what to leave out."""
+"""A refused request: what was sent, and which fields the error names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from oshaberi.providers.capabilities.learned import Lesson
@@ -68,8 +69,10 @@ def _anywhere(message: str, fields: Iterable[str]) -> Iterator[str]:
 def _steps(path: str) -> Iterator[str]:
     """Yield the names in a path: `reasoning.effort` names `reasoning` and `effort`."""
     steps = [_snake(step) for step in re.split(r"[.\[\]]+", path) if step]
-    if len(steps) == 1 or (steps and steps[0] not in _WITH_AN_INSIDE):
-        yield from steps
+    for step, following in zip_longest(steps, steps[1:]):
+        if step in _WITH_AN_INSIDE and following is not None:
+            return
+        yield step
 
 
 def _snake(name: str) -> str:
@@ -104,37 +107,8 @@ class Refusal:
 Teach = Callable[[Refusal, Found], Lesson | None]
 
 
-# Chooses what to leave out of a request that was refused for its parameters (spec 02).
-#
-# It removes the fields that the error names. If the error names none, it removes all optional
-# fields, then all that are not mandatory. `negotiation` decides whether to try again, at
-# most four times.
-
-
 Body = Mapping[str, Any]
 
 USEFUL = frozenset({"tools", "tool_choice"})
 """Fields that the answer needs, although a request without them is valid."""
 RETRIES = 4
-
-
-def fewer_parameters(
-    body: Body, mandatory: frozenset[str], complaint: str, detail: Any = None
-) -> Body | None:
-    """Return the body to try after this refusal, or None if nothing is left to remove.
-
-    `mandatory` fields always stay. `detail` is the error object, if there is one.
-    """
-    for kept in _choices(frozenset(body), mandatory, complaint, detail):
-        fewer = {key: value for key, value in body.items() if key in kept}
-        if len(fewer) < len(body):
-            return fewer
-    return None
-
-
-def _choices(
-    keys: frozenset[str], mandatory: frozenset[str], complaint: str, detail: Any
-) -> tuple[frozenset[str], ...]:
-    """Return the sets of keys that may stay, in the order in which they are tried."""
-    named = frozenset(named_parameters(complaint, detail, keys - mandatory))
-    return (keys - named, keys & (mandatory | USEFUL), keys & mandatory)

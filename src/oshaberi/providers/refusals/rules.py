@@ -90,8 +90,13 @@ def budget_range(refusal: Refusal, found: Found) -> Lesson:
     return Lesson(f"its thinking budget is {smallest} to {largest} tokens", changes)
 
 
-def no_thinking(_refusal: Refusal, _found: Found) -> Lesson:
-    return Lesson("it cannot be told how much to think", {"thinking": "none"})
+_ONE_MESSAGE = re.compile(r"\b(?:messages|contents|input)[.\[]\d|(?:final|last) `?assistant")
+"""The place of one message: what is wrong there says nothing about the model."""
+
+
+def no_thinking(refusal: Refusal, _found: Found) -> Lesson:
+    lasting = _ONE_MESSAGE.search(refusal.message) is None
+    return Lesson("it cannot be told how much to think", {"thinking": "none"}, lasting)
 
 
 def no_thinking_field(refusal: Refusal, found: Found) -> Lesson | None:
@@ -142,7 +147,8 @@ def _tools_with_effort(refusal: Refusal, found: Found) -> Lesson | None:
 
 def _call_ids(refusal: Refusal, _found: Found) -> Lesson:
     shape = "nine" if "length of 9" in refusal.message else "words"
-    return Lesson("ids of tool calls are rewritten", {"call_ids": shape})
+    changes = {"call_ids": shape, "keeps_own_ids": False}
+    return Lesson("ids of tool calls are rewritten", changes)
 
 
 # -- limits --------------------------------------------------------------------------------------
@@ -279,7 +285,7 @@ RULES: tuple[tuple[str, Teach], ...] = (
         ),
     ),
     (
-        r"(?:supported values are|must be one of|expected one of)(?P<values>[^.]+)",
+        r"(?:supported (?:values are|levels:)|must be one of|expected one of)(?P<values>[^.]+)",
         levels,
     ),
     (

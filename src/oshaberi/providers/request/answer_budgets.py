@@ -79,6 +79,11 @@ class BudgetMeter:
         self._arguments_left = budgets.arguments
         self._signatures_left = budgets.thoughts
 
+    @property
+    def text_bytes(self) -> int:
+        """Return how many bytes of visible text have come so far."""
+        return self._budgets.text - self.text_left
+
     def fitting(self, text: str) -> str:
         """Count visible text. Return the part of it that the budget allows."""
         self.text_left -= byte_size(text)

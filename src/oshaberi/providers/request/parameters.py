@@ -151,7 +151,8 @@ def sampling(request: Request, capabilities: ModelCapabilities) -> dict[str, Any
             return given
 
 
-# Makes tool call ids that the API accepts: unique and in its format. A valid id stays.
+# Makes tool call ids that the API accepts: unique and in its format. A valid id stays, and the
+# model that made an id gets it back whatever it is: LiteLLM hides a signature in it.
 #
 # The same call and its result always get the same id, so nothing has to be remembered.
 
@@ -163,20 +164,27 @@ _SHAPES: dict[CallIdShape, re.Pattern[str]] = {
 }
 
 
+_ANY_ID = re.compile(r".+", re.DOTALL)
+
+
 class CallIds:
     """The ids in the history of one request, in order."""
 
-    def __init__(self, shape: CallIdShape) -> None:
-        self._shape = _SHAPES[shape]
+    def __init__(self, endpoint: Endpoint, capabilities: ModelCapabilities) -> None:
+        self._endpoint = endpoint
+        self._shape = _SHAPES[capabilities.call_ids]
+        self._keeps_own = capabilities.keeps_own_ids
         self._given: set[str] = set()
 
     def of(self, turn: ToolRound) -> list[str]:
         """Return one id per call of a round."""
-        return [self._next(call) for call in turn.calls]
+        is_own = self._keeps_own and turn.is_of(self._endpoint.name, self._endpoint.model)
+        shape = _ANY_ID if is_own else self._shape
+        return [self._next(call, shape) for call in turn.calls]
 
-    def _next(self, call: ToolCall) -> str:
+    def _next(self, call: ToolCall, shape: re.Pattern[str]) -> str:
         made = call.id or ""
-        while made in self._given or not self._shape.fullmatch(made):
+        while made in self._given or not shape.fullmatch(made):
             made = sha256(f"{made} {len(self._given)}".encode()).hexdigest()[:9]
         self._given.add(made)
         return made

@@ -171,8 +171,7 @@ class ChunkAssembler:
                 self._calls.add(step)
                 self._meter.check_calls(len(self._calls))
             case SignedBlock():
-                self._meter.add_signature(*step.fixed.values(), *step.grows.values())
-                self._signed_blocks.add(step)
+                self._keep(step)
             case TokenCount():
                 self._count(step)
             case CitedPage(url=url):
@@ -183,6 +182,15 @@ class ChunkAssembler:
             case Chunk():
                 return (step,)
         return ()
+
+    def _keep(self, step: SignedBlock) -> None:
+        try:
+            self._meter.add_signature(*step.fixed.values(), *step.grows.values())
+        except BudgetExceededError:
+            if not step.droppable:
+                raise
+            self._signed_blocks.drop()
+        self._signed_blocks.add(step, self._meter.text_bytes)
 
     def _text(self, chunk: Chunk) -> Iterable[Chunk]:
         made: list[Chunk] = []

@@ -140,7 +140,9 @@ def _network(error: Exception) -> str:
 
 
 def _seconds(headers: Mapping[str, str]) -> float | None:
-    return bounded_seconds(headers.get("retry-after", ""))
+    """Return how long the server asks to wait. LiteLLM passes it on under a name of its own."""
+    asked = headers.get("retry-after") or headers.get("llm_provider-retry-after") or ""
+    return bounded_seconds(asked)
 
 
 def _status(code: str) -> int | None:

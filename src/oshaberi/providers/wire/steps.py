@@ -32,13 +32,19 @@ class SignedBlock(NamedTuple):
     """Part of an opaque block that the API wants back with the next round.
 
     Parts with the same `key` are one block: `fixed` fields are set, `grows` fields are appended to.
-    An `optional` block is kept only together with others.
+    An `optional` block is kept only together with others. After a part that `ends` its block, the
+    next part with this key begins another one. A part that `only_continues` is ignored if its block
+    has not begun. If there is no room for a `droppable` part, nothing is kept, but the answer goes
+    on.
     """
 
     key: int | str
     fixed: Mapping[str, Any] = {}
     grows: Mapping[str, str] = {}
     optional: bool = False
+    ends: bool = False
+    only_continues: bool = False
+    droppable: bool = False
 
 
 class TokenCount(NamedTuple):

@@ -31,6 +31,7 @@ from oshaberi.bot.turns.services.models import (
     ModelCandidate,
     is_same_model,
     key_needed,
+    place_of_model,
 )
 from oshaberi.discord_io.requests.parameters import shortened
 from oshaberi.errors import Sentence
@@ -235,6 +236,20 @@ async def reset_models(context: BotContext, asker: CommandUser, where: Where = N
     return await show_models(context, asker, where)
 
 
+async def relearn_models(context: BotContext, asker: CommandUser, where: Where = None) -> str:
+    """Forget what the models of a place refused. The next request sends everything again."""
+    asker.must_manage()
+    learned = context.services.models.adapters.learned
+    chain = await chain_of(context, asker, where)
+    forgotten = [name_of(model) for model in chain if learned.forget(place_of_model(model))]
+    if not forgotten:
+        return translated("Nothing was learned about the models that answer here.")
+    return translated(
+        "Forgotten what was refused by {models}. The next request sends everything again.",
+        models=", ".join(forgotten),
+    )
+
+
 model = app_commands.Group(
     name="model", description="Which models answer here", default_permissions=MANAGER
 )
@@ -293,3 +308,11 @@ add_choosing_command(
 async def reset(interaction: Interaction, place: PlaceOption | None = None) -> None:
     context, asker, where = context_in(interaction, place)
     await answer(interaction, reset_models(context, asker, where))
+
+
+@model.command(description="Forget what the models refused, and try all of it again")
+@app_commands.rename(place="in")
+@app_commands.describe(place=SHOWN_IN)
+async def relearn(interaction: Interaction, place: PlaceOption | None = None) -> None:
+    context, asker, where = context_in(interaction, place)
+    await answer(interaction, relearn_models(context, asker, where))

@@ -145,7 +145,7 @@ function shownModels({ models, usage_problem: problem }) {
   if (!models.length) return [empty("No model is set up. Put one into `models` in the settings.")];
   const rows = models.map((one) => [
     { cell: [el("strong", {}, one.model), id(one.provider)] },
-    one.problem ? mark("bad", `fails: ${one.problem}`) : mark("", "well"),
+    { cell: [one.problem ? mark("bad", `fails: ${one.problem}`) : mark("", "well"), ...one.refused.map(id)] },
     { cell: [shownKeys(one)].flat() },
     one.used ? whole.format(one.used.requests) : "–",
     one.used ? tokens(one.used) : "–",

@@ -27,6 +27,7 @@ from oshaberi.checked_json import bounded_seconds
 from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.outage_log import OutageLog
+from oshaberi.providers.capabilities import ModelPlace
 from oshaberi.providers.presets import PRESETS
 from oshaberi.public_fetching import Resolve, is_public, resolve_host
 from oshaberi.secret_redaction import redact
@@ -203,6 +204,13 @@ def is_same_model(record: ModelRecord, link: OperatorModel) -> bool:
     """Return whether the record is the operator's model. No base URL means the operator's."""
     same = (record.provider, record.model) == (link.model.provider, link.model.model)
     return same and record.base_url in (None, link.model.base_url)
+
+
+def place_of_model(record: ModelRecord) -> ModelPlace:
+    """Return the place under which lessons about this model are remembered."""
+    preset = PRESETS.get(record.provider)
+    base_url = record.base_url or (preset.base_url if preset else None)
+    return ModelPlace(record.provider, base_url, record.model)
 
 
 def _unowned(record: ModelRecord, links: Sequence[OperatorModel]) -> list[ModelCandidate]:
