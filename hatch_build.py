@@ -25,7 +25,6 @@ PURE = ("__init__.py", "mypyc_attributes.py", "config.py")
 
 AROUND_THE_ENGINE = (
     "delivery/ledger.py",
-    "delivery/outcomes.py",
     "delivery/pacing.py",
     "delivery/posting.py",
     "delivery/queue.py",
