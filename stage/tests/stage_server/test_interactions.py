@@ -285,7 +285,9 @@ def test_what_cannot_be_pressed_or_run() -> None:
         message = await bot.place().send("choose", view=Buttons())
         with pytest.raises(StageError, match="'Off' is disabled"):
             stage.people.press(message.id, "Off")
-        with pytest.raises(StageError, match="no command /sing is registered; there are /chatter, /group"):
+        with pytest.raises(
+            StageError, match="no command /sing is registered; there are /chatter, /group"
+        ):
             stage.people.run("sing")
         with pytest.raises(StageError, match="/say: needs text"):
             stage.people.run("say")
