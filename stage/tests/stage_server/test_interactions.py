@@ -50,7 +50,7 @@ class Commander(ListeningClient):
         self.tree = app_commands.CommandTree(self)
         self.errors: list[discord.HTTPException] = []
         self.go = asyncio.Event()
-        commands: list[Any] = [say, who, slow, twice, think, hush, pick]
+        commands: list[Any] = [say, who, slow, twice, think, hush, pick, chatter]
         for command in commands:
             self.tree.add_command(command)
         group = app_commands.Group(name="group", description="Some")
@@ -114,6 +114,17 @@ async def hush(asked: Asked) -> None:
     await asked.delete_original_response()
 
 
+@app_commands.command(description="Follows up until it is refused")
+async def chatter(asked: Asked) -> None:
+    await asked.response.send_message("first")
+    for number in range(1, 8):
+        try:
+            await asked.followup.send(f"more {number}")
+        except discord.HTTPException as error:
+            client_of(asked).errors.append(error)
+            return
+
+
 @app_commands.command(description="Completes")
 async def pick(asked: Asked, fruit: str) -> None:
     await asked.response.send_message(fruit)
@@ -147,6 +158,18 @@ def test_a_command_its_original_and_a_follow_up() -> None:
         assert first.author_id == stage.world.bot.id
         assert (first.type, first.interaction_id) == (20, asked.id)
         assert asked.followups == [second.id]
+
+    acted(scenario)
+
+
+def test_an_app_that_only_the_user_has_installed_has_five_follow_ups() -> None:
+    async def scenario(stage: Stage, bot: Commander) -> None:
+        asked = stage.people.run("chatter", user_install=True)
+        await stage.wait_for(lambda: bot.errors)
+        assert [error.code for error in bot.errors] == [40094]
+        assert len(asked.followups) == 5
+        installed = stage.people.run("chatter")
+        await stage.wait_for(lambda: len(installed.followups) == 7)
 
     acted(scenario)
 
@@ -262,7 +285,9 @@ def test_what_cannot_be_pressed_or_run() -> None:
         message = await bot.place().send("choose", view=Buttons())
         with pytest.raises(StageError, match="'Off' is disabled"):
             stage.people.press(message.id, "Off")
-        with pytest.raises(StageError, match="no command /sing is registered; there are /group"):
+        with pytest.raises(
+            StageError, match="no command /sing is registered; there are /chatter, /group"
+        ):
             stage.people.run("sing")
         with pytest.raises(StageError, match="/say: needs text"):
             stage.people.run("say")
