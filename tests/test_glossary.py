@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PAGE = Path(__file__).parents[1] / "docs" / "glossary.md"
-ROW = re.compile(r"^\| ([^|]+) \| [^|]+ \| `(oshaberi[\w.]*)` \|$", re.MULTILINE)
+ROW = re.compile(r"^\| ([^|]+) \| [^|]+ \| `((?:oshaberi|discord_stage)[\w.]*)` \|$", re.MULTILINE)
 ROWS: list[tuple[str, str]] = ROW.findall(PAGE.read_text(encoding="utf-8"))
 
 

@@ -13,12 +13,12 @@ from oshaberi.bot.config import DECLARED
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 NAMED = sorted(set(re.findall(r"`([^`\n]+)`", TEXT)))
-PROOFS = [name for name in NAMED if name.startswith("tests/")]
+PROOFS = [name for name in NAMED if name.startswith(("tests/", "stage/tests/"))]
 SETTINGS = [name for name in NAMED if re.fullmatch(r"[a-z]+(?:_[a-z]+)+", name)]
 COMMANDS = [name for name in NAMED if name.startswith("/")]
 OPTIONS = frozenset({"base_url"})
 """Options of commands that are written like settings."""
-RULE = re.compile(r"^\| (?P<rule>.+\.) \| `(?P<proof>tests/[^`]+)` \|$")
+RULE = re.compile(r"^\| (?P<rule>.+\.) \| `(?P<proof>(?:stage/)?tests/[^`]+)` \|$")
 LEVELS = (
     "Operator",
     "Bot owner",
@@ -68,7 +68,7 @@ def test_every_foreign_input_has_a_bound_and_a_test() -> None:
         assert who
         assert bound
         assert beyond
-        assert re.match(r"`tests/\S+\.py::test_|`tests/\S+\.py::Test", test), row
+        assert re.match(r"`(?:stage/)?tests/\S+\.py::(?:test_|Test)", test), row
 
 
 def test_every_file_of_attacks_is_named() -> None:
