@@ -68,7 +68,7 @@ def test_every_foreign_input_has_a_bound_and_a_test() -> None:
         assert who
         assert bound
         assert beyond
-        assert re.match(r"`(?:stage/)?tests/\S+\.py::[tT]est", test), row
+        assert re.match(r"`(?:stage/)?tests/\S+\.py::(?:test_|Test)", test), row
 
 
 def test_every_file_of_attacks_is_named() -> None:
