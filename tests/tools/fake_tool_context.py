@@ -1,9 +1,9 @@
-"""A channel, a store and a tool context in memory."""
+"""A channel and a tool context in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +14,6 @@ from oshaberi.bot.conversation.messages import (
     IncomingMessage,
     Person,
 )
-from oshaberi.bot.storage.records import Exchange, Fact
 from oshaberi.bot.tools.definition import ToolContext
 from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.delivery.sink import Embed, Sink, WebhookFace
@@ -85,46 +84,6 @@ class FakeToolChannel:
         self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None
     ) -> None:
         raise AssertionError((channel_id, embeds, face))
-
-
-class FakeFacts:
-    def __init__(self) -> None:
-        self.kept: list[Fact] = []
-        self._last = 0
-
-    async def add(self, fact: Fact) -> Fact:
-        self._last += 1
-        self.kept.append(replace(fact, id=self._last))
-        return self.kept[-1]
-
-    async def of(self, server_id: int, user_id: int | None) -> tuple[Fact, ...]:
-        return tuple(
-            one for one in self.kept if (one.server_id, one.user_id) == (server_id, user_id)
-        )
-
-    async def delete(self, server_id: int, user_id: int | None, fact_id: int) -> bool:
-        gone = [one for one in await self.of(server_id, user_id) if one.id == fact_id]
-        self.kept = [one for one in self.kept if one not in gone]
-        return bool(gone)
-
-    async def delete_all(self, server_id: int, user_id: int | None) -> int:
-        gone = await self.of(server_id, user_id)
-        self.kept = [one for one in self.kept if one not in gone]
-        return len(gone)
-
-
-class FakeExchanges:
-    def __init__(self, *kept: Exchange) -> None:
-        self.kept = kept
-
-    async def recent(self, channel_id: int, limit: int) -> tuple[Exchange, ...]:
-        return tuple(one for one in self.kept if one.channel_id == channel_id)[-limit:]
-
-
-@dataclass
-class FakeStore:
-    facts: FakeFacts = field(default_factory=FakeFacts)
-    memory: FakeExchanges = field(default_factory=FakeExchanges)
 
 
 def asking(text: str = "hi", author: Person = MIKA, server_id: int = SERVER) -> IncomingMessage:

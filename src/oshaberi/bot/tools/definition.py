@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from oshaberi.delivery.attachments import DeliveryPlugIns
 from oshaberi.delivery.config import StreamConfig
@@ -28,7 +28,7 @@ from oshaberi.text.normalize.table import cleaned_text
 if TYPE_CHECKING:
     from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
     from oshaberi.bot.conversation.turn_config import TurnConfig
-    from oshaberi.bot.storage.records import Exchange, Fact
+    from oshaberi.bot.storage import Database
     from oshaberi.delivery.sink import Sink
 
 log = logging.getLogger(__name__)
@@ -49,31 +49,6 @@ class ToolDefinitionError(OshaberiError):
 
 class ToolFailedError(OshaberiError):
     """Raised by a tool on purpose. Its text goes to the model as an error."""
-
-
-class FactStore(Protocol):
-    """Long-term memory. `user_id` None means the facts of the server."""
-
-    async def add(self, fact: Fact) -> Fact: ...
-    async def of(self, server_id: int, user_id: int | None) -> tuple[Fact, ...]: ...
-    async def delete(self, server_id: int, user_id: int | None, fact_id: int) -> bool: ...
-    async def delete_all(self, server_id: int, user_id: int | None) -> int: ...
-
-
-class ExchangeStore(Protocol):
-    """Short-term memory; the oldest exchange is first."""
-
-    async def recent(self, channel_id: int, limit: int) -> tuple[Exchange, ...]: ...
-
-
-class ToolStore(Protocol):
-    """The parts of the bot's database that built-in tools use."""
-
-    @property
-    def facts(self) -> FactStore: ...
-
-    @property
-    def memory(self) -> ExchangeStore: ...
 
 
 def _default_turn() -> TurnConfig:
@@ -97,7 +72,7 @@ class ToolContext:
 
     turn_channel: TurnChannel
     incoming: IncomingMessage
-    store: ToolStore | None = None
+    store: Database | None = None
     """The bot's database, if there is one."""
     turn: TurnConfig = field(default_factory=_default_turn)
     stream: StreamConfig = field(default_factory=StreamConfig)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from oshaberi.bot.tools.decorator import tool
-from oshaberi.bot.tools.definition import ToolContext, ToolFailedError, ToolStore, has_store
+from oshaberi.bot.tools.definition import ToolContext, ToolFailedError, has_store
 
 if TYPE_CHECKING:
+    from oshaberi.bot.storage import Database
     from oshaberi.bot.storage.records import Exchange, Fact
 
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 About = Literal["user", "server"]
 
 
-def store_of(context: ToolContext) -> ToolStore:
+def store_of(context: ToolContext) -> Database:
     if context.store is None:
         raise ToolFailedError("nothing can be remembered here: there is no database")
     return context.store
