@@ -101,15 +101,15 @@ def litellm_proxy() -> ServerProcess:
 
 def begin_litellm_proxy() -> None:
     """Start it without waiting: it loads for ten seconds, and others can use them."""
-    if ENVIRONMENT.exists():
+    if (ENVIRONMENT / ".ready").exists():
         _begun_litellm_proxy()
 
 
 @functools.cache
 def _begun_litellm_proxy() -> ServerProcess:
-    program = str(Path(_python()).with_name("litellm"))
+    program = [_python(), "-c", "from litellm import run_server; run_server()"]
     port = free_port()
-    command = [program, "--config", str(HERE / "litellm.yaml"), "--port", str(port)]
+    command = [*program, "--config", str(HERE / "litellm.yaml"), "--port", str(port)]
     return ServerProcess(
         [*command, "--host", "127.0.0.1"],
         port,
@@ -118,6 +118,7 @@ def _begun_litellm_proxy() -> ServerProcess:
         LITELLM_LOCAL_MODEL_COST_MAP="True",
         LITELLM_TELEMETRY="False",
         LITELLM_MASTER_KEY=LITELLM_KEY,
+        PYTHONPATH="",
     )
 
 

@@ -20,6 +20,7 @@ Doubts = tuple[Doubt, ...]
 _ABOUT_TOOLS = re.compile(
     r"schema|\btools?\b|function|grammar|parser|input_schema|parameters", re.IGNORECASE
 )
+_QUOTED = re.compile(r"(?<=['\"`“])[^'\"`“”\s]{1,200}(?=['\"`”])")
 _PLACE_OF_A_TOOL = re.compile(r"(?:function_?declarations|tools)(?:\.|\[)(\d{1,4})", re.IGNORECASE)
 
 
@@ -135,7 +136,8 @@ def unexplained(
 
 def named_tools(message: str, detail: Any, tools: Sequence[str]) -> list[str]:
     """Return the tools that an error names, or whose place in the list it names."""
-    quoted = [name for name in tools if re.search(rf"['\"`“]{re.escape(name)}['\"`”]", message)]
+    words = frozenset(_QUOTED.findall(message))
+    quoted = [name for name in tools if name in words]
     if quoted:
         return quoted
     inner = detail.get("error", detail) if isinstance(detail, Mapping) else {}
