@@ -14,8 +14,8 @@ import pkgutil
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,6 @@ import oshaberi
 SOURCE = Path(oshaberi.__file__).parent
 MODULES = ("re", "regex")
 UNKNOWN = frozenset({"finditer"})
-WITHOUT_DATA = frozenset({"stage/request_schema/check.py::_format"})
-"""Where patterns come from data that has none at present."""
 FUNCTIONS = (
     "compile",
     "search",
@@ -88,7 +86,7 @@ def source_patterns(made: Iterable[Made]) -> list[SourcePattern]:
             for _file, line, _module, pattern, flags in by_file.get(site.file, ())
             if site.first_line <= line <= site.last_line
         ]
-        if not patterns and site.name not in WITHOUT_DATA:
+        if not patterns:
             raise AssertionError(f"{site.name}: make its pattern in `_exercise`")
         methods = uses.get(site.name, UNKNOWN) if site.function == "compile" else {site.function}
         for pattern, flags in patterns:
@@ -261,30 +259,12 @@ def _exercise() -> None:
 
 def _in_data() -> Iterator[Made]:
     """Yield the patterns of data files, as made where they are used."""
-    from discord_stage.request_schema.check import constraint_table
     from oshaberi.bot.local_run.demo_model.playback import _languages
 
     talk = [kind["if"] for language in _languages().values() for kind in language["kinds"]]
-    table = constraint_table()
-    schema = list(_patterns_within([table.routes, table.shapes]))
-    for name, patterns in (
-        ("stage/demo_model/playback.py::talk", talk),
-        ("stage/request_schema/check.py::_format", schema),
-    ):
-        (site,) = (site for site in call_sites() if site.name == name)
-        yield from ((site.file, site.first_line, "re", pattern, 0) for pattern in patterns)
-
-
-def _patterns_within(value: Any) -> Iterator[str]:
-    if is_dataclass(value):
-        value = [getattr(value, field.name) for field in fields(value)]
-    if isinstance(value, Mapping):
-        if isinstance(value.get("pattern"), str):
-            yield value["pattern"]
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for one in value:
-            yield from _patterns_within(one)
+    name = "bot/local_run/demo_model/playback.py::talk"
+    (site,) = (site for site in call_sites() if site.name == name)
+    yield from ((site.file, site.first_line, "re", pattern, 0) for pattern in talk)
 
 
 if __name__ == "__main__":

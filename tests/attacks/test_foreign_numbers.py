@@ -123,8 +123,8 @@ OWN_JSON = {
     "inspector/stream_log.py": "unpacks what the same object packed",
     "bot/turns/services/adapter_pool.py": "settings that it has just written as a key",
 }
-"""Files that parse JSON by themselves, and why they may. `stage/` is a program of its own, with its
-own door (`stage/json_bodies.py`): only this machine can reach it."""
+"""Files that parse JSON by themselves, and why they may. The demo model is a server for a local run:
+only this machine can reach it."""
 
 OWN_BODIES = {
     "public_fetching.py": "has a limit of its own and unpacks nothing",
@@ -146,7 +146,7 @@ def _files() -> tuple[tuple[str, ast.Module], ...]:
     return tuple(
         (path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8")))
         for path in sorted(SOURCE.rglob("*.py"))
-        if not path.is_relative_to(SOURCE / "stage")
+        if not path.is_relative_to(SOURCE / "bot" / "local_run" / "demo_model")
     )
 
 

@@ -54,7 +54,7 @@ def world(*channels: object, **more: object) -> dict[str, object]:
         "channels": list(channels) or ["general", "logs"],
         "emojis": ["wave"],
     }
-    return {"guilds": [guild | more]}
+    return {"bot": {"name": "Oshaberi"}, "guilds": [guild | more]}
 
 
 class NotedChannelTurns(ChannelTurns):

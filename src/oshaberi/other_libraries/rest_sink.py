@@ -13,7 +13,7 @@ from typing import Any
 
 import aiohttp
 
-from oshaberi.checked_json import parse_json
+from oshaberi.checked_json import bounded_seconds, parse_json, whole_count
 from oshaberi.delivery.sink import (
     AmbiguousError,
     ArrivalUnknownError,
@@ -27,11 +27,13 @@ from oshaberi.delivery.sink import (
     WebhookFace,
     WireState,
 )
+from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 
 Json = dict[str, Any]
 Request = Callable[[str, str, Mapping[str, Any], Json | None], Awaitable[Any]]
 """Makes one request: method, path with `{names}`, their values, body. Raises sink errors."""
 
+MOST_BYTES = 1024 * 1024
 MESSAGES = "/channels/{channel_id}/messages"
 MESSAGE = "/channels/{channel_id}/messages/{message_id}"
 TYPING = "/channels/{channel_id}/typing"
@@ -162,21 +164,27 @@ class TokenRequests:
 
     async def make(self, method: str, path: str, body: Json | None = None) -> Json:
         if self._session is None:
-            self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60.0))
+            self._session = aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=60.0), headers=PLAIN, auto_decompress=False
+            )
         try:
             url = self._base_url + path
             async with self._session.request(method, url, json=body) as answer:
-                content = await answer.read()
+                content = await answer_body(answer, MOST_BYTES)
+        except (BodyTooLargeError, PackedBodyError) as error:
+            raise AmbiguousError(str(error)) from error
         except aiohttp.ClientConnectorError as error:
             raise UnsentError(f"no connection: {error}") from error
         except (aiohttp.ClientError, OSError) as error:
             raise AmbiguousError(f"no answer: {error!r}") from error
         told = _parsed(content)
         if answer.status == 429:
-            wait_ms = round(1000 * float(told.get("retry_after", 1)))
+            wait_ms = round(1000 * (bounded_seconds(told.get("retry_after")) or 1.0))
             raise DiscordRefusalError(429, "rate limited", wait_ms)
         if not 200 <= answer.status < 300:
-            raise refusal(answer.status, int(told.get("code") or 0), str(told.get("message")))
+            raise refusal(
+                answer.status, whole_count(told.get("code")) or 0, str(told.get("message"))
+            )
         return told
 
     async def close(self) -> None:
