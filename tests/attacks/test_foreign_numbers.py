@@ -123,8 +123,8 @@ OWN_JSON = {
     "inspector/stream_log.py": "unpacks what the same object packed",
     "bot/turns/services/adapter_pool.py": "settings that it has just written as a key",
 }
-"""Files that parse JSON by themselves, and why they may. The demo model is a server for a local run:
-only this machine can reach it."""
+"""Files that parse JSON by themselves, and why they may. The demo model is a server for a local
+run: only this machine can reach it."""
 
 OWN_BODIES = {
     "public_fetching.py": "has a limit of its own and unpacks nothing",

@@ -187,7 +187,8 @@ class RequestPipeline:
         response = await self._effects.with_bent_events(
             faults, lambda: self._handle(endpoint, request, call)
         )
-        return await self._effects.strike(faults, request, after=True) or response
+        struck = await self._effects.strike(faults, request, after=True)
+        return response if struck is None else struck
 
     async def _handle(
         self, endpoint: RouteHandler, request: web.Request, call: RouteCall
