@@ -51,6 +51,11 @@ HARMLESS = {
     "bot/turns/personas.py::_DECORATED": "gets a webhook's name: 80 characters",
 }
 
+BY_SPEED = {
+    "text/messages/live_preview.py::_UNDECIDED": "500 characters for each bracket, of 2150 held",
+}
+"""Repetitions with a bound, whose time grows up to it: a fast machine does not notice that."""
+
 
 @cache
 def all_patterns() -> list[SourcePattern]:
@@ -142,7 +147,7 @@ def test_the_measurement_lets_what_is_linear_pass(pattern: SourcePattern) -> Non
 @pytest.mark.slow
 def test_no_pattern_grows_faster_than_its_text() -> None:
     found = {one.name: one.pattern for one in all_patterns() if slow_text(one) is not None}
-    assert found.keys() - set(HARMLESS) == set()
+    assert found.keys() - set(HARMLESS) - set(BY_SPEED) == set()
     assert set(HARMLESS) - found.keys() == set(), "it is linear now: take it off the list"
 
 
