@@ -8,7 +8,8 @@
   them); `all_settings` collects all of them.
 - Read: `loading`, by `schema` and `oshaberi.value_parsing`. The result is `loaded`; `hot_reload`
   reads the file again when it changes.
-- Changed by admins: `server_settings` says which settings, how far, and which value applies.
+- Changed by admins: `server_settings` says which settings, within which limits, and which value
+  applies.
   `current_settings` are those in force now, for every server and channel.
 - Shown: `redaction` masks what is secret.
 
