@@ -53,7 +53,6 @@ class Walk:
         if caller is not None and caller != module:
             self.calls[caller, module] += 1
 
-
     def _last_first_step(self, code: CodeType) -> int:
         """Return up to which instruction a call begins; later ones resume it."""
         return 0 if self.functions_only else _first_resume(code)

@@ -25,8 +25,8 @@ from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.records import KeyRecord, UsageRecord
 from oshaberi.bot.storage.usage import UsageTotals, usage_day
-from oshaberi.bot.turns.admission.answer_reasons import why_sentence
 from oshaberi.bot.turns.admission.channel_queue import BusyChannel
+from oshaberi.bot.turns.admission.rules import why_sentence
 from oshaberi.bot.turns.services.models import OperatorModel, place_of_model
 
 # What models and servers used: today, in the last 30 days, and in total. The result is kept for 30

@@ -10,7 +10,6 @@ from dataclasses import replace
 from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import IncomingMessage, Person, TurnChannel
 from oshaberi.bot.storage.records import TurnRecord
-from oshaberi.bot.turns.admission.answer_reasons import reason_word
 from oshaberi.bot.turns.admission.channel_queue import Arrival, BusyChannel, QueuedJob
 from oshaberi.bot.turns.admission.message_admission import MessageAdmission
 from oshaberi.bot.turns.admission.questions import (
@@ -20,7 +19,7 @@ from oshaberi.bot.turns.admission.questions import (
     OpenQuestions,
     UnbegunQuestions,
 )
-from oshaberi.bot.turns.admission.rules import UnaddressedMessage
+from oshaberi.bot.turns.admission.rules import UnaddressedMessage, reason_word
 from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
 from oshaberi.bot.turns.notices import StatusReactions
 from oshaberi.bot.turns.personas import PersonaCache

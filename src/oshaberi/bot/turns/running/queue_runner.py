@@ -18,10 +18,10 @@ from typing import Literal
 from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person, TurnChannel
 from oshaberi.bot.storage.records import PersonaRecord
-from oshaberi.bot.turns.admission.answer_reasons import reason_word
 from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob
 from oshaberi.bot.turns.admission.message_admission import MessageAdmission
 from oshaberi.bot.turns.admission.questions import OpenQuestions
+from oshaberi.bot.turns.admission.rules import reason_word
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.notices import StatusReactions, notify_overload, notify_too_late
 from oshaberi.bot.turns.outcome import TurnOutcome, log_answer, stop_reason, stored_unsaid_reason
