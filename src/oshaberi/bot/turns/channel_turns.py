@@ -27,7 +27,6 @@ from oshaberi.bot.turns.quotas import QuotaBook
 from oshaberi.bot.turns.running.queue_runner import QueueRunner
 from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.bot.turns.turn_control import ControlReply, TurnControl
-from oshaberi.bot.turns.turn_tasks import BackgroundTasks
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +43,7 @@ class ChannelTurns:
         self._deleted = services.notes.deleted_messages
         operator = services.models.operator
         self.persona_cache = PersonaCache(services.db, operator)
-        self._background = BackgroundTasks()
+        self._background = services.background
         self._reactions = StatusReactions(self._background)
         self.questions = OpenQuestions(services.db, services.instance)
         self._entering: KeyedLocks[int] = KeyedLocks()

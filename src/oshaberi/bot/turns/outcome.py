@@ -245,6 +245,15 @@ def _shortened(noted: str) -> str:
     return noted if len(noted) <= LONGEST_NOTE else f"{noted[: LONGEST_NOTE - 1].rstrip()}…"
 
 
+def result_of_stop(request: StopRequest) -> StreamResult:
+    """Return the result of a turn that was stopped while no stream was running."""
+    if request.follow_up:
+        return StreamResult("follow_up_interrupt")
+    if request.at_boundary:
+        return StreamResult("interrupted", request.reason)
+    return StreamResult("stopped_by_user", request.reason)
+
+
 def stop_reason(request: StopRequest) -> Unsaid | None:
     """Return the reason for a job that a stop ended before its turn began."""
     if request.reason == "system_request":

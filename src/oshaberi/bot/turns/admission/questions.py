@@ -21,7 +21,7 @@ from oshaberi.bot.turns.admission.channel_queue import (
 from oshaberi.bot.turns.admission.message_admission import HeardMessage, MessageAdmission
 from oshaberi.bot.turns.admission.rules import ADDRESSED, HAD_A_TURN, reason_word
 from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.turn_tasks import BackgroundTasks
+from oshaberi.bot.turns.services.turn_services import BackgroundTasks
 
 log = logging.getLogger(__name__)
 
