@@ -153,7 +153,7 @@ def check_places(places: Collection[int], where: Where) -> None:
     if where is not None and where.channel_id not in places and len(places) >= MOST_PLACES:
         raise CommandRefusedError(
             translated(
-                "At most {most} channels can have something of their own; reset one first.",
+                "At most {most} channels can have their own settings or models; reset one first.",
                 most=MOST_PLACES,
             )
         )

@@ -45,7 +45,8 @@ from oshaberi.bot.config import (
     effective,
     parse_server_value,
 )
-from oshaberi.bot.config.server_settings import SERVER_ONLY_KEYS, check_limit
+from oshaberi.bot.config.all_settings import SERVER_ONLY_KEYS
+from oshaberi.bot.config.server_settings import check_limit
 from oshaberi.bot.turns.services.models import WHOLE_SERVER
 from oshaberi.languages import translatable, translated
 
@@ -105,7 +106,7 @@ async def set_config(
         known = ", ".join(context.services.answer_tools.plug_ins.mode_names)
         raise CommandRefusedError(
             translated(
-                "display_mode: {text!r} is not installed; there are: {known}",
+                "display_mode: {text!r} is not installed; installed: {known}",
                 text=text,
                 known=known,
             )

@@ -7,9 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from oshaberi.bot.config.all_settings import DECLARED, Setting, with_new_names, within
+from oshaberi.bot.config.all_settings import (
+    DECLARED,
+    SERVER_KEYS,
+    Setting,
+    with_new_names,
+    within,
+)
 from oshaberi.bot.config.loaded import LoadedSettings
-from oshaberi.bot.config.process import ProcessConfig
 from oshaberi.bot.config.schema import check_value, no_such_setting
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.delivery.config import StreamConfig
@@ -17,26 +22,10 @@ from oshaberi.errors import ConfigError, Sentence
 from oshaberi.text.config import TextConfig, not_allowed
 from oshaberi.value_parsing import read
 
-# Which settings a server's admins may change, and which of them a channel may have of its own.
-#
-# `parse_server_value` reads what an admin typed for one.
+# `parse_server_value` reads what an admin typed for a setting.
 
 
 QUOTA_PREFIX = "quota_"
-OPERATOR_KEYS = frozenset({"suppress_text_output", "suppress_user_errors", "web_page_tool_enabled"})
-"""Only the operator may set these: with them, admins could mute errors or use the operator's
-network."""
-
-SERVER_KEYS: Mapping[str, Setting] = {
-    key: setting
-    for key, setting in DECLARED.items()
-    if setting.section is not ProcessConfig and key not in OPERATOR_KEYS
-}
-SERVER_ONLY_KEYS = frozenset({"auto_channels", "allowed_channels", "blocked_channels"}) | {
-    key for key in SERVER_KEYS if key.endswith("_per_server_day")
-}
-"""Settings that list channels or apply to the whole server, so that no channel has its own
-value."""
 
 
 def is_quota(key: str) -> bool:

@@ -245,7 +245,7 @@ async def relearn_models(context: BotContext, asker: CommandUser, where: Where =
     if not forgotten:
         return translated("Nothing was learned about the models that answer here.")
     return translated(
-        "Forgotten what was refused by {models}. The next request sends everything again.",
+        "I have forgotten what {models} refused. The next request sends everything again.",
         models=", ".join(forgotten),
     )
 
