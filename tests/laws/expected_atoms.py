@@ -97,7 +97,7 @@ def _bracket_end(prose: str, start: int, end: int) -> int:
 
 def inline_code(prose: str, hold: int) -> tuple[list[Span], list[Span]]:
     """Code spans by the one definition; and the rest of each paragraph where the limit is a near
-    thing, so that what is code there is not known."""
+    thing, or a line may be a table's row, so that what is code there is not known."""
     spans: list[Span] = []
     unsure: list[Span] = []
     at = 0
@@ -107,13 +107,25 @@ def inline_code(prose: str, hold: int) -> tuple[list[Span], list[Span]]:
         if closer is None:
             continue
         length = closer.start() - at
-        if abs(length - hold) <= _NEAR:
+        line = prose[prose.rfind("\n", 0, at) + 1 : at]
+        in_row = "|" in line and "\n" in prose[at : closer.start()]
+        if in_row or abs(length - hold) <= _NEAR:
             at = _paragraph_end(prose, at, len(prose))
             unsure.append((opener.start(), at))
         elif length < hold:
             at = closer.end()
             spans.append((opener.start(), at))
     return spans, unsure
+
+
+def without_code_breaks(prose: str, hold: int) -> str:
+    """The prose with blanks for the line breaks in inline code, which may be a near thing."""
+    parts: list[str] = []
+    at = 0
+    for start, end in inline_code(prose, hold + 2 * _NEAR + 1)[0]:
+        parts += [prose[at:start], prose[start:end].replace("\n", " ")]
+        at = end
+    return "".join(parts) + prose[at:]
 
 
 def _closer(prose: str, opener: re.Match[str]) -> re.Match[str] | None:
