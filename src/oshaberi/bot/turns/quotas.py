@@ -152,7 +152,7 @@ class QuotaBook:
     async def is_notice_due(self, refusal: QuotaRefusal, place: QuotaPlace) -> bool:
         """Return whether a notice is due, and note that it is sent.
 
-        Of a user's quota it is due once a day, of any other once a day in each channel.
+        For a user's quota it is due once a day, for any other once a day in each channel.
         """
         if isinstance(refusal, QuotaUnknownError):
             return self._is_first_today(place.channel_id)

@@ -1,4 +1,4 @@
-"""Everything that one answer depends on: collected, and told to the text engine.
+"""Everything that one answer depends on: collected, and passed to the text engine.
 
 A part that cannot be read is left out: an answer with less memory is better than none.
 """

@@ -163,7 +163,7 @@ class ModelAccess:
             )
 
     async def note_answer(self, candidate: ModelCandidate, *, has_rested: bool) -> None:
-        """Note that a model has answered. If its key was asked although it paused, that is over."""
+        """Note that a model has answered. If its key was in cooldown, the cooldown ends."""
         self.outages.answered(candidate.model)
         key = candidate.key
         if has_rested and key is not None:
