@@ -188,7 +188,7 @@ class DeliveryPlugIns:
         """Return what to say about a display mode that is not installed; None if it is."""
         if mode in self.mode_names:
             return None
-        return f"display_mode: {mode!r} is not installed; there are: {', '.join(self.mode_names)}"
+        return f"display_mode: {mode!r} is not installed; installed: {', '.join(self.mode_names)}"
 
     def tell_missing(self, mode: str) -> None:
         """Log that a display mode is not installed, once."""
