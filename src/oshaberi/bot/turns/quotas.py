@@ -26,6 +26,7 @@ from oshaberi.bot.storage.usage import (
     UsageLimit,
     UsageTotals,
     UsedUp,
+    has_limits,
     renewal,
     usage_day,
 )
@@ -285,7 +286,7 @@ class RequestQuota:
         known = self._known_limits.get(operator_pays)
         if known is None:
             found = limits_of(self._book.operator.turn, self._own, self._place, operator_pays)
-            known = _Limits(found, any(limit.is_set for limit in found))
+            known = _Limits(found, has_limits(found))
             self._known_limits[operator_pays] = known
         return known
 
