@@ -58,7 +58,11 @@ async def call(name: str, entry: ModelEntry, key: str | None) -> Finding:
         await adapter.aclose()
     if problem is None:
         return good(label, f"it answers, after {monotonic() - began:.1f} s")
-    return bad(label, problem.message, _ADVICE.get(problem.type, "see docs/providers.md"))
+    return bad(
+        label,
+        problem.message,
+        _ADVICE.get(problem.type, "see what the provider offers: oshaberi models"),
+    )
 
 
 async def _problem(adapter: Adapter, entry: ModelEntry) -> ProviderError | None:
