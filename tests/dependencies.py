@@ -77,7 +77,6 @@ THROUGH: Mapping[str, str] = {
     "anyio": "mcp",
     "httpx2": "mcp",
     "mcp_types": "mcp",
-    "mkdocs": "mkdocs-material",
     "mypy_extensions": "mypy",
     "opentelemetry": "opentelemetry-sdk",
     "yarl": "aiohttp",
