@@ -46,6 +46,8 @@ async def known_window(endpoint: Endpoint, capabilities: ModelCapabilities) -> i
 
 REPLY = 4096
 """How many tokens are reserved for the answer if its length is not limited."""
+STEPS = 8
+"""A history that is too long is cut in so many steps of the room."""
 
 
 def trimmed(request: Request, window: int | None, count: Count = text_tokens) -> tuple[Item, ...]:
@@ -61,7 +63,9 @@ def overflowing(
 ) -> frozenset[int]:
     """Return the indexes of the items to drop.
 
-    If some must be dropped, it drops so many that the rest takes at most `share` of the room.
+    If some must be dropped, it drops so many that the rest takes at most `share` of the room. The
+    history before the question is dropped in steps of an eighth of the room: as it grows, several
+    requests in a row begin with the same words, which an API may have in its cache.
     """
     if window is None:
         return frozenset()
@@ -71,11 +75,16 @@ def overflowing(
     if sum(costs) <= room:
         return frozenset()
     over = sum(costs) - room * share
+    step = max(room // STEPS, 1)
+    in_steps = -(-over // step) * step
+    asked = _current(request.items)
     dropped: set[int] = set()
     for index in _expendable(request.items):
-        if over <= 0:
+        is_old = index < asked and _tag(request.items[index]) != "sample"
+        if (in_steps if is_old else over) <= 0:
             break
         over -= costs[index]
+        in_steps -= costs[index]
         dropped.add(index)
     return frozenset(dropped)
 

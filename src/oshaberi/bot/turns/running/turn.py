@@ -294,7 +294,11 @@ class Turn:
         self._keep_typing()
         services = self._services
         sources = ContextSources(
-            services.db, services.models.operator, services.read_text, services.clock
+            services.db,
+            services.models.operator,
+            services.read_text,
+            services.clock,
+            services.notes.history_starts,
         )
         work = surroundings(sources, self._turn_channel, self._turn_request, self._settings.turn)
         around = await until_stopped(self._channel, work)

@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from random import random
+from typing import Any
 
 from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.conversation.messages import AttachedFile, ChannelPath
@@ -90,6 +91,10 @@ class ChannelNotes:
         default_factory=lambda: BoundedCache(MOST_DELETED)
     )
     """Recently deleted messages: what was said in them is not remembered."""
+    history_starts: BoundedCache[int, Any] = field(
+        default_factory=lambda: BoundedCache(MOST_SERVERS)
+    )
+    """Where each channel's history began in the last request (`context.surroundings`)."""
     summaries_paused: BoundedCache[int, float] = field(
         default_factory=lambda: BoundedCache(MOST_SERVERS)
     )
