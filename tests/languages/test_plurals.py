@@ -43,6 +43,8 @@ NEVER_ONE = {
     "a list of at most {most} texts of at most {longest} characters": "the least maximum is 20",
     "a text of at most {most} characters": "the least maximum of a text is 80",
     "it is longer than {limit} characters": "a constant",
+    "the model's `window` ({window}) is too small: the rules, the persona and the question alone "
+    "have about {base} tokens": "hundreds at least",
     "{rounds} rounds of tools so far. Use /stop to end it.": "a constant",
     "{start} is too long: at most {most} characters.": "a constant",
     "{what}: at most {most} characters.": "a constant",

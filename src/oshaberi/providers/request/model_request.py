@@ -193,9 +193,14 @@ CacheTime = Literal["off", "5m", "1h"]
 
 @dataclass(slots=True)
 class RequestSize:
-    """The estimated tokens of a request as it was sent; 0 if there is no useful estimate."""
+    """The estimated tokens of a request as it was sent; 0 if there is no useful estimate.
+
+    `base_tokens` are those of what is never left out, `window` is the model's; 0 if unknown.
+    """
 
     estimated_tokens: int = 0
+    base_tokens: int = 0
+    window: int = 0
 
 
 @dataclass(frozen=True, slots=True)
