@@ -17,7 +17,7 @@ from oshaberi import __version__
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.config.loaded import DEFAULT
-from oshaberi.bot.conversation.transcript import plain_words
+from oshaberi.bot.conversation.names import plain_words
 from oshaberi.bot.logs import LoggedWarning, RecentWarnings
 from oshaberi.bot.observability.health import HealthChecks, ModelHealth, RunningStream
 from oshaberi.bot.observability.metrics import BotMetrics
@@ -25,13 +25,13 @@ from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.records import KeyRecord, UsageRecord
 from oshaberi.bot.storage.usage import UsageTotals, usage_day
-from oshaberi.bot.turns.admission.answer_reasons import why_sentence
 from oshaberi.bot.turns.admission.channel_queue import BusyChannel
+from oshaberi.bot.turns.admission.rules import why_sentence
 from oshaberi.bot.turns.services.models import OperatorModel, place_of_model
 from oshaberi.chunks import Usage
 
-# What models and servers used: today, in the last 30 days, and in total. The result is kept for 30
-# seconds.
+# How much models and servers used: today, in the last 30 days, and in total. The result is kept for
+# 30 seconds.
 
 
 LATELY_DAYS = 30
@@ -264,7 +264,7 @@ def _models(sources: StatusSources, used: UsageOverview | None) -> list[Json]:
 
 
 def _refused(context: BotContext, link: OperatorModel | None) -> list[str]:
-    """List what the operator's model refused and is not sent: parameters, and tools by name."""
+    """List the parameters and tools that the operator's model refused. They are not sent."""
     if link is None:
         return []
     return list(context.services.models.adapters.learned.told(place_of_model(link.model)))

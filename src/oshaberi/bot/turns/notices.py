@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob
 from oshaberi.bot.turns.outcome import TurnOutcome
-from oshaberi.bot.turns.turn_tasks import BackgroundTasks
+from oshaberi.bot.turns.services.turn_services import BackgroundTasks
 from oshaberi.chunks import ProviderError
 from oshaberi.delivery.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.notices import error_notice, timeout_notice
@@ -66,7 +66,7 @@ def cut_at_limit(*, is_empty: bool) -> Embed:
 def not_delivered() -> Embed:
     return Embed(
         translated("This answer is not complete"),
-        translated("Discord did not take all of it. `/continue` sends the rest."),
+        translated("Discord did not accept all of it. `/continue` sends the rest."),
     )
 
 
@@ -223,7 +223,7 @@ ASK_LATER = translatable(
 
 DISCORD_AWAY = translatable("I could not reach Discord")
 ASK_AGAIN = translatable(
-    "Discord did not take my messages for too long. Ask again if you still need an answer."
+    "Discord refused my messages for too long. Ask again if you still need an answer."
 )
 
 
