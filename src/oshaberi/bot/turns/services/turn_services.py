@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,6 +15,7 @@ from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.conversation.messages import AttachedFile, ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.storage import Database
+from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.tools.definition import ToolText
 from oshaberi.bot.tools.toolbox import ToolBox
 from oshaberi.bot.turns.caches import BoundedCache
@@ -29,6 +30,10 @@ from oshaberi.turn_spans import TurnTracer
 MOST_DELETED = 4000
 
 SettingsOf = Callable[[ChannelPath], Awaitable[EffectiveSettings]]
+UsableFaces = Callable[
+    [int, PersonaRecord, Sequence[PersonaRecord]],
+    Awaitable[tuple[PersonaRecord, tuple[PersonaRecord, ...]]],
+]
 ReadText = Callable[[AttachedFile], Awaitable[str | None]]
 Alone = Callable[[str], AbstractAsyncContextManager[object]]
 """Locks a name (`turn:` and a channel's id) against other processes, for a block."""
@@ -36,6 +41,12 @@ Alone = Callable[[str], AbstractAsyncContextManager[object]]
 
 def nobody_else(_what: str) -> AbstractAsyncContextManager[object]:
     return nullcontext()
+
+
+async def as_they_are(
+    _server_id: int, persona: PersonaRecord, others: Sequence[PersonaRecord]
+) -> tuple[PersonaRecord, tuple[PersonaRecord, ...]]:
+    return persona, tuple(others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +120,8 @@ class TurnServices:
     notes: ChannelNotes = field(default_factory=ChannelNotes)
     read_text: ReadText | None = None
     """Returns the text of a small attached file; None if it cannot be read."""
+    usable_faces: UsableFaces = as_they_are
+    """Returns the personas with only those pictures that can be shown."""
     instance: str = ""
     """The name of this process in the database."""
     clock: Callable[[], datetime] = utc_now
