@@ -1,9 +1,9 @@
 """Keeps the pictures of personas, and decides which of their addresses can be shown now.
 
 A picture is uploaded once into a hidden channel of the server, and shown by the URL of that message
-without its signature, which Discord signs anew by itself (facts). A copy in the data folder replaces
-a message that is gone. If Discord does not show the bare URL, the bot signs it anew by reading the
-message. An address that cannot be loaded is never given to Discord.
+without its signature, which Discord signs anew by itself (facts). A copy in the data folder
+replaces a message that is gone. If Discord does not show the bare URL, the bot signs it anew by
+reading the message. An address that cannot be loaded is never given to Discord.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from urllib.parse import parse_qs, urlsplit
 import discord
 
 from oshaberi.bot.clocks import loop_time_s, utc_now
-from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.faces.picture_channel import (
     NoPictureChannelError,
     PictureChannel,
@@ -35,7 +34,7 @@ from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.picture_files import PictureFiles
 from oshaberi.bot.storage.records import PersonaRecord, PictureRecord
 from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks, StoredCache
-from oshaberi.bot.turns.turn_tasks import BackgroundTasks
+from oshaberi.bot.turns.services.turn_services import BackgroundTasks
 from oshaberi.delivery.sink import SinkError
 from oshaberi.errors import Sentence
 from oshaberi.languages import translated
@@ -343,6 +342,7 @@ class Faces:
             return await self._rows_of(server_id)
         except (SinkError, StorageError, TimeoutError) as error:
             log.warning("the pictures of server %s could not be checked: %s", server_id, error)
+            self._verified.add(server_id)  # no answer waits for this again
             return rows
 
     async def _restore(self, channel: PictureChannel, kept: Sequence[PictureRecord]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import discord
 from discord.http import handle_message_parameters
@@ -19,7 +19,7 @@ from oshaberi.languages import translated
 NAME = "oshaberi-pictures"
 MOST_PAGES = 5
 _PAGE = 100
-_WEEK_MINUTES = 10_080
+_WEEK_MINUTES: Literal[10080] = 10080
 _GONE = frozenset({10003, 10008})
 _NO_ENTRY = frozenset({10003, 50001, 50013, 50083})
 """After these refusals another channel is tried."""

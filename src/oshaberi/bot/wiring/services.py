@@ -18,10 +18,10 @@ from oshaberi.bot.coordination.process_coordination import (
     ProcessCoordination,
     SingleProcess,
 )
-from oshaberi.bot.observability.metrics import BotMetrics
-from oshaberi.bot.observability.open_telemetry import open_telemetry
 from oshaberi.bot.faces.kept_faces import Faces
 from oshaberi.bot.faces.pictures import LARGEST_BYTES
+from oshaberi.bot.observability.metrics import BotMetrics
+from oshaberi.bot.observability.open_telemetry import open_telemetry
 from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.storage.leases import postgres_lease, sole_owner
 from oshaberi.bot.storage.picture_files import PictureFiles

@@ -158,7 +158,7 @@ def checked_url(url: str) -> str:
         )
     try:
         parts = urlsplit(url)
-        usable = parts.scheme == "https" and bool(parts.hostname)
+        usable = parts.scheme in ("https", "http") and bool(parts.hostname)
     except ValueError:
         usable = False
     if not usable or any(sign.isspace() for sign in url):

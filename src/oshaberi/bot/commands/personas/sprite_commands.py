@@ -11,12 +11,12 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
+from oshaberi.bot.characters.card_files import LARGEST_FILE, read_sprites
 from oshaberi.bot.commands.answers import (
     Choices,
     answer,
     choices,
     plain,
-    shortened,
     speak_to_user,
     tell_error,
 )
@@ -48,6 +48,7 @@ from oshaberi.bot.commands.personas.picture_uploads import (
     uploaded_file,
 )
 from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
+from oshaberi.discord_io.requests.parameters import shortened
 from oshaberi.languages import translated, translated_count
 
 
@@ -117,9 +118,7 @@ async def _owner(context: BotContext, asker: CommandUser, persona: str) -> Perso
     return await persona_named(context, asker.server_id, persona)
 
 
-async def _save(
-    context: BotContext, owner: PersonaRecord, sprites: Sequence[SpriteRecord]
-) -> None:
+async def _save(context: BotContext, owner: PersonaRecord, sprites: Sequence[SpriteRecord]) -> None:
     if owner.id == 0:
         await context.db.personas.save(replace(owner, sprites=()))
     for one in sprites:

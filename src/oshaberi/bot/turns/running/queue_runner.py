@@ -18,23 +18,22 @@ from typing import Literal
 from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person, TurnChannel
 from oshaberi.bot.storage.records import PersonaRecord
-from oshaberi.bot.turns.admission.answer_reasons import reason_word
 from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob
 from oshaberi.bot.turns.admission.message_admission import MessageAdmission
 from oshaberi.bot.turns.admission.questions import OpenQuestions
+from oshaberi.bot.turns.admission.rules import reason_word
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.notices import StatusReactions, notify_overload, notify_too_late
 from oshaberi.bot.turns.outcome import TurnOutcome, log_answer, stop_reason, stored_unsaid_reason
 from oshaberi.bot.turns.personas import allowed_in, who_is_called
 from oshaberi.bot.turns.quotas import QuotaBook
 from oshaberi.bot.turns.running.turn import Turn
-from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.services.turn_services import BackgroundTasks, TurnServices
 from oshaberi.bot.turns.services.turn_slots import NoTurnSlotError, TurnSlots
-from oshaberi.bot.turns.turn_tasks import BackgroundTasks, InterruptedTurnError, until_stopped
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS, TypingIndicator
 from oshaberi.languages import speak_language
 from oshaberi.languages.current_language import channel_language
-from oshaberi.stream.stops import ActiveChannel
+from oshaberi.stream.stops import ActiveChannel, InterruptedTurnError
 from oshaberi.turn_ids import TurnIds, of_turn
 from oshaberi.turn_spans import traced_turn
 
@@ -242,7 +241,7 @@ async def turn_slot(
             await stack.enter_async_context(slot)
         else:
             async with nullcontext() if job.is_uninvited else _typing_when(near, place):
-                await until_stopped(channel, stack.enter_async_context(slot))
+                await channel.until_stopped(stack.enter_async_context(slot))
         yield
 
 
@@ -408,7 +407,7 @@ class TurnRunner:
         asked_s = began_s if job.asked_s is None else job.asked_s
         try:
             if outage is not None and outage.is_away:
-                await until_stopped(channel, outage.resolved())
+                await channel.until_stopped(outage.resolved())
             if outage is not None and outage.seconds_since(asked_s) > outage.patience_s:
                 await notify_too_late(job, channel)
                 return JobResult(unsaid="discord_away")
@@ -431,7 +430,7 @@ class TurnRunner:
         try:
             async with AsyncExitStack() as stack:
                 alone = self._services.traffic.alone(f"turn:{job.turn_channel.channel_id}")
-                await until_stopped(channel, stack.enter_async_context(alone))
+                await channel.until_stopped(stack.enter_async_context(alone))
                 await self._play(job, channel, played)
         finally:
             self._reactions.done(job, working, [one.outcome for one in played])

@@ -34,6 +34,7 @@ from oshaberi.bot.turns.outcome import (
     answer_times,
     missing_text_reason,
     outcome_of,
+    result_of_stop,
     stored_unsaid_reason,
 )
 from oshaberi.bot.turns.post_turn import AttachmentSources, PostTurnEffects, TurnRecords
@@ -46,7 +47,6 @@ from oshaberi.bot.turns.quotas import (
 )
 from oshaberi.bot.turns.services.models import ModelCandidate
 from oshaberi.bot.turns.services.turn_services import AnswerTimes, TurnServices
-from oshaberi.bot.turns.turn_tasks import InterruptedTurnError, result_of_stop, until_stopped
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.journal import JournalledSink, JournalledStream
 from oshaberi.delivery.response import ReplyRule, ResponseState
@@ -56,7 +56,7 @@ from oshaberi.stream.context import StreamContext
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.result import StreamResult
-from oshaberi.stream.stops import ActiveChannel, StopRequest
+from oshaberi.stream.stops import ActiveChannel, InterruptedTurnError, StopRequest
 from oshaberi.turn_ids import TurnIds
 from oshaberi.turn_spans import turn_span
 
@@ -263,7 +263,7 @@ class Turn:
     async def _answer_asked(self) -> StreamResult:
         candidates: tuple[ModelCandidate, ...] = ()
         if self._turn_request.kind != "deliver":
-            candidates, refusal = await until_stopped(self._channel, self._candidates())
+            candidates, refusal = await self._channel.until_stopped(self._candidates())
             if refusal is not None:
                 await self._notify_quota(refusal)
                 return StreamResult("error", data=refusal)
@@ -297,7 +297,7 @@ class Turn:
             services.db, services.models.operator, services.read_text, services.clock
         )
         work = surroundings(sources, self._turn_channel, self._turn_request, self._settings.turn)
-        around = await until_stopped(self._channel, self._with_faces(work))
+        around = await self._channel.until_stopped(self._with_faces(work))
         await self._wait_until_stored()
         self._journal.note_seen(one.id for one in around.channel_info.history)
         return around
