@@ -24,7 +24,7 @@ from oshaberi.bot.faces.picture_channel import (
     WantedPlace,
 )
 from oshaberi.bot.faces.pictures import (
-    Picture,
+    FacePicture,
     PictureRefusedError,
     fetched_file,
     made_picture,
@@ -147,7 +147,7 @@ class Faces:
         return KeptFaces(kept, refused)
 
     async def _uploaded(
-        self, server_id: int, near_id: int, picture: Picture, words: str, used: Iterable[int]
+        self, server_id: int, near_id: int, picture: FacePicture, words: str, used: Iterable[int]
     ) -> PictureRecord:
         place = WantedPlace(
             server_id, await self._chosen(server_id), tuple(dict.fromkeys(used)), near_id
@@ -199,13 +199,13 @@ class Faces:
                 if self._channel is not None and one.message_id:
                     await self._channel.remove(one.channel_id, one.message_id)
 
-    async def copy_of(self, server_id: int, address: str) -> Picture | None:
+    async def copy_of(self, server_id: int, address: str) -> FacePicture | None:
         """Return a kept picture from the data folder."""
         row = (await self._rows_of(server_id)).get(address)
         if row is None or not row.digest:
             return None
         content = await self._files.read(server_id, row.digest, row.content_type)
-        return None if content is None else Picture(content, row.content_type)
+        return None if content is None else FacePicture(content, row.content_type)
 
     # Showing
 
@@ -362,7 +362,7 @@ class Faces:
             log.warning("a picture of server %s is gone, and there is no copy", row.server_id)
             await self._db.pictures.save(lost)
             return
-        picture, words = Picture(content, row.content_type), picture_words("", "")
+        picture, words = FacePicture(content, row.content_type), picture_words("", "")
         try:
             new = await self._uploaded(row.server_id, 0, picture, words, [row.channel_id])
         except PictureRefusedError as refusal:

@@ -10,7 +10,6 @@ from typing import Any, Literal
 import discord
 from discord.http import handle_message_parameters
 
-from oshaberi.bot.faces.pictures import Picture
 from oshaberi.delivery.sink import DiscordRefusalError, SinkError
 from oshaberi.discord_io import ClientState
 from oshaberi.discord_io.requests.answers import id_of, objects_of
@@ -58,14 +57,18 @@ class PictureChannel:
         self._client = client
         self._state = state
 
-    async def keep(self, place: WantedPlace, picture: Picture, words: str) -> KeptMessage:
+    async def keep(self, place: WantedPlace, picture: FacePicture, words: str) -> KeptMessage:
         """Upload a picture. Raises NoPictureChannelError, or SinkError if Discord does not answer.
 
         Without a chosen channel it goes where the others are, into a new hidden channel, or into a
         private thread.
         """
         given = (place.chosen_id,) if place.chosen_id else place.used_ids
+        guild = self._client.get_guild(place.server_id)
         for channel_id in given:
+            is_here = guild is not None and guild.get_channel_or_thread(channel_id) is not None
+            if place.chosen_id and not is_here:
+                continue  # an admin sets the id, and it may be another server's
             if (kept := await self._try(channel_id, picture, words)) is not None:
                 return kept
         if not place.chosen_id:
@@ -126,7 +129,7 @@ class PictureChannel:
     async def _call(self, request: Any) -> Any:
         return await self._state.line.call(request)
 
-    async def _try(self, channel_id: int, picture: Picture, words: str) -> KeptMessage | None:
+    async def _try(self, channel_id: int, picture: FacePicture, words: str) -> KeptMessage | None:
         file = discord.File(io.BytesIO(picture.content), picture.file_name, description=words[:500])
         form = handle_message_parameters(
             content=words,

@@ -27,7 +27,7 @@ class PictureRefusedError(OshaberiError):
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class FacePicture:
     """A picture that is ready to be kept."""
 
     content: bytes = field(repr=False)
@@ -42,7 +42,7 @@ class Picture:
         return f"{self.digest}{_ENDINGS[self.content_type]}"
 
 
-async def made_picture(raw: bytes, limits: ImageLimits = FACE) -> Picture:
+async def made_picture(raw: bytes, limits: ImageLimits = FACE) -> FacePicture:
     """Check and draw a picture. Raises PictureRefusedError."""
     if len(raw) > limits.max_bytes:
         raise PictureRefusedError(_too_large())
@@ -59,7 +59,7 @@ async def made_picture(raw: bytes, limits: ImageLimits = FACE) -> Picture:
         ) from None
     assert part.data is not None
     assert part.mime is not None
-    return Picture(part.data, part.mime)
+    return FacePicture(part.data, part.mime)
 
 
 async def fetched_file(web: PublicWeb, address: str) -> bytes:

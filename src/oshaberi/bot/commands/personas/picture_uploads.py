@@ -89,22 +89,22 @@ async def kept_pictures(
         try:
             checked = checked_sprite(name)
         except CommandRefusedError as refusal:
-            left_out.append(_left_out(name, str(refusal.args[0])))
+            left_out.append(left_out_line(name, str(refusal.args[0])))
             continue
         if len(taken | {checked.casefold()}) > MOST_SPRITES:
-            reason = translated("a persona has at most {most} sprites", most=MOST_SPRITES)
-            left_out.append(_left_out(name, reason))
+            reason = translated("there is no room for more sprites")
+            left_out.append(left_out_line(name, reason))
             continue
         taken.add(checked.casefold())
         named[checked] = raw
     kept = await context.faces.keep_all(asker.server_id, asker.channel_id, named, persona.name)
-    left_out += [_left_out(name, said(reason)) for name, reason in kept.refused.items()]
+    left_out += [left_out_line(name, said(reason)) for name, reason in kept.refused.items()]
     if named and not kept.addresses:
         raise PictureRefusedError(next(iter(kept.refused.values())))
     return kept.addresses, left_out
 
 
-def _left_out(name: str, reason: str) -> str:
+def left_out_line(name: str, reason: str) -> str:
     return f"- {plain(name[:40])}: {reason}"
 
 

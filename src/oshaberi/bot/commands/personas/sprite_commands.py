@@ -12,6 +12,7 @@ from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.characters.card_files import LARGEST_FILE, read_sprites
+from oshaberi.bot.characters.cards import CardError
 from oshaberi.bot.commands.answers import (
     Choices,
     answer,
@@ -42,6 +43,7 @@ from oshaberi.bot.commands.personas.picture_uploads import (
     drop_unused,
     kept_picture,
     kept_pictures,
+    left_out_line,
     listed_left_out,
     name_of_address,
     name_of_file,
@@ -49,7 +51,7 @@ from oshaberi.bot.commands.personas.picture_uploads import (
 )
 from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
 from oshaberi.discord_io.requests.parameters import shortened
-from oshaberi.languages import translated, translated_count
+from oshaberi.languages import said, translated, translated_count
 
 
 async def add_sprite(
@@ -88,8 +90,14 @@ async def add_sprites(
     """Add a sprite for each picture, with the name of its file. A ZIP has many pictures."""
     owner = await _owner(context, asker, persona)
     files: dict[str, bytes] = {}
+    unread: list[str] = []
     for upload in uploads[:MOST_UPLOADS]:
-        files |= await _pictures_in(upload)
+        try:
+            files |= await _pictures_in(upload)
+        except (CardError, CommandRefusedError) as refusal:
+            if len(uploads) == 1:
+                raise
+            unread.append(left_out_line(upload.filename, said(refusal.args[0])))
     addresses, left_out = await kept_pictures(context, asker, files, owner)
     await _save(
         context, owner, [SpriteRecord(name, url, identity) for name, url in addresses.items()]
@@ -101,7 +109,7 @@ async def add_sprites(
         name=plain(owner.name),
         sprites=plain(", ".join(addresses)) or "-",
     )
-    return told + listed_left_out(left_out)
+    return told + listed_left_out([*unread, *left_out])
 
 
 async def _pictures_in(upload: discord.Attachment) -> dict[str, bytes]:
