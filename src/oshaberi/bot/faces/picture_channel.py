@@ -10,6 +10,7 @@ from typing import Any, Literal
 import discord
 from discord.http import handle_message_parameters
 
+from oshaberi.bot.faces.pictures import FacePicture
 from oshaberi.delivery.sink import DiscordRefusalError, SinkError
 from oshaberi.discord_io import ClientState
 from oshaberi.discord_io.requests.answers import id_of, objects_of
