@@ -62,7 +62,7 @@ class ProviderError:
 
 
 def _possible(tokens: object) -> int:
-    """Return a count that can be counted with. What is no whole number counts nothing."""
+    """Return a token count; 0 for anything but a whole number."""
     return min(max(tokens, 0), MOST_TOKENS) if isinstance(tokens, int) else 0
 
 

@@ -33,7 +33,7 @@ NEVER_ONE = {
     "At most {most_models} models; remove one: `/model fallback remove`.": "a constant",
     "At most {most_personas} personas; delete one: `/persona delete`.": "a constant",
     "At most {most_sprites} sprites; remove one: `/sprite remove`.": "a constant",
-    "At most {most} channels can have something of their own; reset one first.": "a constant",
+    "At most {most} channels can have their own settings or models; reset one first.": "a constant",
     "The answer was cut off: its text has more than {most:,} bytes.": "thousands at least",
     "The answer was cut off: its thoughts have more than {most:,} bytes.": "thousands at least",
     "The answer was cut off: its tool calls have more than {most:,} bytes.": "thousands at least",

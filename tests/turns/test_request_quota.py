@@ -55,7 +55,7 @@ def test_a_users_requests_end_at_the_quota(whose: str) -> None:
         assert len(harness.models.asked) == 2
         assert harness.turn_channel.embeds == [TOLD], "told once, not at every message"
         assert told(harness) == (
-            f"<@{ALICE.id}>: All requests that you may use in a day (2) are used up. "
+            f"<@{ALICE.id}>: You have used all of today's requests (2). "
             f"It goes on <t:{RENEWS}:R>, at <t:{RENEWS}:t>."
         )
         later = [said.id for said in harness.turn_channel.people[3:]]
@@ -78,8 +78,8 @@ def test_a_users_requests_end_at_the_quota(whose: str) -> None:
 @pytest.mark.parametrize(
     ("quota", "words"),
     [
-        ("quota_requests_per_channel_day", "All requests that this channel may use in a day (2)"),
-        ("quota_requests_per_server_day", "All requests that this server may use in a day (2)"),
+        ("quota_requests_per_channel_day", "This channel has used all of today's requests (2)"),
+        ("quota_requests_per_server_day", "This server has used all of today's requests (2)"),
     ],
 )
 def test_channels_and_servers_have_quotas_of_all_their_people(quota: str, words: str) -> None:
@@ -157,7 +157,7 @@ def test_tokens_are_counted_as_the_provider_says() -> None:
         assert (
             told(harness)
             .split(": ", 1)[1]
-            .startswith("All tokens that you may use in a day (1,000)")
+            .startswith("You have used all of today's tokens (1,000)")
         )
         totals = harness.store.usage_counts.of(DAY, ALICES)
         assert totals == UsageTotals(2, 1200, 100)
@@ -260,7 +260,7 @@ def test_quotas_that_cannot_be_counted_are_used_up() -> None:
             await harness.answer()
         assert harness.models.asked == []
         assert harness.turn_channel.embeds == ["No model can be asked right now"]
-        assert "cannot be looked up right now" in told(harness)
+        assert "cannot look up today's usage right now" in told(harness)
 
     run_turns(scenario, turn={"quota_requests_per_user_day": 100})
 
@@ -310,7 +310,7 @@ def test_regenerate_does_not_delete_what_cannot_be_written_anew() -> None:
         await harness.answer()
         reply = await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
         assert not reply.ok
-        assert "All requests that you may use in a day (1) are used up." in reply.text
+        assert "You have used all of today's requests (1)." in reply.text
         assert harness.turn_channel.deleted == []
         reply = await harness.channel_turns.continue_(harness.turn_channel, ALICE)
         assert not reply.ok

@@ -101,7 +101,7 @@ OPTIONS: Mapping[str, ModelOption] = {
         lambda value: _is_number(value, MOST_TEMPERATURE),
     ),
     "top_p": ModelOption(
-        "from how many likely words it chooses",
+        "how many likely words it chooses from",
         Sentence("a number from 0 to 1"),
         lambda value: _is_number(value, 1),
     ),

@@ -79,7 +79,7 @@ async def _servers(context: BotContext, asker: CommandUser, place: QuotaPlace) -
     operators = await context.db.usage_counts.of(paid, day, day)
     lines.append(
         translated(
-            "Of today's, on the keys of whoever runs the bot: {operators}.",
+            "Of today's usage, on the keys of whoever runs the bot: {operators}.",
             operators=format_totals(operators),
         )
     )

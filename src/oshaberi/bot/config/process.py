@@ -24,7 +24,8 @@ from oshaberi.text.config import check_fields, choice, number, switch
 
 MOST_SHARDS = 16_384
 NO_HOME = Path("/nonexistent")
-"""Of a user without a name, as in a container: `data_dir` must be set, or it cannot be created."""
+"""Used for a user without a name, as in a container: if `data_dir` is not set, creating this
+fails."""
 
 
 def data_home(environ: Mapping[str, str]) -> Path:

@@ -70,7 +70,7 @@ class ModelEntry:
             raise ValueError(str(wrong)) from None
 
     def all_params(self) -> dict[str, Any]:
-        """Return `params` together with the options that are written beside it."""
+        """Return `params` together with the options that stand beside it in the file."""
         own = {name: getattr(self, name) for name in _MODEL_OPTIONS}
         return {**self.params, **{name: one for name, one in own.items() if one is not None}}
 

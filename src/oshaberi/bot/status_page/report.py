@@ -29,8 +29,8 @@ from oshaberi.bot.turns.admission.channel_queue import BusyChannel
 from oshaberi.bot.turns.admission.rules import why_sentence
 from oshaberi.bot.turns.services.models import OperatorModel, place_of_model
 
-# What models and servers used: today, in the last 30 days, and in total. The result is kept for 30
-# seconds.
+# How much models and servers used: today, in the last 30 days, and in total. The result is kept for
+# 30 seconds.
 
 
 LATELY_DAYS = 30
@@ -262,7 +262,7 @@ def _models(sources: StatusSources, used: UsageOverview | None) -> list[Json]:
 
 
 def _refused(context: BotContext, link: OperatorModel | None) -> list[str]:
-    """List what the operator's model refused and is not sent: parameters, and tools by name."""
+    """List the parameters and tools that the operator's model refused. They are not sent."""
     if link is None:
         return []
     return list(context.services.models.adapters.learned.told(place_of_model(link.model)))

@@ -24,7 +24,7 @@ from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
 from oshaberi.bot.turns.notices import StatusReactions
 from oshaberi.bot.turns.personas import PersonaCache
 from oshaberi.bot.turns.quotas import QuotaBook
-from oshaberi.bot.turns.running.queue_runner import QueueRunner
+from oshaberi.bot.turns.running.queue_runner import QueueRunner, TurnRunner
 from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.bot.turns.turn_control import ControlReply, TurnControl
 
@@ -53,11 +53,12 @@ class ChannelTurns:
             services.settings, self.persona_cache, services.clock, services.draw
         )
         self._reasons: BoundedCache[int, str] = BoundedCache(MOST_SEEN)
-        parts = (self.admission, self.questions, self._reasons, self._background)
         quotas = QuotaBook(services.db, operator, services.clock)
-        self._runner = QueueRunner(services, quotas, *parts)
+        turns = TurnRunner(services, quotas, self._reactions, self._reasons.get)
+        known = (self.admission, self.questions, self._reasons)
+        self._runner = QueueRunner(services.traffic, turns, *known, self._reactions)
         self._queues = self._runner.queues
-        self._unbegun = UnbegunQuestions(self._queues, *parts, claim)
+        self._unbegun = UnbegunQuestions(self._queues, *known, self._background, claim)
         self._control = TurnControl(
             *(services.db, services.settings, services.traffic.stops, services.models, quotas),
             *(self.persona_cache, self.admission.cooldowns, self.questions, self._runner),

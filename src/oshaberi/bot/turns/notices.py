@@ -49,7 +49,7 @@ def nothing_said() -> Embed:
 def not_delivered() -> Embed:
     return Embed(
         translated("This answer is not complete"),
-        translated("Discord did not take all of it. `/continue` sends the rest."),
+        translated("Discord did not accept all of it. `/continue` sends the rest."),
     )
 
 
@@ -204,7 +204,7 @@ ASK_LATER = translatable(
 
 DISCORD_AWAY = translatable("I could not reach Discord")
 ASK_AGAIN = translatable(
-    "Discord did not take my messages for too long. Ask again if you still need an answer."
+    "Discord refused my messages for too long. Ask again if you still need an answer."
 )
 
 

@@ -40,7 +40,7 @@ _REASONING = re.compile(r"(?:^|/|\.)(?:o[1-9]|gpt-(?:[5-9]|oss)|codex|computer-u
 
 
 def reasons(model: str) -> bool:
-    """Tell by its name whether a model is one of OpenAI's reasoning models."""
+    """Return whether a model is one of OpenAI's reasoning models, by its name."""
     return _REASONING.search(model) is not None
 
 

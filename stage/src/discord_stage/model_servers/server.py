@@ -320,7 +320,7 @@ class ModelServer:
         try:
             await self._converse(connection, reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # they hung up: that is what `closed` says
+            pass  # they hung up, which `closed` shows
         finally:
             del self._serving[task]
             writer.close()

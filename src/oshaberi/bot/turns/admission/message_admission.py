@@ -193,6 +193,8 @@ class HeardMessage:
     settings: EffectiveSettings
     personas: tuple[PersonaRecord, ...]
     admission: Admission
+    at_s: float
+    """When it was heard, by the loop's clock."""
 
     @property
     def may_belong(self) -> bool:
@@ -226,7 +228,7 @@ class MessageAdmission:
         settings, personas = await self.known(incoming.path)
         incoming = _with_its_author(incoming, settings.turn.proxy_bots)
         decided = admission(incoming, personas, settings.turn)
-        return HeardMessage(incoming, settings, personas, decided)
+        return HeardMessage(incoming, settings, personas, decided, loop_time_s())
 
     async def known(self, path: ChannelPath) -> tuple[EffectiveSettings, tuple[PersonaRecord, ...]]:
         """Return a channel's settings and the personas of its server."""
@@ -277,7 +279,7 @@ class MessageAdmission:
         elif found.reason == "unaddressed" and reason_word(known_why) in BY_CHANCE:
             return _stored_admission(known_why)
         elif found.reason == "unaddressed" and is_new and incoming.can_answer and not is_bot:
-            found = self.attention.decide(incoming, config, loop_time_s(), self.draw)
+            found = self.attention.decide(incoming, config, heard.at_s, self.draw)
         if not found.ok:
             if is_new:
                 self.attention.note_passed(
@@ -292,7 +294,7 @@ class MessageAdmission:
         cooldown_ms = 0 if is_known else config.cooldown_ms
         by_chance = (self._unasked,) if found.reason in UNINVITED else ()
         for cooldowns in (self.cooldowns, *by_chance):
-            if not cooldowns.allows(incoming.user_id, loop_time_s(), cooldown_ms):
+            if not cooldowns.allows(incoming.user_id, heard.at_s, cooldown_ms):
                 return Admission("cooldown")
         return found
 
