@@ -62,7 +62,7 @@ class LedgerEntry:
 
     @property
     def span(self) -> Span:
-        """Where its segment is in the visible text. Two numbers are nothing for the collector."""
+        """Where its segment is in the visible text. The garbage collector ignores two numbers."""
         return self.start, self.end
 
 
