@@ -123,7 +123,10 @@ class OpenAIResponsesEncoder:
         if count is not None:
             usage = {
                 "input_tokens": count.input_tokens,
-                "input_tokens_details": {"cached_tokens": count.cached_tokens},
+                "input_tokens_details": {
+                    "cached_tokens": count.cached_tokens,
+                    "cache_write_tokens": count.cache_write_tokens,
+                },
                 "output_tokens": count.output_tokens,
                 "output_tokens_details": {"reasoning_tokens": 0},
                 "total_tokens": count.input_tokens + count.output_tokens,
