@@ -17,7 +17,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import discord
 
-from oshaberi.bot.clocks import loop_time_s, utc_now
 from oshaberi.bot.faces.picture_channel import (
     NoPictureChannelError,
     PictureChannel,
@@ -35,6 +34,7 @@ from oshaberi.bot.storage.picture_files import PictureFiles
 from oshaberi.bot.storage.records import PersonaRecord, PictureRecord
 from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks, StoredCache
 from oshaberi.bot.turns.services.turn_services import BackgroundTasks
+from oshaberi.clocks import loop_time_s, utc_now
 from oshaberi.delivery.sink import SinkError
 from oshaberi.errors import Sentence
 from oshaberi.languages import translated
