@@ -82,7 +82,7 @@ class Deliverer:
         self._growth: LiveGrowth | None = None
         if grows(config):
             self._live = LiveEdits(
-                limit, sink, queue, response, waits, self._poster, self._outcomes
+                config.text, sink, queue, response, waits, self._poster, self._outcomes
             )
         if self._live is not None and shows_unfinished(config):
             self._growth = LiveGrowth(preview, self._live, queue, self._may_begin, self._is_silent)
@@ -305,7 +305,7 @@ class Deliverer:
         if self._live is not None:
             self._live.live.last = None
             if isinstance(outcome, Delivered) and not files:
-                self._live.began(outcome.sent, post, item.identity)
+                self._live.began(outcome.sent, post, item.identity, began)
         broken = self._outcomes.settle([item], outcome)
         seconds = self._waits.now() - began
         if self._pace is not None:
