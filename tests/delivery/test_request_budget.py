@@ -274,7 +274,8 @@ def test_edits_of_live_mode_never_meet_an_empty_bucket() -> None:
 
 
 def test_the_edits_of_a_window_are_spread_evenly() -> None:
-    played, sink = limited(*(["Once upon a time "] + ["word ", Silence(50)] * 180), delivery="live")
+    steps: list[str | Step] = ["word ", Silence(50)]
+    played, sink = limited("Once upon a time ", *steps * 180, delivery="live")
     times = [record["at_ms"] for record in played.of("edit")]
     assert sink.refused == 0
     assert len(times) > 8

@@ -127,6 +127,10 @@ class ChannelNotes:
         default_factory=lambda: BoundedCache(MOST_DELETED)
     )
     """Recently deleted messages: what was said in them is not remembered."""
+    history_starts: BoundedCache[int, Any] = field(
+        default_factory=lambda: BoundedCache(MOST_SERVERS)
+    )
+    """Where each channel's history began in the last request (`context.surroundings`)."""
     summaries_paused: BoundedCache[int, float] = field(
         default_factory=lambda: BoundedCache(MOST_SERVERS)
     )
