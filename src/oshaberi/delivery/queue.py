@@ -12,6 +12,7 @@ from functools import reduce
 from hashlib import blake2b
 from typing import Any
 
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.attachments import (
     DeliveryPlugIns,
     RenderedBlock,
@@ -190,7 +191,7 @@ class MessageQueue:
     def close(self) -> None:
         """Note that nothing more will come."""
         if self.closed_at is None:
-            self.closed_at = asyncio.get_running_loop().time()
+            self.closed_at = loop_time_s()
         self._note()
 
     @property

@@ -23,7 +23,6 @@ from sqlalchemy import (
     select,
 )
 
-from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.storage.changes import listening
 from oshaberi.bot.storage.database_urls import address_of
 from oshaberi.bot.storage.engine import open_engine, thread_engine
@@ -69,6 +68,7 @@ from oshaberi.bot.storage.schema.migration import migrate, upgrade
 from oshaberi.bot.storage.secret_vault import SecretVault
 from oshaberi.bot.storage.sqlite_backups import delete_old_backups
 from oshaberi.bot.storage.transactions import Now, Transactions
+from oshaberi.clocks import utc_now
 
 log = logging.getLogger(__name__)
 
