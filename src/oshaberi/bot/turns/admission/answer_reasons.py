@@ -14,6 +14,7 @@ Admitted = Literal[
     "direct",
     "auto",
     "trigger",
+    "name",
     "persona",
     "burst",
     "attention",
@@ -45,6 +46,7 @@ WHY: dict[str, str] = {
     "direct": translatable("it is a direct message"),
     "auto": translatable("every message of this channel is answered (auto_channels)"),
     "trigger": translatable("it contains a trigger word of a persona"),
+    "name": translatable("it speaks to a persona by name (answer_to_names)"),
     "persona": translatable("another persona called this one by its trigger word"),
     "burst": translatable("it belongs to the question that its author had begun (burst_wait_ms)"),
     "attention": translatable(
@@ -84,7 +86,7 @@ WHY: dict[str, str] = {
         "(`/persona age-restrict`)"
     ),
     "elsewhere": translatable("the bot answers only in certain channels (allowed_channels)"),
-    "unaddressed": translatable("nobody was addressed: no mention, reply or trigger word"),
+    "unaddressed": translatable("nobody was addressed: no mention, reply, name or trigger word"),
     "mute": translatable("the bot may not write in this channel (Send Messages)"),
     "cooldown": translatable("its author had asked a moment before (cooldown_ms)"),
     "full": translatable("too many messages were waiting already (waiting_limit)"),
@@ -132,7 +134,7 @@ Unsaid = Literal[
 ]
 """Why an answer that had begun came to nothing."""
 HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))
-ADDRESSED = frozenset(("mention", "reply", "trigger"))
+ADDRESSED = frozenset(("mention", "reply", "trigger", "name"))
 """Reasons that depend on the words of a message, so that an edit can change them."""
 UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
 """Reasons for an answer although nobody addressed the bot: the model may say nothing."""

@@ -21,7 +21,7 @@ from oshaberi.bot.turns.admission.answer_reasons import (
     Refused,
 )
 from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.personas import is_anybody_named, named_in
+from oshaberi.bot.turns.personas import is_anybody_called, is_anybody_named, triggered_in
 
 RoleIds = Callable[[], frozenset[int]]
 """Returns the roles of a person. Few servers have settings that need them."""
@@ -131,7 +131,10 @@ def _call(
         not message.is_for_others or is_anybody_named(text, personas, message.bot_name)
     ):
         return "auto"
-    return "trigger" if named_in(text, personas, by_name=False) else None
+    if triggered_in(text, personas):
+        return "trigger"
+    listens = config.answer_to_names and not message.is_for_others
+    return "name" if listens and is_anybody_called(text, personas, message.bot_name) else None
 
 
 MOST_USERS = 10_000

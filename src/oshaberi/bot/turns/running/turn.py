@@ -277,7 +277,7 @@ class Turn:
             sink=self._sink,
             channel=self._channel,
             begins_answer=self._turn_request.kind != "go_on",
-            may_say_nothing=self._turn_request.is_unaddressed,
+            may_say_nothing=self._turn_request.is_uninvited,
         )
         if self._turn_request.kind == "deliver":
             return await self._deliver(setup)
