@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
-from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.config import StreamConfig, text_config
 from oshaberi.delivery.deliverer import Deliverer
 from oshaberi.delivery.notices import error_notice, timeout_notice
 from oshaberi.delivery.outcomes import Broken
@@ -123,7 +123,7 @@ class _Stream:
         self._wake = asyncio.Event()
         self._waits = InterruptibleWaits()
         self._began_at = self._waits.now()
-        self._engine = context.make_engine(config.text, response.carry)
+        self._engine = context.make_engine(text_config(config), response.carry)
         self._deliverer = Deliverer(
             config,
             sink,
@@ -359,10 +359,18 @@ class _Stream:
 
     def _on_sent(self) -> None:
         self._timer.extend()
-        self._context.tell_progress("sent")
+        self._tell_progress("sent")
 
     def _on_chunk(self) -> None:
-        self._context.tell_progress("chunk")
+        self._tell_progress("chunk")
+
+    def _tell_progress(self, what: Literal["chunk", "sent"]) -> None:
+        if self._context.progress is None:
+            return
+        try:
+            self._context.progress(what)
+        except Exception:
+            log.exception("a progress callback failed")
 
     def _result(self) -> StreamResult:
         self._close_books()
@@ -373,7 +381,7 @@ class _Stream:
             broken=self._broken,
             expected=record.ledger.expected,
             visible=record.visible,
-            last_error=self._deliverer.last_error,
+            last_error=record.last_error,
         )
         verdict = verdict_on(facts)
         return StreamResult(

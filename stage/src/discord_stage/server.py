@@ -27,7 +27,7 @@ from discord_stage.rest.pipeline import PREFIX, RequestPipeline
 from discord_stage.rules.messages import REQUEST_MOST
 from discord_stage.scaled_loop import scale_of
 from discord_stage.server_log import SERVER_LOG
-from discord_stage.state import Settings, StageState
+from discord_stage.state import Settings, StageClock, StageState
 from discord_stage.world.world_state import Key, World
 from discord_stage.world_changes import channel_changes
 
@@ -35,14 +35,14 @@ T = TypeVar("T")
 HOST = "127.0.0.1"
 IDLE_S = 1e6
 POLL_S = 0.02
-"""How often a condition is checked: it may depend on the bot, whose changes the stage does not
-notice."""
+"""How often a condition is checked. It may depend on the bot, whose changes the stage cannot
+see."""
 PATIENCE_S = 30.0
 """The longest wait. Only a failing test waits that long."""
 LOOK_S = 0.005
 QUIET_LOOKS = 20
-"""How many quiet looks in a row are needed: longer than a handler of another process needs to send
-a request."""
+"""How many quiet checks in a row are needed. Together they take longer than a handler in another
+process needs to send a request."""
 RECENT = 12
 
 
@@ -80,7 +80,9 @@ class Stage:
 
     async def __aenter__(self) -> Stage:
         loop = asyncio.get_running_loop()
-        self.state = StageState(self.world, self.settings, loop.time, loop_scale=scale_of(loop))
+        self.state = StageState(
+            self.world, self.settings, StageClock(loop.time), loop_scale=scale_of(loop)
+        )
         self.gateway = SessionHub(self.state)
         self.people = PeopleActions(self.state)
         self.feed = LiveFeed(self.state, self.gateway, self.control_token)
@@ -89,7 +91,7 @@ class Stage:
             access_log=None,
             logger=SERVER_LOG,
             shutdown_timeout=0.5 * self.state.loop_scale,
-            # An idle connection that we close meets the client's next request half-way.
+            # If we closed an idle connection, the client's next request could already be under way.
             keepalive_timeout=IDLE_S,
         )
         await self._runner.setup()
@@ -179,6 +181,13 @@ class Stage:
         """Take a permission from the bot: `stage.deny("general", "send_messages")`."""
         channel_changes.deny(self.state, self.world.channel(channel), permission)
 
+    def advance_clock(self, seconds: float) -> None:
+        """Move the stage's clock forward, in Discord's seconds.
+
+        Signed URLs and tokens of interactions expire, rate limits and slow mode end.
+        """
+        self.state.clock.advance(seconds)
+
     async def wait_for(self, predicate: Callable[[], T], timeout_s: float = PATIENCE_S) -> T:
         """Wait until the predicate holds, and return its value. It is checked at every change."""
         try:
@@ -204,7 +213,7 @@ class Stage:
     async def _quiet(self) -> bool:
         """Return whether nothing was requested or sent for a moment.
 
-        It counts several looks, not wall time: a process that was suspended for a while has not
+        It counts several checks instead of wall time: while a process is suspended, it has not
         been quiet.
         """
         while self.state.request_log.running:

@@ -58,6 +58,8 @@ class World:
         self.commands: dict[int, Command] = {}
         self.interactions: dict[int, Interaction] = {}
         self.attachments: dict[int, Attachment] = {}
+        self.pictures: dict[str, bytes] = {}
+        """Avatars and banners of members, by the hash that Discord shows."""
         self.application_emojis: dict[int, Emoji] = {}
 
     @classmethod
@@ -66,7 +68,7 @@ class World:
     ) -> World:
         """Build a world from its description, or a small one. Raises WorldError.
 
-        With a date in `founded` the same description always gets the same ids.
+        With a date in `founded`, the same description always gets the same ids.
         """
         found = read_description(description, founded)
         world = cls(found.application, found.snowflakes)

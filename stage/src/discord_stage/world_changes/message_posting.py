@@ -172,7 +172,7 @@ def made_before(state: StageState, author_id: int, draft: MessageDraft) -> Stage
     if draft.nonce is None or not draft.enforce_nonce:
         return None
     made = state.nonces.find(author_id, draft.nonce)
-    # A deleted one is 10008: it was delivered once (facts: nonce).
+    # If it was deleted, the answer is 10008: it was delivered once (facts: nonce).
     return None if made is None else state.world.find_message(*made)
 
 
@@ -188,7 +188,7 @@ def post(
     loading: bool = False,
     message_id: int | None = None,
 ) -> StageMessage:
-    """Put a message into a channel and send its event. Permissions were checked before."""
+    """Put a message into a channel and send its event. The caller has checked permissions."""
     check_filters(state.world.guild_of(channel), draft.content or "")
     number = message_id or state.world.snowflakes.new()
     item = StageMessage(
@@ -214,7 +214,7 @@ def post(
     if draft.forwards:
         item.snapshot = _snapshot(state, item)
     _put_files(state, item, draft.uploads)
-    item.embeds = _resolved(state, item, draft.embeds or [])
+    item.embeds = _with_file_urls(state, item, draft.embeds or [])
     granted = ALL if speaker.is_webhook else state.world.permissions_of(speaker.id, channel)
     mention_rules.apply(state.world, item, draft.allowed, granted)
     state.world.messages.setdefault(channel.id, {})[item.id] = item
@@ -256,7 +256,7 @@ def _arrive(state: StageState, channel: Channel, item: StageMessage) -> None:
 def announce(state: StageState, name: str, item: StageMessage) -> None:
     """Emit the event. MESSAGE_CREATE has the nonce; an update does not."""
     channel = state.world.channels[item.channel_id]
-    data = gateway_message(state.world, item, state.url)
+    data = gateway_message(state.world, item, state.attachment_urls)
     if name == "MESSAGE_CREATE" and item.nonce is not None:
         data["nonce"] = item.nonce
     place = {"guild_id": channel.guild_id, "channel_id": channel.id}
@@ -276,10 +276,11 @@ def edit(state: StageState, item: StageMessage, draft: MessageDraft) -> None:
     if not (content or embeds or kept or more):
         raise refusal(50006)
     check_filters(state.world.guild_of(channel), content)
+    _drop_files(state, [one for one in item.attachments if one not in kept])
     item.content, item.attachments, item.components = content, kept, components
     item.flags = item.flags & ~MessageFlag.LOADING | draft.flags & SETTABLE
     _put_files(state, item, draft.uploads)
-    item.embeds = _resolved(state, item, embeds)
+    item.embeds = _with_file_urls(state, item, embeds)
     item.edited_at = now_iso()
     granted = ALL if item.username else state.world.permissions_of(item.author_id, channel)
     mention_rules.apply(state.world, item, draft.allowed, granted)
@@ -289,6 +290,7 @@ def edit(state: StageState, item: StageMessage, draft: MessageDraft) -> None:
 def remove(state: StageState, item: StageMessage) -> None:
     channel = state.world.channels[item.channel_id]
     del state.world.messages[channel.id][item.id]
+    _drop_files(state, item.attachments)
     if channel.thread is not None and item.ephemeral_to is None:
         channel.thread.message_count -= 1
     data: Json = {"id": str(item.id), "channel_id": str(channel.id)}
@@ -299,7 +301,7 @@ def remove(state: StageState, item: StageMessage) -> None:
 
 def shown(state: StageState, item: StageMessage) -> Json:
     """Return the message as REST returns it."""
-    return message(state.world, item, state.url)
+    return message(state.world, item, state.attachment_urls)
 
 
 def _put_files(
@@ -315,6 +317,12 @@ def _put_files(
         state.world.attachments[attachment.id] = attachment
 
 
+def _drop_files(state: StageState, files: list[Attachment]) -> None:
+    """Take files off the CDN: they go with their message."""
+    for file in files:
+        state.world.attachments.pop(file.id, None)
+
+
 def _picture_size(content: bytes) -> tuple[int | None, int | None]:
     if not content.startswith(_PNG) or len(content) < 24:
         return None, None
@@ -322,7 +330,7 @@ def _picture_size(content: bytes) -> tuple[int | None, int | None]:
     return width, height
 
 
-def _resolved(state: StageState, item: StageMessage, embeds: list[Json]) -> list[Json]:
+def _with_file_urls(state: StageState, item: StageMessage, embeds: list[Json]) -> list[Json]:
     """Replace `attachment://name` in embeds by the URL of that file of the message."""
     sources = {a["filename"]: a["url"] for a in shown(state, item)["attachments"]}
     return [

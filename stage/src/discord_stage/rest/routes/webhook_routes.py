@@ -88,7 +88,7 @@ def _managed(call: RouteCall) -> Webhook:
     return webhook
 
 
-def _owned(call: RouteCall) -> Webhook:
+def _own_webhook(call: RouteCall) -> Webhook:
     return call.state.world.find_webhook(call.id("webhook_id"), call.path["token"])
 
 
@@ -99,7 +99,7 @@ async def one(call: RouteCall) -> object:
 
 @routes.on("GET", BY_TOKEN, for_bot=False)
 async def one_by_token(call: RouteCall) -> object:
-    return record_payloads.webhook(call.state.world, _owned(call), with_user=False)
+    return record_payloads.webhook(call.state.world, _own_webhook(call), with_user=False)
 
 
 @routes.on("PATCH", "/webhooks/{webhook_id}")
@@ -115,7 +115,7 @@ async def change(call: RouteCall) -> object:
 
 @routes.on("PATCH", BY_TOKEN, for_bot=False)
 async def change_by_token(call: RouteCall) -> object:
-    webhook = _owned(call)
+    webhook = _own_webhook(call)
     _rename(call, webhook)
     return record_payloads.webhook(call.state.world, webhook, with_user=False)
 
@@ -136,7 +136,7 @@ async def delete(call: RouteCall) -> object:
 
 @routes.on("DELETE", BY_TOKEN, for_bot=False)
 async def delete_by_token(call: RouteCall) -> object:
-    channel_changes.delete_webhook(call.state, _owned(call))
+    channel_changes.delete_webhook(call.state, _own_webhook(call))
     return None
 
 
@@ -145,7 +145,7 @@ async def execute(call: RouteCall) -> object:
     """Execute a webhook. Without `wait`, Discord answers 204 even if the message was not saved."""
     if call.id("webhook_id") == call.state.world.application.id:
         return followup_routes.create(call)
-    webhook = _owned(call)
+    webhook = _own_webhook(call)
     draft = read_draft(call.body, call.uploads)
     draft.refuse_empty()
     speaker = _speaker(call, webhook)
@@ -167,8 +167,20 @@ def _speaker(call: RouteCall, webhook: Webhook) -> message_posting.PostAuthor:
         check_webhook_name(("username",), name, errors)
     avatar = check_avatar_url(("avatar_url",), call.body.get("avatar_url"), errors)
     errors.raise_if_any()
-    face = avatar or webhook.avatar
+    face = _rendered(call, avatar) if avatar else webhook.avatar
     return message_posting.PostAuthor(webhook.id, webhook.id, name, face, webhook.application_id)
+
+
+def _rendered(call: RouteCall, url: str) -> str | None:
+    """Return the avatar at a URL; None if it is a file of ours that is gone or has expired.
+
+    Discord fetches pictures from elsewhere too; the stage leaves that to the browser.
+    """
+    urls, world = call.state.attachment_urls, call.state.world
+    number = urls.attachment_id(url)
+    if number is None:
+        return url
+    return url if number in world.attachments and urls.is_renderable(url) else None
 
 
 def _post(
@@ -205,7 +217,7 @@ def _place(call: RouteCall, webhook: Webhook) -> Channel:
 
 
 def _message(call: RouteCall) -> StageMessage:
-    webhook = _owned(call)
+    webhook = _own_webhook(call)
     place = call.optional_id("thread_id") or webhook.channel_id
     if "message_id" not in call.path:
         raise refusal(10008)
