@@ -18,12 +18,12 @@ from discord_stage.model_servers.scripts import (
     Step,
     Think,
 )
-from oshaberi.providers.first_words import FirstWords, NoAnswerError, first_words
+from oshaberi.providers.first_words import NoAnswerError, TriedModel, first_words
 from oshaberi.providers.registry import connect
 
 
-def asked(*script: Step, limit_s: float = 30.0) -> FirstWords:
-    async def main() -> FirstWords:
+def asked(*script: Step, limit_s: float = 30.0) -> TriedModel:
+    async def main() -> TriedModel:
         async with ModelServer(OpenAIWire()) as server:
             server.play(*script)
             adapter = connect("openai", "m", api_key="k", base_url=server.url)

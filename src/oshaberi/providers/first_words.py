@@ -51,7 +51,7 @@ class NoAnswerError(OshaberiError):
 
 
 @dataclass(frozen=True, slots=True)
-class FirstWords:
+class TriedModel:
     """How an answer began. `text` is empty if the model has thought, but come to no answer yet."""
 
     text: str
@@ -60,7 +60,7 @@ class FirstWords:
 
 async def first_words(
     adapter: Adapter, request: Request | None = None, limit_s: float = LIMIT_S
-) -> FirstWords:
+) -> TriedModel:
     """Return how the answer begins, without thoughts. Raises NoAnswerError."""
     asked = request or Request((said("user", QUESTION, "current"),), max_output_tokens=MOST_TOKENS)
     began = monotonic()
@@ -73,7 +73,7 @@ async def first_words(
             seconds=limit_s,
         )
         raise NoAnswerError(ProviderError("timeout", words)) from None
-    return FirstWords(text[:MOST_SHOWN], monotonic() - began)
+    return TriedModel(text[:MOST_SHOWN], monotonic() - began)
 
 
 async def _read(adapter: Adapter, request: Request) -> str:
