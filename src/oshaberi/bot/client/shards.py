@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ import discord
 import yarl
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 from discord.shard import EventItem, Shard
+from discord.state import AutoShardedConnectionState
 
 from oshaberi.bot.coordination.reconnect_backoff import ReconnectBackoff
 from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
@@ -145,6 +146,42 @@ class ChannelsOfOtherShards:
         return guild
 
 
+# When a shard is ready.
+#
+# READY names the servers of a shard, and each then arrives as an event of its own. discord.py does
+# not count them: it counts a shard as ready when none has arrived for `guild_ready_timeout`
+# seconds. That long pause is only needed if Discord has a server that it cannot send.
+
+
+class ArrivingServers(asyncio.Queue[discord.Guild]):
+    """The servers of a shard that READY named, in the order in which they arrive.
+
+    Once all have been taken, `get` raises TimeoutError, as if discord.py's wait were over.
+    """
+
+    def __init__(self, named: Iterable[int]) -> None:
+        super().__init__()
+        self._missing = set(named)
+
+    def put_nowait(self, item: discord.Guild) -> None:
+        self._missing.discard(item.id)
+        super().put_nowait(item)
+
+    async def get(self) -> discord.Guild:
+        if self.empty() and not self._missing:
+            raise TimeoutError
+        return await super().get()
+
+
+class CountingConnectionState(AutoShardedConnectionState[Any]):
+    """discord.py's state, with a shard that is ready as soon as its servers are there."""
+
+    def parse_ready(self, data: Any) -> None:
+        servers = ArrivingServers(int(guild["id"]) for guild in data["guilds"])
+        self._ready_states[data["shard"][0]] = servers
+        super().parse_ready(data)
+
+
 # Shards that move between processes.
 #
 # discord.py starts all shards of an `AutoShardedClient` once and keeps them. With `ShardTerms`
@@ -252,6 +289,15 @@ class MovableShardsClient(discord.AutoShardedClient):
         self._answered.set()
         self._caught_up: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
         """Set for a shard when the messages that it missed have been found."""
+
+    def _get_state(self, **options: Any) -> CountingConnectionState:
+        return CountingConnectionState(
+            dispatch=self.dispatch,
+            handlers=self._handlers,
+            hooks=self._hooks,
+            http=self.http,
+            **options,
+        )
 
     @property
     def has_movable_shards(self) -> bool:
