@@ -146,7 +146,11 @@ class ChannelsOfOtherShards:
         return guild
 
 
-# When a shard is ready.
+# A new session of a shard, and when the shard is ready.
+#
+# A new session sends all servers again. discord.py makes new objects of them, and each message and
+# member that is kept would hold a copy of its whole server from the session in which it came. So
+# the objects stay, and only what they contain is replaced.
 #
 # READY names the servers of a shard, and each then arrives as an event of its own. discord.py does
 # not count them: it counts a shard as ready when none has arrived for `guild_ready_timeout`
@@ -173,13 +177,40 @@ class ArrivingServers(asyncio.Queue[discord.Guild]):
         return await super().get()
 
 
-class CountingConnectionState(AutoShardedConnectionState[Any]):
-    """discord.py's state, with a shard that is ready as soon as its servers are there."""
+class LastingConnectionState(AutoShardedConnectionState[Any]):
+    """discord.py's state. A server is one object for as long as the bot is in it, and a shard is
+    ready as soon as its servers are there."""
 
     def parse_ready(self, data: Any) -> None:
         servers = ArrivingServers(int(guild["id"]) for guild in data["guilds"])
         self._ready_states[data["shard"][0]] = servers
         super().parse_ready(data)
+
+    def _add_guild_from_data(self, data: Any) -> discord.Guild:
+        """Create a server, or replace what a known one contains.
+
+        READY only names it: running turns go on with what it contained before.
+        """
+        known = self._get_guild(int(data["id"]))
+        if known is None:
+            return super()._add_guild_from_data(data)
+        if data.get("unavailable"):
+            known.unavailable = True
+        else:
+            discord.Guild.__init__(known, data=data, state=self)
+        return known
+
+    def _get_create_guild(self, data: Any) -> discord.Guild:
+        return self._add_guild_from_data(data)
+
+    def forget_servers(self, is_gone: Callable[[discord.Guild], bool]) -> None:
+        """Forget servers that another process will serve, and what came from them."""
+        for guild in [one for one in self.guilds if is_gone(one)]:
+            self._remove_guild(guild)
+        kept = [one for one in self._messages or () if one.guild is None or not is_gone(one.guild)]
+        if self._messages is not None:
+            self._messages.clear()
+            self._messages.extend(kept)
 
 
 # Shards that move between processes.
@@ -270,6 +301,7 @@ class MovableShardsClient(discord.AutoShardedClient):
     """The client. Without `ShardTerms` it works like discord.py's own."""
 
     # private attributes of discord.py, under their mangled names
+    _connection: LastingConnectionState
     _AutoShardedClient__shards: dict[int, Shard]
     _AutoShardedClient__queue: asyncio.PriorityQueue[EventItem]
 
@@ -290,8 +322,8 @@ class MovableShardsClient(discord.AutoShardedClient):
         self._caught_up: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
         """Set for a shard when the messages that it missed have been found."""
 
-    def _get_state(self, **options: Any) -> CountingConnectionState:
-        return CountingConnectionState(
+    def _get_state(self, **options: Any) -> LastingConnectionState:
+        return LastingConnectionState(
             dispatch=self.dispatch,
             handlers=self._handlers,
             hooks=self._hooks,
@@ -428,9 +460,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         if task is not None:
             task.cancel()
         state._ready_states.pop(shard_id, None)  # noqa: SLF001
-        for guild in tuple(self.guilds):
-            if self.shard_of(guild.id) == shard_id:
-                state._remove_guild(guild)  # noqa: SLF001
+        state.forget_servers(lambda guild: self.shard_of(guild.id) == shard_id)
         self._caught_up.pop(shard_id, asyncio.Event()).set()
         self.dispatch("shard_disconnect", shard_id)
 
