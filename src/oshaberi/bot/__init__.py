@@ -3,7 +3,7 @@
 - `wiring` opens the parts in order, and closes them again. `bot_context` holds what client,
   commands and status page use.
 - `config`: the settings. `storage`: what outlives a process. `conversation`: people, messages
-  and channels as values. `tools`: what a model may call.
+  and channels as values. `tools`: what a model may call. `characters`: cards of personas.
 - `turns`: from an admitted message to a delivered answer.
 - `client` (Discord), `commands`, `coordination` (several processes), `recovery` (after a
   restart).

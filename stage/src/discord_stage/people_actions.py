@@ -232,7 +232,7 @@ class PeopleActions:
 
     def _targets(self, channel: Key, user: Key | None) -> ResolvedTargets:
         world, guild = self._state.world, self._state.world.guild_of(self._place(channel))
-        return ResolvedTargets(world, self._state.url, guild, self._who(user))
+        return ResolvedTargets(world, self._state.attachment_urls, guild, self._who(user))
 
     def _begin(
         self,

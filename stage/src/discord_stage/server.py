@@ -27,7 +27,7 @@ from discord_stage.rest.pipeline import PREFIX, RequestPipeline
 from discord_stage.rules.messages import REQUEST_MOST
 from discord_stage.scaled_loop import scale_of
 from discord_stage.server_log import SERVER_LOG
-from discord_stage.state import Settings, StageState
+from discord_stage.state import Settings, StageClock, StageState
 from discord_stage.world.world_state import Key, World
 from discord_stage.world_changes import channel_changes
 
@@ -80,7 +80,9 @@ class Stage:
 
     async def __aenter__(self) -> Stage:
         loop = asyncio.get_running_loop()
-        self.state = StageState(self.world, self.settings, loop.time, loop_scale=scale_of(loop))
+        self.state = StageState(
+            self.world, self.settings, StageClock(loop.time), loop_scale=scale_of(loop)
+        )
         self.gateway = SessionHub(self.state)
         self.people = PeopleActions(self.state)
         self.feed = LiveFeed(self.state, self.gateway, self.control_token)
@@ -178,6 +180,13 @@ class Stage:
     def deny(self, channel: Key, permission: str) -> None:
         """Take a permission from the bot: `stage.deny("general", "send_messages")`."""
         channel_changes.deny(self.state, self.world.channel(channel), permission)
+
+    def advance_clock(self, seconds: float) -> None:
+        """Move the stage's clock forward, in Discord's seconds.
+
+        Signed URLs and tokens of interactions expire, rate limits and slow mode end.
+        """
+        self.state.clock.advance(seconds)
 
     async def wait_for(self, predicate: Callable[[], T], timeout_s: float = PATIENCE_S) -> T:
         """Wait until the predicate holds, and return its value. It is checked at every change."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from discord_stage.errors import StageError
+from discord_stage.payloads.attachment_urls import AttachmentUrls
 from discord_stage.requests.injected_faults import Faults
 from discord_stage.requests.rate_limits import RateLimits
 from discord_stage.requests.request_log import RequestLog
@@ -49,6 +51,25 @@ class Settings:
             raise StageError(f"time_scale: {self.time_scale!r} is not above 0")
 
 
+class StageClock:
+    """The time on the stage: that of its loop, plus what a test has skipped."""
+
+    def __init__(self, loop_time: Callable[[], float]) -> None:
+        self._loop_time = loop_time
+        self._skipped_s = 0.0
+        self._unix_zero = time.time() - loop_time()
+
+    def now(self) -> float:
+        return self._loop_time() + self._skipped_s
+
+    def unix(self) -> float:
+        """Return the time in seconds since 1970."""
+        return self._unix_zero + self.now()
+
+    def advance(self, seconds: float) -> None:
+        self._skipped_s += seconds
+
+
 class StateChanges:
     """Wakes everything that waits for a change."""
 
@@ -69,7 +90,7 @@ class StageState:
 
     world: World
     settings: Settings
-    now: Callable[[], float]
+    clock: StageClock
     bus: EventBus = field(default_factory=EventBus)
     changes: StateChanges = field(default_factory=StateChanges)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -82,6 +103,7 @@ class StageState:
     faults: Faults = field(init=False)
     limits: RateLimits = field(init=False)
     nonces: NonceMemory = field(init=False)
+    attachment_urls: AttachmentUrls = field(init=False)
 
     def __post_init__(self) -> None:
         self.request_log = RequestLog(self.now, self.changes.notify)
@@ -89,7 +111,11 @@ class StageState:
         limited = self.settings.rate_limits
         self.limits = RateLimits(self.now, self.settings.time_scale, on=limited)
         self.nonces = NonceMemory(self.now, self.settings.nonce_s)
+        self.attachment_urls = AttachmentUrls(lambda: self.url, self.clock.unix)
         self.bus.listen(lambda _event: self.changes.notify())
+
+    def now(self) -> float:
+        return self.clock.now()
 
     def emit(
         self,

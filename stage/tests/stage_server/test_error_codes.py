@@ -294,13 +294,13 @@ def test_slow_mode_binds_people_and_bots_only_if_told_to() -> None:
             stage.people.post("general", "2", user="ren")
         assert (caught.value.status, caught.value.code) == (429, 20016)
         stood = stage.state.now()
-        stage.state.now = lambda: stood  # however long the machine takes
+        stage.state.clock._loop_time = lambda: stood  # however long the machine takes
         for number in range(2):
             await bot.place().send(str(number))
         await bot.place("strict").send("0")
         again = asyncio.create_task(bot.place("strict").send("1"))
         await stage.wait_for(lambda: any(r.code == 20016 for r in stage.requests))
-        stage.state.now = lambda: stood + 5
+        stage.advance_clock(5)
         await again
         sends = stage.calls("POST /channels/*/messages")
         assert [r.code for r in sends if r.channel_id == bot.place().id] == [0, 0]

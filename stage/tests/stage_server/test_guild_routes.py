@@ -11,7 +11,7 @@ import discord
 import pytest
 from discord.utils import utcnow
 
-from discord_stage import RefusalError, Stage, StageError
+from discord_stage import RefusalError, Settings, Stage, StageError
 from discord_stage.request_schema.check import constraint_table
 from stage_server.listening_client import ListeningClient, run_on_stage
 from stage_server.long_play import PIXEL
@@ -263,3 +263,55 @@ def test_a_route_that_the_stage_has_not_says_so() -> None:
 
     assert "GET /guilds/{guild_id}/welcome-screen" in constraint_table().missing
     asyncio.run(main())
+
+
+def test_the_bot_looks_different_in_one_guild() -> None:
+    async def scenario(stage: Stage, client: ListeningClient) -> None:
+        me = client.guilds[0].me
+        changed = await me.edit(nick="Mochi", avatar=PICTURE, banner=PICTURE, bio="Likes tea.")
+        assert changed is not None
+        assert changed.nick == "Mochi"
+        await stage.wait_for(lambda: client.guilds[0].me.guild_avatar is not None)
+        avatar = client.guilds[0].me.guild_avatar
+        assert avatar is not None
+        assert await avatar.with_static_format("png").read() == PICTURE
+        own = stage.world.guilds[me.guild.id].members[me.id]
+        shown = (own.nick, own.bio, own.avatar == own.banner)
+        assert shown == ("Mochi", "Likes tea.", True)
+        await me.edit(nick=None, avatar=None, banner=None, bio=None)
+        assert {own.nick, own.avatar, own.banner, own.bio} == {None}
+
+    play(scenario)
+
+
+def test_only_the_nickname_needs_a_permission_and_a_picture_must_be_one() -> None:
+    async def scenario(_stage: Stage, client: ListeningClient) -> None:
+        me = client.guilds[0].me
+        await me.edit(bio="hello")
+        with pytest.raises(discord.Forbidden):
+            await me.edit(nick="Mochi")
+        for fields in ({"avatar": "data:text/plain;base64,eA=="}, {"bio": "x" * 191}):
+            with pytest.raises(discord.HTTPException) as caught:
+                await client.http.edit_my_member(me.guild.id, **fields)
+            assert caught.value.code == 50035
+
+    permissions = ["view_channel", "send_messages"]
+    plain = WORLD | {"bot": {"permissions": permissions}}
+    guild = {"name": "Guild", "everyone": permissions, "members": ["mika"], "channels": ["general"]}
+    play(scenario, plain | {"guilds": [guild]})
+
+
+def test_pictures_of_the_bot_may_not_change_all_the_time() -> None:
+    async def scenario(stage: Stage, client: ListeningClient) -> None:
+        me = client.guilds[0].me
+        for _ in range(2):
+            await me.edit(avatar=PICTURE)
+        client.http.max_ratelimit_timeout = 30.0
+        with pytest.raises(discord.RateLimited) as caught:
+            await me.edit(avatar=PICTURE)
+        assert caught.value.retry_after > 1000
+        await me.edit(nick="Mochi")
+        stage.advance_clock(1800)
+        await me.edit(avatar=PICTURE)
+
+    run_on_stage(scenario, WORLD, settings=Settings())

@@ -20,9 +20,9 @@ from oshaberi.bot.client.shards import ChannelsOfOtherShards, GatewayState, Mova
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.unanswered import UnansweredLog, UnansweredSearch, WhenReady
 from oshaberi.bot.storage.errors import StorageAwayError
-from oshaberi.bot.turns.admission.answer_reasons import ADMITTED
 from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.questions import CLAIMED
+from oshaberi.bot.turns.admission.rules import ADMITTED
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io import (

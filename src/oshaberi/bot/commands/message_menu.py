@@ -18,7 +18,7 @@ from oshaberi.bot.commands.command_context import (
     context_here,
     context_of,
 )
-from oshaberi.bot.turns.admission.answer_reasons import why_sentence
+from oshaberi.bot.turns.admission.rules import why_sentence
 from oshaberi.languages import translatable, translated
 
 # Commands that act on the running answer or the last one. `bot.turns.turn_control` carries them

@@ -29,8 +29,8 @@ from oshaberi.bot.recovery.unsent_post_recovery import notify_once
 from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion, TurnRecord
-from oshaberi.bot.turns.admission.answer_reasons import ADMITTED
 from oshaberi.bot.turns.admission.questions import CLAIMED
+from oshaberi.bot.turns.admission.rules import ADMITTED
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.delivery.sink import Embed, Post, SinkError
 from oshaberi.languages import in_language, translatable, translated

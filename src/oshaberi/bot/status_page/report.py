@@ -17,7 +17,7 @@ from oshaberi import __version__
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.config.loaded import DEFAULT
-from oshaberi.bot.conversation.transcript import plain_words
+from oshaberi.bot.conversation.names import plain_words
 from oshaberi.bot.logs import LoggedWarning, RecentWarnings
 from oshaberi.bot.observability.health import HealthChecks, ModelHealth, RunningStream
 from oshaberi.bot.observability.metrics import BotMetrics
@@ -25,8 +25,8 @@ from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.records import KeyRecord, UsageRecord
 from oshaberi.bot.storage.usage import UsageTotals, usage_day
-from oshaberi.bot.turns.admission.answer_reasons import why_sentence
 from oshaberi.bot.turns.admission.channel_queue import BusyChannel
+from oshaberi.bot.turns.admission.rules import why_sentence
 from oshaberi.bot.turns.services.models import OperatorModel, place_of_model
 
 # What models and servers used: today, in the last 30 days, and in total. The result is kept for 30

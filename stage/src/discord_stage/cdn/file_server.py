@@ -1,7 +1,8 @@
 """Serves attachments as they were sent, and avatars and emoji.
 
-Avatars and emoji cannot be uploaded here. A request for `.svg` gets a drawing; other requests for
-an avatar or an emoji get a plain dot. `/cdn/faces/{name}.svg?mood=happy` is an avatar for any name.
+An attachment needs the signature of its URL. Of avatars only those are kept that the bot set for
+one guild. A request for `.svg` gets a drawing; other requests for an avatar or an emoji get a plain
+dot. `/cdn/faces/{name}.svg?mood=happy` is an avatar for any name.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from aiohttp import web
 
 from discord_stage.cdn import drawn_avatars
+from discord_stage.rules.image_data import picture_type
 from discord_stage.state import StageState
 from discord_stage.world.ids import number_in
 
@@ -21,6 +23,7 @@ _DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
 )
 _CODE_POINTS = re.compile(r"[0-9a-f]{1,6}(?:-[0-9a-f]{1,6}){0,20}")
+_INERT = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox"}
 _ACTIVE = ("text/html", "image/svg+xml", "application/xhtml+xml", "text/xml", "application/xml")
 
 
@@ -35,6 +38,8 @@ class FileServer:
         router.add_get(attachments, self._attachment)
         router.add_get("/cdn/faces/{name}.svg", self._face)
         router.add_get(r"/cdn/avatars/{user_id:\d+}.svg", self._avatar)
+        pictures = "/cdn/guilds/{guild_id}/users/{user_id}/{kind:avatars|banners}/{hash}.{ext}"
+        router.add_get(pictures, self._member_picture)
         router.add_get(r"/cdn/emojis/{emoji_id:\d+}.svg", self._emoji)
         router.add_get("/cdn/twemoji/{name}.svg", self._standard_emoji)
         router.add_get("/cdn/{path:.*}", self._picture)
@@ -43,10 +48,12 @@ class FileServer:
         item = self._state.world.attachments.get(_number(request, "attachment_id"))
         if item is None or item.filename != request.match_info["filename"]:
             raise web.HTTPNotFound
+        path = request.rel_url.raw_path
+        if not self._state.attachment_urls.is_current(path, request.query):
+            raise web.HTTPNotFound(text="This content is no longer available.")
         # Nothing that came from outside may run as a page of ours.
         kind = "application/octet-stream" if item.content_type in _ACTIVE else item.content_type
-        headers = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox"}
-        return web.Response(body=item.content, content_type=kind, headers=headers)
+        return web.Response(body=item.content, content_type=kind, headers=_INERT)
 
     async def _face(self, request: web.Request) -> web.StreamResponse:
         name, mood = request.match_info["name"], request.query.get("mood")
@@ -62,6 +69,14 @@ class FileServer:
         if user is not None and user.id == world.bot.id:
             return _svg(drawn_avatars.mascot())
         return _svg(drawn_avatars.face(user.name if user else str(number)))
+
+    async def _member_picture(self, request: web.Request) -> web.StreamResponse:
+        """Serve the avatar or banner that the bot has set for one guild."""
+        content = self._state.world.pictures.get(request.match_info["hash"])
+        if content is None:
+            return await self._picture(request)
+        kind = picture_type(content) or "application/octet-stream"
+        return web.Response(body=content, content_type=kind, headers=_INERT)
 
     async def _emoji(self, request: web.Request) -> web.StreamResponse:
         number = _number(request, "emoji_id")

@@ -95,7 +95,7 @@ def _announcement(
         "attachment_size_limit": ATTACHMENT_MOST,
     }
     if message is not None:
-        payload["message"] = gateway_message(world, message, state.url)
+        payload["message"] = gateway_message(world, message, state.attachment_urls)
     return payload | _who(state, item, channel)
 
 

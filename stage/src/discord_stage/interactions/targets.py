@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from discord_stage.errors import StageError
 from discord_stage.payloads import message_payloads, record_payloads
+from discord_stage.payloads.attachment_urls import AttachmentUrls
 from discord_stage.world.records import Attachment, Guild, Json, StageMessage, User
 from discord_stage.world.world_state import Key, World
 
@@ -28,10 +29,12 @@ class ResolvedTargets:
     with their permissions in it.
     """
 
-    def __init__(self, world: World, url: str, guild: Guild | None, user_id: int) -> None:
+    def __init__(
+        self, world: World, urls: AttachmentUrls, guild: Guild | None, user_id: int
+    ) -> None:
         self._world = world
         self._user_id = user_id
-        self._url = url
+        self._urls = urls
         self._guild = guild
         self.found: Json = {}
         """The targets as Discord sends them; empty if none was named."""
@@ -75,7 +78,7 @@ class ResolvedTargets:
         return self._note("channels", channel.id, shown)
 
     def message(self, item: StageMessage) -> str:
-        shown = message_payloads.message(self._world, item, self._url)
+        shown = message_payloads.message(self._world, item, self._urls)
         return self._note("messages", item.id, shown)
 
     def file(self, file: PostedFile) -> str:
@@ -84,4 +87,4 @@ class ResolvedTargets:
         number = self._world.snowflakes.new()
         item = Attachment(number, file.name, file.content, kind, file.alt)
         self._world.attachments[item.id] = item
-        return self._note("attachments", item.id, message_payloads.attachment(0, item, self._url))
+        return self._note("attachments", item.id, message_payloads.attachment(0, item, self._urls))

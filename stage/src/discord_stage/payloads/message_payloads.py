@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
-from urllib.parse import quote
 
 from discord_stage.payloads import record_payloads
+from discord_stage.payloads.attachment_urls import AttachmentUrls
 from discord_stage.rules.components import SELECTS
 from discord_stage.world.records import Attachment, Json, Poll, Reaction, StageMessage
 from discord_stage.world.world_state import World
@@ -77,12 +77,12 @@ def poll(item: Poll, bot_id: int) -> Json:
 # A message as JSON: as REST returns it, and as the gateway sends it.
 
 
-def message(world: World, item: StageMessage, url: str, *, deep: bool = True) -> Json:
-    """Return a message as JSON. `url` is the stage's own; `deep` adds the replied-to message."""
+def message(world: World, item: StageMessage, urls: AttachmentUrls, *, deep: bool = True) -> Json:
+    """Return a message as JSON. `deep` adds the replied-to message."""
     fields: Json = {
         "id": str(item.id),
         "channel_id": str(item.channel_id),
-        "author": author(world, item),
+        "author": author(world, item, urls),
         "content": item.content,
         "timestamp": item.created_at,
         "edited_timestamp": item.edited_at,
@@ -90,8 +90,8 @@ def message(world: World, item: StageMessage, url: str, *, deep: bool = True) ->
         "mention_everyone": item.mention_everyone,
         "mentions": [record_payloads.user(world.users[user_id]) for user_id in item.mentions],
         "mention_roles": [str(role_id) for role_id in item.mention_roles],
-        "attachments": [attachment(item.channel_id, a, url) for a in item.attachments],
-        "embeds": item.embeds,
+        "attachments": [attachment(item.channel_id, a, urls) for a in item.attachments],
+        "embeds": [urls.fresh_embed(embed) for embed in item.embeds],
         "components": components(item.components),
         "reactions": [reaction(world, r) for r in item.reactions],
         "pinned": item.pinned,
@@ -108,12 +108,12 @@ def message(world: World, item: StageMessage, url: str, *, deep: bool = True) ->
     # A forum's first post shares its id too, but stands inside the thread.
     if begun is not None and begun.parent_id == item.channel_id:
         fields["thread"] = record_payloads.thread(world, begun)
-    return fields | _reference(world, item, url, deep) | _interaction(world, item)
+    return fields | _reference(world, item, urls, deep) | _interaction(world, item)
 
 
-def gateway_message(world: World, item: StageMessage, url: str) -> Json:
+def gateway_message(world: World, item: StageMessage, urls: AttachmentUrls) -> Json:
     """Return a message as in MESSAGE_CREATE: with guild and members. `announce` adds the nonce."""
-    fields = message(world, item, url)
+    fields = message(world, item, urls)
     channel = world.channels[item.channel_id]
     guild = world.guild_of(channel)
     if guild is None:
@@ -129,7 +129,7 @@ def gateway_message(world: World, item: StageMessage, url: str) -> Json:
     return fields
 
 
-def author(world: World, item: StageMessage) -> Json:
+def author(world: World, item: StageMessage, urls: AttachmentUrls) -> Json:
     if not item.username:
         return record_payloads.user(world.users[item.author_id])
     return {
@@ -137,7 +137,7 @@ def author(world: World, item: StageMessage) -> Json:
         "username": item.username,
         "global_name": None,
         "discriminator": "0000",
-        "avatar": item.avatar,
+        "avatar": item.avatar and urls.fresh(item.avatar),
         "bot": True,
         "public_flags": 0,
         "flags": 0,
@@ -145,14 +145,14 @@ def author(world: World, item: StageMessage) -> Json:
     }
 
 
-def attachment(channel_id: int, item: Attachment, url: str) -> Json:
-    path = f"{url}/cdn/attachments/{channel_id}/{item.id}/{quote(item.filename, safe='')}"
+def attachment(channel_id: int, item: Attachment, urls: AttachmentUrls) -> Json:
+    url = urls.of(channel_id, item)
     fields: Json = {
         "id": str(item.id),
         "filename": item.filename,
         "size": len(item.content),
-        "url": path,
-        "proxy_url": path,
+        "url": url,
+        "proxy_url": url,
         "content_type": item.content_type,
     }
     if item.description:
@@ -178,18 +178,30 @@ def reaction(world: World, item: Reaction) -> Json:
     }
 
 
-def _reference(world: World, item: StageMessage, url: str, deep: bool) -> Json:
+def _reference(world: World, item: StageMessage, urls: AttachmentUrls, deep: bool) -> Json:
     if item.reference is None:
         return {}
     fields: Json = {"message_reference": item.reference}
     if item.snapshot is not None:
-        return fields | {"message_snapshots": [{"message": item.snapshot}]}
+        return fields | {"message_snapshots": [{"message": _snapshot(item.snapshot, urls)}]}
     if deep and "message_id" in item.reference:
         place, number = int(item.reference["channel_id"]), int(item.reference["message_id"])
         replied = world.messages.get(place, {}).get(number)
-        shown = None if replied is None else message(world, replied, url, deep=False)
+        shown = None if replied is None else message(world, replied, urls, deep=False)
         fields["referenced_message"] = shown
     return fields
+
+
+def _snapshot(kept: Json, urls: AttachmentUrls) -> Json:
+    """Return a forwarded message with new signatures in it."""
+    files = [
+        file | {key: urls.fresh(file[key]) for key in ("url", "proxy_url")}
+        for file in kept["attachments"]
+    ]
+    return kept | {
+        "attachments": files,
+        "embeds": [urls.fresh_embed(embed) for embed in kept["embeds"]],
+    }
 
 
 def _interaction(world: World, item: StageMessage) -> Json:

@@ -35,6 +35,8 @@ TYPING_LIMIT = RateLimit("typing", 5, 5.0)
 WEBHOOK_LIMIT = RateLimit("webhook", 5, 2.0)
 CHANNEL_WEBHOOKS_LIMIT = RateLimit("channel_webhooks", 30, 60.0)
 """A limit for all webhooks of one channel together. No header announces it."""
+OWN_PICTURES_LIMIT = RateLimit("own_member_pictures", 2, 1800.0)
+"""How often a bot may change its avatar or banner in a guild. Discord does not say how often."""
 GLOBAL_LIMIT = RateLimit("global", 50, 1.0)
 INVALID_MOST, INVALID_PER_S = 10_000, 600.0
 

@@ -1,3 +1,3 @@
 """What Discord accepts: `messages`, `mention_rules`, `embeds`, `components`, `webhook_names`,
-`field_types`. Anything else is refused (`stage/refusals.py`).
+`image_data`, `field_types`. Anything else is refused (`stage/refusals.py`).
 """

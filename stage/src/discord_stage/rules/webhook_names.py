@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
-import re
-
-from discord_stage.refusals import FormErrors, bad_form, refusal
-from discord_stage.rules.messages import ATTACHMENT_MOST
+from discord_stage.refusals import FormErrors
+from discord_stage.rules.image_data import image_data, picture_hash
 
 NAME_MOST = 80
 AVATAR_URL_MOST = 2048
 _TABOO_PARTS = ("clyde", "discord")
 _TABOO_WHOLE = ("here", "everyone")
-_IMAGE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,(.*)", re.DOTALL)
 
 
 def check_webhook_name(path: tuple[str | int, ...], name: str, errors: FormErrors) -> None:
@@ -40,15 +34,5 @@ def check_avatar_url(path: tuple[str | int, ...], url: object, errors: FormError
 
 def check_avatar_data(value: object, field: str = "avatar") -> str | None:
     """Turn a data URI into a hash, as Discord does."""
-    if value is None:
-        return None
-    found = _IMAGE.fullmatch(str(value))
-    try:
-        content = base64.b64decode(found[1], validate=True) if found else b""
-    except binascii.Error:
-        content = b""
-    if not content:
-        raise bad_form((field,), "IMAGE_INVALID", "Invalid image data")
-    if len(content) > ATTACHMENT_MOST:
-        raise refusal(50045)
-    return hashlib.md5(content, usedforsecurity=False).hexdigest()
+    content = image_data(value, field)
+    return None if content is None else picture_hash(content)

@@ -121,6 +121,10 @@ class Member:
     timeout_until: str | None = None
     mute: bool = False
     deaf: bool = False
+    avatar: str | None = None
+    banner: str | None = None
+    bio: str | None = None
+    """Avatar, banner and bio are those in this guild only."""
 
 
 @dataclass(slots=True)

@@ -58,6 +58,8 @@ class World:
         self.commands: dict[int, Command] = {}
         self.interactions: dict[int, Interaction] = {}
         self.attachments: dict[int, Attachment] = {}
+        self.pictures: dict[str, bytes] = {}
+        """Avatars and banners of members, by the hash that Discord shows."""
         self.application_emojis: dict[int, Emoji] = {}
 
     @classmethod

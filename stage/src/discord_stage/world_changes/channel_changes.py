@@ -22,8 +22,10 @@ def webhooks_changed(state: StageState, webhook: Webhook) -> None:
 
 
 def delete_channel(state: StageState, channel: Channel) -> None:
-    """Delete a channel with its threads and webhooks. Its messages stay, for tests."""
+    """Delete a channel with its threads, webhooks and files. Its messages stay, for tests."""
     world = state.world
+    for place in (channel, *world.threads_of(channel.id)):
+        _drop_files(state, place)
     for thread in world.threads_of(channel.id):
         del world.channels[thread.id]
     for webhook in [w for w in world.webhooks.values() if w.channel_id == channel.id]:
@@ -32,6 +34,12 @@ def delete_channel(state: StageState, channel: Channel) -> None:
     data = record_payloads.channel(world, channel)
     state.emit(name, data, guild_id=channel.guild_id, channel_id=channel.id)
     del world.channels[channel.id]
+
+
+def _drop_files(state: StageState, place: Channel) -> None:
+    for message in state.world.messages.get(place.id, {}).values():
+        for file in message.attachments:
+            state.world.attachments.pop(file.id, None)
 
 
 def deny(state: StageState, channel: Channel, permission: str) -> None:

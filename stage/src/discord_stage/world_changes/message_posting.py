@@ -256,7 +256,7 @@ def _arrive(state: StageState, channel: Channel, item: StageMessage) -> None:
 def announce(state: StageState, name: str, item: StageMessage) -> None:
     """Emit the event. MESSAGE_CREATE has the nonce; an update does not."""
     channel = state.world.channels[item.channel_id]
-    data = gateway_message(state.world, item, state.url)
+    data = gateway_message(state.world, item, state.attachment_urls)
     if name == "MESSAGE_CREATE" and item.nonce is not None:
         data["nonce"] = item.nonce
     place = {"guild_id": channel.guild_id, "channel_id": channel.id}
@@ -276,6 +276,7 @@ def edit(state: StageState, item: StageMessage, draft: MessageDraft) -> None:
     if not (content or embeds or kept or more):
         raise refusal(50006)
     check_filters(state.world.guild_of(channel), content)
+    _drop_files(state, [one for one in item.attachments if one not in kept])
     item.content, item.attachments, item.components = content, kept, components
     item.flags = item.flags & ~MessageFlag.LOADING | draft.flags & SETTABLE
     _put_files(state, item, draft.uploads)
@@ -289,6 +290,7 @@ def edit(state: StageState, item: StageMessage, draft: MessageDraft) -> None:
 def remove(state: StageState, item: StageMessage) -> None:
     channel = state.world.channels[item.channel_id]
     del state.world.messages[channel.id][item.id]
+    _drop_files(state, item.attachments)
     if channel.thread is not None and item.ephemeral_to is None:
         channel.thread.message_count -= 1
     data: Json = {"id": str(item.id), "channel_id": str(channel.id)}
@@ -299,7 +301,7 @@ def remove(state: StageState, item: StageMessage) -> None:
 
 def shown(state: StageState, item: StageMessage) -> Json:
     """Return the message as REST returns it."""
-    return message(state.world, item, state.url)
+    return message(state.world, item, state.attachment_urls)
 
 
 def _put_files(
@@ -313,6 +315,12 @@ def _put_files(
         attachment.width, attachment.height = _picture_size(upload.content)
         item.attachments.append(attachment)
         state.world.attachments[attachment.id] = attachment
+
+
+def _drop_files(state: StageState, files: list[Attachment]) -> None:
+    """Take files off the CDN: they go with their message."""
+    for file in files:
+        state.world.attachments.pop(file.id, None)
 
 
 def _picture_size(content: bytes) -> tuple[int | None, int | None]:

@@ -19,12 +19,10 @@ from oshaberi.bot.conversation.messages import (
     ChannelMessage,
     IncomingMessage,
     Person,
-    TurnChannel,
     said_since,
     visible_exchanges,
     visible_history,
 )
-from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import (
@@ -35,7 +33,7 @@ from oshaberi.bot.storage.records import (
     StoredSurroundings,
     SurroundingsQuery,
 )
-from oshaberi.bot.turns.admission.channel_queue import TurnRequest
+from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
 from oshaberi.bot.turns.personas import MessageAttribution
 from oshaberi.bot.turns.services.models import OperatorChoices
 from oshaberi.bot.turns.services.turn_services import ReadText
@@ -123,60 +121,45 @@ class ContextSources:
     clock: Callable[[], datetime]
 
 
-async def surroundings(
-    sources: ContextSources,
-    turn_channel: TurnChannel,
-    turn_request: TurnRequest,
-    config: TurnConfig,
-) -> TurnSurroundings:
+async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurroundings:
     """Collect what an answer depends on. Parts that fail are left out."""
-    since = sources.operator.context_since
-    limit = (
-        0 if turn_request.kind == "deliver" else config.history_messages + len(turn_request.asked)
-    )
-    channel_info = await turn_channel.channel_info(turn_request.before, limit)
-    asker = turn_request.newest.said.author
-    channel_info = replace(
-        channel_info,
-        history=said_since(
-            visible_history(channel_info.history, asker, turn_request.user_id), since
-        ),
-    )
+    job, since = asked.job, sources.operator.context_since
+    config, asker = job.settings.turn, job.newest.said.author
+    limit = 0 if job.kind == "deliver" else config.history_messages + len(job.asked)
+    channel_info = await job.turn_channel.channel_info(job.before, limit)
+    visible = visible_history(channel_info.history, asker, job.user_id)
+    channel_info = replace(channel_info, history=said_since(visible, since))
     ours = [one.id for one in channel_info.history if one.by_us]
     stored, texts = await asyncio.gather(
-        _or("memory", _stored(sources.db, turn_request, config, ours), StoredSurroundings()),
-        _texts(sources.read_text, turn_request, channel_info),
+        _or("memory", _stored(sources.db, job, ours), StoredSurroundings()),
+        _texts(sources.read_text, job, channel_info),
     )
-    go_on, summary = turn_request.kind == "go_on", _summary(stored, turn_request, config)
-    asked_ids = () if go_on else (incoming.said.id for incoming in turn_request.asked)
+    go_on, summary = job.kind == "go_on", _summary(stored, job)
+    asked_ids = () if go_on else job.message_ids
     return TurnSurroundings(
-        asked=turn_request.asked,
-        persona=turn_request.persona,
-        personas=turn_request.personas,
+        asked=job.asked,
+        persona=asked.persona,
+        personas=job.personas,
         channel_info=channel_info,
-        history=shown_history(
-            channel_info.history, {*asked_ids, *turn_request.hidden_ids}, summary
-        ),
+        history=shown_history(channel_info.history, {*asked_ids, *job.hidden_ids}, summary),
         now=sources.clock(),
         facts=stored.facts,
-        exchanges=said_since(
-            visible_exchanges(stored.exchanges, asker, turn_request.user_id), since
-        ),
+        exchanges=said_since(visible_exchanges(stored.exchanges, asker, job.user_id), since),
         sprites=stored.sprites,
         tables=stored.tables,
         texts=texts,
         go_on=go_on,
         summary=summary,
-        silence_marker=_silence_marker(turn_request, config),
-        is_uninvited=turn_request.is_uninvited,
-        answered_ids=turn_request.answered_ids,
-        waiting_ids=turn_request.waiting_ids(),
+        silence_marker=_silence_marker(job),
+        is_uninvited=job.is_uninvited,
+        answered_ids=asked.answered_ids,
+        waiting_ids=asked.waiting_ids(),
     )
 
 
-def _silence_marker(turn_request: TurnRequest, config: TurnConfig) -> str:
+def _silence_marker(job: QueuedJob) -> str:
     """Return the silence marker, or none: somebody who addresses the bot wants an answer."""
-    return next(iter(config.silence_markers), "") if turn_request.is_unaddressed else ""
+    return next(iter(job.settings.turn.silence_markers), "") if job.is_unaddressed else ""
 
 
 async def _or(what: str, work: Awaitable[T], instead: T) -> T:
@@ -194,46 +177,41 @@ async def _or(what: str, work: Awaitable[T], instead: T) -> T:
         return instead
 
 
-async def _stored(
-    db: Database, turn_request: TurnRequest, config: TurnConfig, ours: list[int]
-) -> StoredSurroundings:
+async def _stored(db: Database, job: QueuedJob, ours: list[int]) -> StoredSurroundings:
     """Read the stored surroundings. `ours` are the bot's own messages in the history."""
-    newest = turn_request.newest
-    query = SurroundingsQuery(
-        newest.server_id, turn_request.user_id, newest.channel_id, config.short_memory_size, ours
-    )
+    place, exchanges = job.newest, job.settings.turn.short_memory_size
+    query = SurroundingsQuery(place.server_id, job.user_id, place.channel_id, exchanges, ours)
     return await db.reading.surroundings(query)
 
 
-def _summary(
-    stored: StoredSurroundings, turn_request: TurnRequest, config: TurnConfig
-) -> ConversationSummary | None:
+def _summary(stored: StoredSurroundings, job: QueuedJob) -> ConversationSummary | None:
     """Return the summary, if it may be used.
 
     A summary of messages after the question must not be used: then an old message is being answered
     again.
     """
-    found, newest = stored.summary, turn_request.newest.said
-    if found is None or not config.summarise_history or not newest.author.can_read_history:
+    found, newest = stored.summary, job.newest.said
+    is_wanted = job.settings.turn.summarise_history and newest.author.can_read_history
+    if found is None or not is_wanted:
         return None
     return found if found.last_id < newest.id else None
 
 
 async def _texts(
-    read_text: ReadText | None, turn_request: TurnRequest, channel_info: ChannelInfo
+    read_text: ReadText | None, job: QueuedJob, channel_info: ChannelInfo
 ) -> Mapping[str, str]:
     """Read attached text files: first those of the question, then the newest of the history."""
-    if read_text is None or turn_request.kind == "deliver":
+    if read_text is None or job.kind == "deliver":
         return {}
-    wanted = dict.fromkeys(_readable(turn_request, channel_info))
+    wanted = dict.fromkeys(_readable(job, channel_info))
     files = list(wanted)[:MOST_FILES]
     found = await asyncio.gather(*(_or(f.name, read_text(f), None) for f in files))
     return {file.url: text for file, text in zip(files, found, strict=True) if text}
 
 
-def _readable(turn_request: TurnRequest, channel_info: ChannelInfo) -> Iterator[AttachedFile]:
+def _readable(job: QueuedJob, channel_info: ChannelInfo) -> Iterator[AttachedFile]:
     asked: list[ChannelMessage] = []
-    for incoming in turn_request.asked:
+    for incoming in job.asked:
         asked += [incoming.said, *([incoming.replied] if incoming.replied else [])]
     for one in [*asked, *reversed(channel_info.history)]:
         if not one.by_us:

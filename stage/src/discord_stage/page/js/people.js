@@ -60,8 +60,16 @@ export class People {
     return given ?? this.drawnFace(author, fromWebhook);
   }
 
+  // The avatar that a member has in this guild only.
+  guildFace(userId) {
+    const avatar = this.memberOf(userId)?.avatar;
+    return avatar
+      ? `/cdn/guilds/${this.store.guild.id}/users/${userId}/avatars/${avatar}.png`
+      : null;
+  }
+
   drawnFace(author, fromWebhook) {
-    if (!fromWebhook) return `/cdn/avatars/${author.id}.svg`;
+    if (!fromWebhook) return this.guildFace(author.id) ?? `/cdn/avatars/${author.id}.svg`;
     return `/cdn/faces/${encodeURIComponent(author.username)}.svg`;
   }
 

@@ -167,8 +167,20 @@ def _speaker(call: RouteCall, webhook: Webhook) -> message_posting.PostAuthor:
         check_webhook_name(("username",), name, errors)
     avatar = check_avatar_url(("avatar_url",), call.body.get("avatar_url"), errors)
     errors.raise_if_any()
-    face = avatar or webhook.avatar
+    face = _rendered(call, avatar) if avatar else webhook.avatar
     return message_posting.PostAuthor(webhook.id, webhook.id, name, face, webhook.application_id)
+
+
+def _rendered(call: RouteCall, url: str) -> str | None:
+    """Return the avatar at a URL; None if it is a file of ours that is gone or has expired.
+
+    Discord fetches pictures from elsewhere too; the stage leaves that to the browser.
+    """
+    urls, world = call.state.attachment_urls, call.state.world
+    number = urls.attachment_id(url)
+    if number is None:
+        return url
+    return url if number in world.attachments and urls.is_renderable(url) else None
 
 
 def _post(

@@ -1,12 +1,14 @@
-"""Members: search, nickname, roles, timeout, kick."""
+"""Members: search, nickname, roles, timeout, kick, and the bot's own profile in a guild."""
 
 from __future__ import annotations
 
 from discord_stage.payloads import record_payloads
 from discord_stage.refusals import refusal
+from discord_stage.requests.rate_limits import OWN_PICTURES_LIMIT
 from discord_stage.rest.routes.guild.guild_access import guild_of, member_of, require_above
 from discord_stage.rest.routing import RouteCall, RouteTable
 from discord_stage.rules import field_types
+from discord_stage.rules.image_data import image_data, picture_hash
 from discord_stage.world.permissions import Permission
 from discord_stage.world.records import Guild, Member
 from discord_stage.world_changes import audit_log, member_changes
@@ -39,12 +41,27 @@ def _called(member: Member, start: str) -> bool:
 
 
 @routes.on("PATCH", "/guilds/{guild_id}/members/@me")
-async def rename_self(call: RouteCall) -> object:
-    guild = guild_of(call, Permission.CHANGE_NICKNAME)
+async def change_self(call: RouteCall) -> object:
+    """Change how the bot looks in this guild. Only the nickname needs a permission."""
+    body = call.body
+    guild = guild_of(call, *([Permission.CHANGE_NICKNAME] if "nick" in body else []))
     member = guild.members[call.state.world.bot.id]
-    if "nick" in call.body:
-        member.nick = call.body["nick"] or None
+    given = {key: image_data(body[key], key) for key in ("avatar", "banner") if key in body}
+    if given:
+        call.state.limits.enter_hidden(OWN_PICTURES_LIMIT, str(guild.id), 0)
+    for key, content in given.items():
+        setattr(member, key, _kept_picture(call, content))
+    member.nick = (body["nick"] or None) if "nick" in body else member.nick
+    member.bio = (body["bio"] or None) if "bio" in body else member.bio
     return member_changes.changed(call.state, guild, member)
+
+
+def _kept_picture(call: RouteCall, content: bytes | None) -> str | None:
+    if content is None:
+        return None
+    number = picture_hash(content)
+    call.state.world.pictures[number] = content
+    return number
 
 
 @routes.on("PATCH", ONE)

@@ -1,0 +1,8 @@
+"""Characters as others write them: cards, their carriers, lorebooks, macros.
+
+Pure functions over bytes and values: no network, no database, no clock. Reading a large card takes
+long enough to be done in a thread.
+
+- `cards`: the value `Card`, checked from the JSON of Character Card V1, V2 and V3; written as V3.
+- `card_files`: PNG, APNG, JSON, CHARX and sprite packs as bytes, read within bounds, and written.
+"""

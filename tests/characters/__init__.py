@@ -1,0 +1,1 @@
+"""Cards, lorebooks and macros: pure functions over bytes and values."""
