@@ -12,11 +12,11 @@ import logging
 from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime, timedelta
 
-from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.repositories.personal_data import RetentionPeriods
 from oshaberi.bot.storage.schema.ownership import DataSubject
+from oshaberi.clocks import utc_now
 from oshaberi.terminal_output import counted
 
 log = logging.getLogger(__name__)

@@ -12,6 +12,7 @@ from functools import reduce
 from hashlib import blake2b
 from typing import Any
 
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.attachments import (
     DeliveryPlugIns,
     RenderedBlock,
@@ -190,7 +191,7 @@ class MessageQueue:
     def close(self) -> None:
         """Note that nothing more will come."""
         if self.closed_at is None:
-            self.closed_at = asyncio.get_running_loop().time()
+            self.closed_at = loop_time_s()
         self._note()
 
     @property
@@ -249,13 +250,8 @@ class MessageQueue:
         self._note()
         return items
 
-    def join_if_blocked(self, request_seconds: float) -> None:
-        """Join neighbours if the last request took too long (spec 07, falling behind)."""
-        if request_seconds > BLOCKED_SECONDS:
-            self.join_waiting(JOIN_FROM)
-
     def join_waiting(self, join_from: int) -> None:
-        """Join neighbours, from `join_from` waiting messages on."""
+        """Join neighbours, from `join_from` waiting messages on (spec 07, falling behind)."""
         if len(self._items) >= join_from:
             self.join_while(lambda first, second: fits_together(first, second, self._limit))
 

@@ -126,7 +126,7 @@ class OshaberiClient(MovableShardsClient):
             await self.connect()
 
     async def setup_hook(self) -> None:
-        # A request without an answer holds up all others of its bucket. aiohttp would wait for it
+        # An unanswered request blocks all others of its bucket. aiohttp would wait for it
         # for five minutes, long after the outage is over.
         self.http._HTTPClient__session._timeout = REQUEST_TIMEOUT  # type: ignore[attr-defined]  # noqa: SLF001
         self.client_state = ClientState(self, self._alone, self.histories)
@@ -216,7 +216,7 @@ class OshaberiClient(MovableShardsClient):
             self._handled.forget(message.id)
 
     async def _is_ignored(self, message: discord.Message) -> bool:
-        """Return whether a message is not for the bot, as far as a quick look can tell."""
+        """Return whether a quick check shows that a message is not for the bot."""
         unaddressed = self.reader.unaddressed(message)
         if unaddressed is None:
             return False

@@ -19,6 +19,7 @@ from oshaberi.bot.conversation.messages import (
     IncomingMessage,
 )
 from oshaberi.bot.conversation.names import plain_words
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.sink import (
     DiscordRefusalError,
     Embed,
@@ -185,12 +186,12 @@ class DiscordTurnChannel:
             shown = await _face_there(sink, face)
             for embed in embeds:
                 post = Post(secrets.token_hex(8), embed=embed, face=shown, silent=True)
-                await sink.send(post, WireState(asyncio.get_running_loop().time()))
+                await sink.send(post, WireState(loop_time_s()))
         except SinkError as error:
             log.warning("thought log in channel %s: %s", channel_id, error)
 
     def _elsewhere(self, channel_id: int) -> discord.abc.MessageableChannel | None:
-        """Return a channel of this server; None for other servers: an admin sets the id."""
+        """Return a channel of this server, or None: an admin may have entered any id."""
         guild = self._guild
         place = None if guild is None else guild.get_channel_or_thread(channel_id)
         return place if isinstance(place, discord.abc.Messageable) else None

@@ -68,7 +68,7 @@ TURN_COMMANDS: tuple[Command, ...] = (stop, continue_, regenerate)
 
 UNKNOWN = translatable("I do not remember this message. Choose one of my newer answers.")
 FORGOTTEN = translatable(
-    "I do not know any more why this message was answered or not. I remember that for the newest "
+    "I no longer know why this message was or was not answered. I remember that for the newest "
     "4000 messages since my last start, and for stored answers and their questions."
 )
 NOT_NEWEST = translatable("Only my newest answer in this channel can be changed. Choose that one.")

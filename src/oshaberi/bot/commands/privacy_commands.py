@@ -10,7 +10,6 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.commands.answers import answer
 from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
@@ -21,6 +20,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.storage.schema.ownership import DataSubject
 from oshaberi.bot.storage.usage import usage_day
+from oshaberi.clocks import utc_now
 from oshaberi.languages import translatable, translated, translated_count
 
 ERASED_S = 10.0
@@ -36,7 +36,7 @@ WORDS = {
     "api_keys": translatable("API keys of your direct messages (encrypted)"),
     "models": translatable("models of your direct messages"),
     "usage_counts": translatable("daily counts of requests and tokens"),
-    "journal_streams": translatable("answers that were under way"),
+    "journal_streams": translatable("answers that were not finished"),
     "questions": translatable("questions that waited for an answer"),
 }
 """The tables that a person should know about; the other tables only hold parts of these."""

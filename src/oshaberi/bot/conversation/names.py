@@ -167,7 +167,7 @@ def plain_name(name: str) -> str:
 def plain_words(text: str) -> str:
     """Return words of others (a topic, a title, a poll) in one line, as they are seen.
 
-    Characters go that nobody sees, and those that turn the line round (U+202E).
+    Invisible characters are removed, and so are those that reverse the line (U+202E).
     """
     if text.isascii() and text.isprintable():
         return " ".join(text.split())

@@ -27,6 +27,7 @@ from oshaberi.bot.coordination.redis_leases import (
     SharedRefusals,
     cancellable,
 )
+from oshaberi.clocks import loop_clock, loop_time_s
 from oshaberi.discord_io import BanGuard, RequestBudget
 from oshaberi.errors import AddressUnavailableError, ConfigError
 from oshaberi.outage_log import OutageLog, errors_in
@@ -70,7 +71,7 @@ class RedisCoordination:
         """The processes that had already claimed something for which this one asked."""
         self._departed = asyncio.Event()
         self._believes_from = 0.0
-        """From when on the keys in Redis are proof again that other processes run or have ended."""
+        """From then on, the keys in Redis prove again which other processes run or have ended."""
         self.problem: str | None = None
         self._outage_log = OutageLog(
             "redis",
@@ -137,7 +138,7 @@ class RedisCoordination:
             await ended(counting)
 
     async def _acquire(self, lock: Lock, what: str) -> bool:
-        now = asyncio.get_running_loop().time
+        now = loop_clock()
         until = now() + PATIENCE_SECONDS
         try:
             while not await _try_acquire(lock, what):
@@ -163,7 +164,7 @@ class RedisCoordination:
             log.warning("Redis cannot say whether %s is there: %s", name, error)
             return None
         # A Redis that has forgotten us has forgotten the others too.
-        is_believed = asyncio.get_running_loop().time() >= self._believes_from
+        is_believed = loop_time_s() >= self._believes_from
         return theirs is None if mine is not None and is_believed else None
 
     async def departure(self) -> None:
@@ -213,7 +214,7 @@ class RedisCoordination:
         If Redis has lost our key, it has lost the keys of the others too. Then a missing key proves
         nothing, and the others get the usual time to renew theirs.
         """
-        mine, now = _alive(self._name), asyncio.get_running_loop().time
+        mine, now = _alive(self._name), loop_time_s
         await self._renew_lease()
         if not await self._redis.set(mine, 1, xx=True, ex=ALIVE_SECONDS):
             self._believes_from = now() + ALIVE_SECONDS
@@ -222,7 +223,7 @@ class RedisCoordination:
             return
         gone = {one for one in self._others if not await self._redis.exists(_alive(one))}
         if not gone or not await self._redis.exists(mine):
-            return  # or it forgot everything between two questions
+            return  # or it forgot everything between the two requests
         if now() >= self._believes_from:
             self._others -= gone
             self._departed.set()
@@ -271,7 +272,7 @@ async def _release(lock: Lock, what: str) -> None:
 
 
 def _is_redis_failure(record: logging.LogRecord) -> bool:
-    """Return whether a record tells of a Redis that cannot be reached."""
+    """Return whether a log record is about a Redis that cannot be reached."""
     gone = (RedisConnectionError, RedisTimeoutError)
     return any(
         isinstance(one, gone)

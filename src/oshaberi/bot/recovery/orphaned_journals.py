@@ -18,6 +18,7 @@ from oshaberi.bot.coordination.process_coordination import InstanceLease
 from oshaberi.bot.recovery.crash_recovery import CrashRecovery
 from oshaberi.bot.recovery.question_recovery import QuestionRecovery
 from oshaberi.bot.storage import Database, StorageError
+from oshaberi.clocks import loop_clock
 from oshaberi.terminal_output import counted
 
 log = logging.getLogger(__name__)
@@ -27,11 +28,11 @@ SILENT_FOR = timedelta(minutes=2)
 """How long a process may be silent: longer than a restart takes, and than the clocks of two
 machines differ."""
 LOOKS_SILENT = 3
-"""How many looks in a row must find a process silent. If only the clock was set forward, a running
+"""How many checks in a row must find a process silent. If only the clock was set forward, a running
 process has reported again by then."""
 LEASE_SECONDS = 2.0
 LOOKS_MISSING = 3
-"""How many looks in a row must find the lease missing. A process that only lost its connection has
+"""How many checks in a row must find the lease missing. A process that only lost its connection has
 taken its lease again by then."""
 
 
@@ -57,8 +58,8 @@ class OrphanedJournals:
         self._missing: Counter[str] = Counter()
 
     async def run(self) -> None:
-        """Look again and again. Never returns by itself."""
-        now = asyncio.get_running_loop().time
+        """Check again and again, until cancelled."""
+        now = loop_clock()
         beat_at = now()
         while True:
             try:
@@ -71,7 +72,7 @@ class OrphanedJournals:
             await asyncio.sleep(LEASE_SECONDS if self._leases else BEAT_SECONDS)
 
     async def look(self) -> int:
-        """Take over processes that were silent for long. Return the number of recovered items."""
+        """Take over the work of silent processes. Return the number of recovered items."""
         await self._db.instances.beat(self._instance, self._leases)
         if not self._is_ready():
             return 0
@@ -81,7 +82,7 @@ class OrphanedJournals:
         return sum([await self._take_over(name) for name in gone])
 
     async def look_at_leases(self) -> int:
-        """Take over processes that no longer hold a lease. Return the number of recovered items."""
+        """Take over the work of processes without a lease. Return the number of recovered items."""
         if not self._leases or not self._is_ready():
             return 0
         others = await self._db.instances.others(self._instance)

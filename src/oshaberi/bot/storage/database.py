@@ -23,7 +23,6 @@ from sqlalchemy import (
     select,
 )
 
-from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.storage.changes import listening
 from oshaberi.bot.storage.database_urls import address_of
 from oshaberi.bot.storage.engine import open_engine, thread_engine
@@ -69,6 +68,7 @@ from oshaberi.bot.storage.schema.migration import migrate, upgrade
 from oshaberi.bot.storage.secret_vault import SecretVault
 from oshaberi.bot.storage.sqlite_backups import delete_old_backups
 from oshaberi.bot.storage.transactions import Now, Transactions
+from oshaberi.clocks import utc_now
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ _ALL_AT_ONCE = select(
         for name, rows in _ROWS_AS_JSON.items()
     )
 )
-"""Every row as a JSON object, so that a database far away is waited for once."""
+"""Every row as a JSON object, so that a distant database is asked only once."""
 _LABELS = select(_SPRITES).where(_SPRITES.c.message_id.in_(bindparam("ids", expanding=True)))
 _TABLES_SHOWN = select(_SOURCES).where(_SOURCES.c.message_id.in_(bindparam("ids", expanding=True)))
 
@@ -128,7 +128,9 @@ class TurnReading:
         now = self._store.now()
         if self._store.address.kind == "postgresql":
             return await self._store.read_at_once(lambda one: _read_as_json(one, query, now))
-        return await self._store.read_at_once(lambda connection: _read(connection, query, now))
+        return await self._store.read_at_once(
+            lambda connection: _read_surroundings(connection, query, now)
+        )
 
 
 def _read_as_json(
@@ -171,7 +173,9 @@ def _of_server_first(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     return tuple(sorted(facts, key=lambda fact: fact.user_id is not None))
 
 
-def _read(connection: Connection, query: SurroundingsQuery, now: datetime) -> StoredSurroundings:
+def _read_surroundings(
+    connection: Connection, query: SurroundingsQuery, now: datetime
+) -> StoredSurroundings:
     ids = {"ids": list(query.message_ids)}
     sprites = connection.execute(_LABELS, ids).all() if query.message_ids else ()
     tables = connection.execute(_TABLES_SHOWN, ids).all() if query.message_ids else ()
@@ -274,19 +278,19 @@ class Database:
     async def wait_until_erased(self, limit_s: float) -> bool:
         """Wait until deleted text is in no file of the database. Return False after `limit_s`.
 
-        Then a program that reads the file is in the way, and it is erased as soon as that ends.
+        If so, another program is reading the file; the text is erased as soon as that program ends.
         PostgreSQL does this itself (VACUUM).
         """
         return self._store.erasure is None or await self._store.erasure.wait_until_erased(limit_s)
 
     async def erase(self, limit_s: float) -> bool:
-        """Erase everything that was ever deleted, and what was deleted in passing."""
+        """Erase everything that was ever deleted, including what was deleted in passing."""
         if self._store.erasure is not None:
             self._store.erasure.want()
         return await self.wait_until_erased(limit_s)
 
     async def delete_old_backups(self, days: int) -> None:
-        """Delete the copies of a SQLite file beside it that are older than so many days."""
+        """Delete the copies beside a SQLite file that are older than so many days."""
         file = self._store.address.file
         if file is not None:
             now = self._store.now()

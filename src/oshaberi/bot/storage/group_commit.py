@@ -19,6 +19,7 @@ from sqlalchemy import Executable
 
 from oshaberi.bot.storage.errors import StorageAwayError, StorageError
 from oshaberi.bot.storage.outages import DatabaseCircuitBreaker
+from oshaberi.clocks import loop_clock
 from oshaberi.terminal_output import counted
 from oshaberi.virtual_time import VirtualLoop
 
@@ -66,7 +67,7 @@ class WriteEntry:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is nothing to write: the caller waits for what is in front of it."""
+        """Return whether there is nothing to write: it only waits for the entries before it."""
         return not (self.steps or self.tallies)
 
     @property
@@ -285,7 +286,7 @@ class GroupCommit:
 
     async def _transaction(self, entries: list[WriteEntry]) -> None:
         """Run a transaction. If it hangs, release the callers and keep waiting for its outcome."""
-        now_s = asyncio.get_running_loop().time
+        now_s = loop_clock()
         began_s = now_s()
         with self._outside_work():
             task = asyncio.create_task(self._runner.run(entries, self._breaker.note_activity))
@@ -298,7 +299,7 @@ class GroupCommit:
         task.result()
 
     async def _clear_up_doubt(self) -> None:
-        """Ask the database whether a COMMIT that got no answer took effect."""
+        """Ask the database whether an unanswered COMMIT took effect."""
         while self._doubt is not None:
             xid, entries = self._doubt
             try:

@@ -21,6 +21,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from oshaberi.bot.storage.database_urls import DatabaseAddress
 from oshaberi.bot.storage.errors import StorageAwayError, StorageError
+from oshaberi.clocks import loop_clock
 from oshaberi.delivery.journal import JournalAwayError
 from oshaberi.outage_log import OutageLog, errors_in
 from oshaberi.virtual_time import outside_work
@@ -146,14 +147,14 @@ class DatabaseCircuitBreaker:
             work.close()
             raise self.error()
         task = self._start(work)
-        now_s = asyncio.get_running_loop().time
+        now_s = loop_clock()
         began_s = now_s()
         try:
             with outside_work():
                 answered = await self.watch(task)
             self.meter.on_call("call", now_s() - began_s)
         finally:
-            task.cancel()  # does nothing to one that is done
+            task.cancel()  # has no effect on a finished future
         if not answered:
             raise self.error()
         try:
@@ -176,7 +177,7 @@ class DatabaseCircuitBreaker:
             silent += 1
             if activity != self._activity:
                 silent, activity, since_s = 0, self._activity, time.monotonic()
-        if not self.is_away:  # of several that wait at the same time, one notices it
+        if not self.is_away:  # if several wait at the same time, one of them notices it
             self.meter.on_fault("silent")
         self.begin_outage(f"no answer within {ANSWER_SECONDS:g} s")
         return False

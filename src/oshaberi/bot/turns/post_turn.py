@@ -80,7 +80,7 @@ _SHOWN_AFTER = ("completed", "error", "timeout", "empty_response")
 
 @dataclass(frozen=True, slots=True)
 class TurnRecords:
-    """Where turns are stored, by whom and when. What was in deleted messages is not."""
+    """Where turns are stored, by whom and when. Deleted messages are left out."""
 
     db: Database
     instance: str

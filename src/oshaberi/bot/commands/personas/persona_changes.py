@@ -95,7 +95,7 @@ def _line(persona: PersonaRecord, answers_in: Sequence[int]) -> str:
 MOST_WORDS = 20
 SPRITE_UNITS = 32
 PROMPT_LIMIT = 4000
-"""As many characters as a field of a form can hold."""
+"""How many characters a field of a form can hold."""
 MOST_SPRITES = 50
 
 
@@ -171,7 +171,7 @@ def checked_url(url: str) -> str:
 def check_size(before: PersonaRecord, after: PersonaRecord) -> None:
     """Refuse a change that makes a text or a list of the persona too long.
 
-    What was stored before, by the operator perhaps, may stay as it is.
+    Longer values that were stored earlier, perhaps by the operator, may stay.
     """
     for field, limit in PERSONA_LIMITS.items():
         value = getattr(after, field)

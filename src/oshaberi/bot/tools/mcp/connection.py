@@ -16,6 +16,7 @@ from oshaberi.bot.tools.definition import Tool, ToolFailedError
 from oshaberi.bot.tools.mcp.content import list_tools, result_text
 from oshaberi.bot.tools.mcp.settings import McpServer
 from oshaberi.bot.tools.mcp.transports import ServerStderr, connect, listening_for_changes
+from oshaberi.clocks import loop_time_s
 from oshaberi.secret_redaction import SecretValues
 from oshaberi.terminal_output import counted
 
@@ -86,7 +87,8 @@ class McpConnection:
         try:
             result = await client.call_tool(name, dict(args))
         except asyncio.CancelledError:
-            self._is_suspect = True  # it took too long, or nobody waits any more: is it alive?
+            # It took too long, or nobody waits any more. Is the server still alive?
+            self._is_suspect = True
             raise
         except MCPError as error:
             if error.code != CONNECTION_CLOSED:
@@ -127,7 +129,7 @@ class McpConnection:
 
     async def _running_client(self) -> Client:
         if self._client is None and not self._closing:
-            wait_s = self._again_at - _now()
+            wait_s = self._again_at - loop_time_s()
             if wait_s > 0:
                 raise self._down(f"; it may be asked again in {wait_s:.0f} s")
             self._wanted.set()
@@ -173,7 +175,8 @@ class McpConnection:
                 self._up(client)
                 await self._serve(client)
         except (Exception, asyncio.CancelledError) as error:
-            # A foreign program and three libraries: whatever it is ends this connection alone.
+            # A foreign program and three libraries are involved. Any error of theirs ends only this
+            # connection.
             if _is_cancelled():
                 raise
             why = self._describe(error, chatter)
@@ -208,7 +211,8 @@ class McpConnection:
                 async with asyncio.timeout(self._start_s):
                     self.tools = await list_tools(client, self._server, self.call)
 
-    # -- what becomes of it ----------------------------------------------------------------------
+    # -- the end of a connection
+    # ----------------------------------------------------------------------
 
     def _up(self, client: Client) -> None:
         self._client = client
@@ -236,7 +240,7 @@ class McpConnection:
 
     def _note_failure(self, why: str) -> None:
         self._why = why
-        self._again_at = _now() + BACKOFF_S[min(self._failures, len(BACKOFF_S) - 1)]
+        self._again_at = loop_time_s() + BACKOFF_S[min(self._failures, len(BACKOFF_S) - 1)]
         self._failures += 1
 
     def _settle(self) -> None:
@@ -283,7 +287,3 @@ def _is_cancelled() -> bool:
     """Return whether this task itself is being cancelled, rather than a scope inside it."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

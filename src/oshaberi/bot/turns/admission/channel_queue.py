@@ -163,7 +163,7 @@ def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
 
 
 def with_changes(job: QueuedJob, asked: tuple[IncomingMessage, ...]) -> QueuedJob:
-    """Return a job after an edit or deletion: the personas that its messages call now answer it."""
+    """Return a job after an edit or deletion, for the personas that its messages now call."""
     if not job.is_message:
         return replace(job, asked=asked)
     called = _called(asked, job.personas)

@@ -86,7 +86,7 @@ WHY: dict[str, str] = {
     "blocked_channel": translatable("its channel or category is blocked (blocked_channels)"),
     "blocked_role": translatable("a role of its author is blocked (blocked_roles)"),
     "unlisted": translatable(
-        "only certain users and roles are answered (allowed_users, allowed_roles)"
+        "the bot answers only certain users and roles (allowed_users, allowed_roles)"
     ),
     "age_restricted": translatable(
         "the persona that would answer does so only in age-restricted channels "
@@ -110,7 +110,7 @@ WHY: dict[str, str] = {
         "its author wrote again before the answer's first word (follow_up_policy)"
     ),
     "discord_away": translatable(
-        "Discord took no messages of the bot for too long (discord_outage_patience_s)"
+        "Discord accepted no messages from the bot for too long (discord_outage_patience_s)"
     ),
     "overloaded": translatable(
         "too many answers were being written (max_simultaneous_turns, max_wait_s)"

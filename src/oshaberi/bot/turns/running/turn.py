@@ -290,7 +290,11 @@ class Turn:
         self._keep_typing()
         services = self._services
         sources = ContextSources(
-            services.db, services.models.operator, services.read_text, services.clock
+            services.db,
+            services.models.operator,
+            services.read_text,
+            services.clock,
+            services.notes.history_starts,
         )
         work = surroundings(sources, self._asked)
         around = await self._channel.until_stopped(work)

@@ -14,7 +14,6 @@ from datetime import datetime
 from random import random
 from typing import Any
 
-from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.conversation.messages import AttachedFile, ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.storage import Database
@@ -23,6 +22,7 @@ from oshaberi.bot.tools.toolbox import ToolBox
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.services.models import MOST_SERVERS, ModelAccess
 from oshaberi.bot.turns.services.turn_slots import TurnSlots
+from oshaberi.clocks import utc_now
 from oshaberi.delivery.attachments import DeliveryPlugIns, PackagedRenderer, TableRenderer
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.stream.observers import StreamObserver
@@ -127,6 +127,10 @@ class ChannelNotes:
         default_factory=lambda: BoundedCache(MOST_DELETED)
     )
     """Recently deleted messages: what was said in them is not remembered."""
+    history_starts: BoundedCache[int, Any] = field(
+        default_factory=lambda: BoundedCache(MOST_SERVERS)
+    )
+    """Where each channel's history began in the last request (`context.surroundings`)."""
     summaries_paused: BoundedCache[int, float] = field(
         default_factory=lambda: BoundedCache(MOST_SERVERS)
     )
