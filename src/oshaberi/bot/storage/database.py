@@ -61,6 +61,7 @@ from oshaberi.bot.storage.repositories.personal_data import (
     PersonalDataRepository,
 )
 from oshaberi.bot.storage.repositories.personas import PersonaRepository
+from oshaberi.bot.storage.repositories.pictures import PictureRepository
 from oshaberi.bot.storage.repositories.servers import InstanceRepository, ServerRepository
 from oshaberi.bot.storage.repositories.usage import DailyUsageRepository, TokenUsageRepository
 from oshaberi.bot.storage.schema import table_rows
@@ -218,6 +219,7 @@ class Database:
         self.changes = store.changes
         self.servers = ServerRepository(store)
         self.personas = PersonaRepository(store)
+        self.pictures = PictureRepository(store)
         self.sprite_messages = SpriteMessageRepository(store)
         self.tables = TableSourceRepository(store)
         self.models = ModelRepository(store)

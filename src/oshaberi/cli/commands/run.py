@@ -270,9 +270,6 @@ def _spare_what_is_loaded() -> None:
     Turns hold their objects for seconds, so the collector also runs less often. That saves a tenth
     of the processor time of many turns.
     """
-    from oshaberi.text.normalize.standard_emoji import standard_emoji
-
-    standard_emoji("dog")  # loads the table of shortcodes: 60 ms, now and not during an answer
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
