@@ -2,6 +2,7 @@
 
 - `persona_commands`: `/persona` and its forms. `sprite_commands`: `/sprite`.
 - `persona_changes`: finds, checks and changes the personas of a server.
+- `picture_uploads`: reads the pictures that a command got, and keeps them.
 """
 
 from __future__ import annotations
