@@ -20,6 +20,7 @@ from oshaberi.providers.openai_chat.events import read as read_chat
 from oshaberi.providers.openai_chat.request import body as chat_body
 from oshaberi.providers.openai_responses.events import read as read_responses
 from oshaberi.providers.openai_responses.request import body as responses_body
+from oshaberi.providers.presets import PRESETS
 from oshaberi.providers.request.model_request import (
     ContextItem,
     Endpoint,
@@ -93,7 +94,7 @@ TRIED = {
 def family_table() -> str:
     lines = [f"| {' | '.join(HEADS)} |", "|---" * len(HEADS) + "|"]
     for family in (one for one in registry.FAMILIES if one != "replay"):
-        title, model, ask = FAMILIES.get(family) or (registry.PRESETS[family].title, "any", None)
+        title, model, ask = FAMILIES.get(family) or (PRESETS[family].title, "any", None)
         cells = [title, "yes", *_tried_out(family, model, ask), "no", "no", "no"]
         lines.append(f"| {' | '.join([*cells, TRIED.get(family, 'none')])} |")
     return "\n".join(lines)
