@@ -89,8 +89,8 @@ FAMILIES: dict[str, tuple[str, str, Ask | None]] = {
     "openai-responses": ("OpenAI Responses", "gpt-5", responses_body),
     "anthropic": ("Anthropic", "claude-sonnet-4-5", anthropic_body),
     "google": ("Google Gemini", "gemini-3-flash", _google),
-    "novelai": ("NovelAI", "any", None),
 }
+"""Families that are asked more than text: how each is called, a model, and how it is asked."""
 TRIED = {
     "openai": "llama.cpp, LiteLLM",
     "openai-responses": "llama.cpp",
@@ -101,7 +101,8 @@ TRIED = {
 
 def family_table() -> str:
     lines = [f"| {' | '.join(HEADS)} |", "|---" * len(HEADS) + "|"]
-    for family, (title, model, ask) in FAMILIES.items():
+    for family in (one for one in registry.FAMILIES if one != "replay"):
+        title, model, ask = FAMILIES.get(family) or (PRESETS[family].title, "any", None)
         found = {**_played(family), **_tried_out(family, model, ask)}
         cells = ["yes" if found.get(head) else "no" for head in HEADS[1:-1]]
         lines.append(f"| {' | '.join([title, *cells, TRIED.get(family, 'none')])} |")
@@ -111,7 +112,9 @@ def family_table() -> str:
 def _played(family: str) -> dict[str, bool]:
     """What the adapter makes of a scripted answer in pieces and with a picture."""
     name = PLAYED.get(family, family)
-    player = next(one for one in SUITE if one.name == name)
+    player = next((one for one in SUITE if one.name == name), None)
+    if player is None:
+        return {}
     found = chunks(player, Say("one ", "two"), Show(b"\x89PNG\r\n\x1a\n"))
     return {
         "streaming": sum(bool(chunk.content) for chunk in found) > 1,
@@ -163,8 +166,8 @@ def test_the_table_is_what_was_tried_out() -> None:
     assert page == written(page), "run: make generate"
 
 
-def test_every_family_of_the_registry_is_in_the_table() -> None:
-    assert FAMILIES.keys() == registry.FAMILIES.keys() - {"replay"}
+def test_every_family_of_the_table_is_in_the_registry() -> None:
+    assert FAMILIES.keys() <= registry.FAMILIES.keys()
 
 
 def test_the_servers_are_those_of_the_tests() -> None:
