@@ -59,6 +59,8 @@ class ProviderError:
     raw: Any = field(default=None, compare=False, repr=False)
     shown: str | None = field(default=None, compare=False, repr=False)
     """What of the message may be shown in a channel; None: all of it."""
+    broke_off: bool = field(default=False, compare=False, repr=False)
+    """Whether the connection was lost in the middle of an answer."""
 
 
 def _possible(tokens: object) -> int:
@@ -70,17 +72,30 @@ def _possible(tokens: object) -> int:
 class Usage:
     """The provider's token counts, from 0 to the most that a request can have.
 
-    `cached_tokens` are those of the input that came from the provider's cache.
+    `cached_tokens` are those of the input that were read from the provider's cache,
+    `cache_write_tokens` those that were stored in it. `cost_dollars` is the price, if the provider
+    says it.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_dollars: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "input_tokens", _possible(self.input_tokens))
         object.__setattr__(self, "output_tokens", _possible(self.output_tokens))
         object.__setattr__(self, "cached_tokens", _possible(self.cached_tokens))
+        object.__setattr__(self, "cache_write_tokens", _possible(self.cache_write_tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFile:
+    """A picture or a sound of an answer. Without content: one that cannot be shown."""
+
+    name: str
+    content: bytes = field(default=b"", repr=False)
 
 
 class Chunk(NamedTuple):
@@ -100,6 +115,7 @@ class Chunk(NamedTuple):
     usage: Usage | None = None
     continuation_prefill: str | None = None
     links: str = ""
+    files: tuple[AnswerFile, ...] = ()
 
 
 _made = tuple.__new__
@@ -107,4 +123,4 @@ _made = tuple.__new__
 
 def text_chunk(text: str) -> Chunk:
     """Return `Chunk("text", text)` in a third of the time, since it is needed for every token."""
-    return _made(Chunk, ("text", text, (), None, (), None, None, None, ""))
+    return _made(Chunk, ("text", text, (), None, (), None, None, None, "", ()))

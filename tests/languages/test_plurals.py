@@ -43,6 +43,8 @@ NEVER_ONE = {
     "a list of at most {most} texts of at most {longest} characters": "the least maximum is 20",
     "a text of at most {most} characters": "the least maximum of a text is 80",
     "it is longer than {limit} characters": "a constant",
+    "the model's `window` ({window}) is too small: the rules, the persona and the question alone "
+    "have about {base} tokens": "hundreds at least",
     "the archive has more than {most} files": "a constant",
     "{field} has more than {most} characters": "a constant",
     "{field} has more than {most} texts": "a constant",

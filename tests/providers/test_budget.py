@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,7 +51,17 @@ def test_what_fits_stays() -> None:
 
 def test_the_oldest_goes_first() -> None:
     kept = _fit(_total(list(ITEMS)) + 10 - 5)
-    assert kept == [item for item in ITEMS if item is not OLD[0]]
+    assert kept == [item for item in ITEMS if item not in OLD[:2]]
+
+
+def test_a_growing_history_is_cut_in_steps() -> None:
+    window, begins = 3000, []
+    for size in range(30, 60):
+        said_so_far = [said("user", f"{n} {LONG}") for n in range(size)]
+        (first, *_) = trimmed(Request((*said_so_far, NOW), max_output_tokens=10), window)
+        begins.append(first)
+    cuts = sum(one != other for one, other in pairwise(begins))
+    assert 5 <= cuts <= 10, "without steps nearly every request would begin later"
 
 
 def test_then_rounds_then_samples_but_never_the_system_or_the_current_turn() -> None:
@@ -81,7 +92,7 @@ def test_without_a_tag_the_last_question_is_the_current_one() -> None:
 
 def test_tools_and_the_answer_take_room_too() -> None:
     window = _total(list(ITEMS)) + 10
-    assert len(_fit(window, max_output_tokens=20)) == len(ITEMS) - 1
+    assert len(_fit(window, max_output_tokens=20)) == len(ITEMS) - 2
     tool = ToolDeclaration("look", parameters={"type": "object", "about": LONG})
     assert len(_fit(window, tools=(tool,))) < len(ITEMS)
 

@@ -14,6 +14,7 @@ from oshaberi.bot.storage.records import KeyRecord, ModelRecord
 from oshaberi.bot.storage.usage import UsageAccount, UsageTotals
 from oshaberi.bot.turns.services.models import OperatorModel
 from oshaberi.chunks import ToolCall
+from oshaberi.providers.model_options import TokenPrice
 from oshaberi.stream.provider_protocol import Silence, Step
 from tests.turns.turn_harness import (
     ALICE,
@@ -326,7 +327,7 @@ def test_cost_is_what_the_price_says() -> None:
         on_operator = UsageAccount("operator", 0, "server", SERVER)
         assert harness.store.usage_counts.of(DAY, on_operator) == totals
 
-    priced = OperatorModel(ModelRecord(0, "scripted", "m"), ("k",), price=(2.0, 8.0))
+    priced = OperatorModel(ModelRecord(0, "scripted", "m"), ("k",), price=TokenPrice(2.0, 8.0))
     run_turns(scenario, [text("Fine."), used(1000, 200)], links=[priced])
 
 

@@ -12,6 +12,7 @@ from functools import reduce
 from hashlib import blake2b
 from typing import Any
 
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.attachments import (
     DeliveryPlugIns,
     RenderedBlock,
@@ -25,7 +26,7 @@ from oshaberi.delivery.config import StreamConfig, paces
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import File
 from oshaberi.delivery.waits import InterruptibleWaits
-from oshaberi.events import Identity, Message, Table
+from oshaberi.events import Attachment, Identity, Message, Table
 from oshaberi.text.measure import utf16_len
 
 BOUND = 64
@@ -92,6 +93,7 @@ class OutgoingMessage:
     """
 
     __slots__ = (
+        "attached",
         "attempted",
         "becomes_file",
         "block",
@@ -116,6 +118,7 @@ class OutgoingMessage:
         wait: Wait,
         table: Table | None = None,
         block: RenderedBlock | None = None,
+        attached: File | None = None,
     ) -> None:
         self.number = number
         self.text = text
@@ -126,14 +129,15 @@ class OutgoingMessage:
         self.wait = wait
         self.table = table
         self.block = block
-        self.becomes_file = table is not None or block is not None
+        self.attached = attached
+        self.becomes_file = not (table is None and block is None and attached is None)
         self.attempted = False
 
-    @property
-    def joinable(self) -> bool:
-        """Whether it is plain text that may be joined with its neighbour."""
-        plain = self.table is None and not self.attempted and "```" not in self.text
-        return plain and _EMOJI_RUN.fullmatch(self.text) is None
+    def joinable(self, *, with_code: bool = False) -> bool:
+        """Return whether it is text that may be joined with its neighbour."""
+        if self.becomes_file or self.attempted or ("```" in self.text and not with_code):
+            return False
+        return _EMOJI_RUN.fullmatch(self.text) is None
 
     def with_text(self, number: int, text: str, history: str) -> OutgoingMessage:
         """Return a message with this text instead of the table or block."""
@@ -190,7 +194,7 @@ class MessageQueue:
     def close(self) -> None:
         """Note that nothing more will come."""
         if self.closed_at is None:
-            self.closed_at = asyncio.get_running_loop().time()
+            self.closed_at = loop_time_s()
         self._note()
 
     @property
@@ -277,9 +281,11 @@ class MessageQueue:
         self._items = merged
         self._note()
 
-    def fit_together(self, first: OutgoingMessage, second: OutgoingMessage) -> bool:
+    def fit_together(
+        self, first: OutgoingMessage, second: OutgoingMessage, *, with_code: bool
+    ) -> bool:
         """Return whether two neighbours may be joined."""
-        return fits_together(first, second, self._limit)
+        return fits_together(first, second, self._limit, with_code=with_code)
 
     def widen_head(self) -> None:
         """Join as much as fits into the first message: only one may leave (spec 04 O1)."""
@@ -299,10 +305,24 @@ class MessageQueue:
             self._room.clear() if full else self._room.set()
 
 
-def fits_together(first: OutgoingMessage, second: OutgoingMessage, limit: int) -> bool:
-    if not (first.joinable and second.joinable) or first.identity != second.identity:
+def fits_together(
+    first: OutgoingMessage, second: OutgoingMessage, limit: int, *, with_code: bool = False
+) -> bool:
+    may_join = first.joinable(with_code=with_code) and second.joinable(with_code=with_code)
+    if not may_join or first.identity != second.identity:
         return False
     return utf16_len(first.text) + 1 + utf16_len(second.text) <= limit
+
+
+def _attached(event: Message | Table) -> File | None:
+    """Return the file of a picture or a sound; None if there is only its name."""
+    if not isinstance(event, Attachment) or not event.content:
+        return None
+    return File(event.name, event.content, source=event.text)
+
+
+async def _only(file: File) -> tuple[File, ...]:
+    return (file,)
 
 
 class OutgoingBuilder:
@@ -338,10 +358,13 @@ class OutgoingBuilder:
             wait=self._wait(number, event),
             table=event if isinstance(event, Table) else None,
             block=rendered_block(text, self._plug_ins) if self._has_blocks else None,
+            attached=_attached(event),
         )
 
     def files(self, item: OutgoingMessage) -> Coroutine[Any, Any, tuple[File, ...]]:
         """Return the files that the message becomes; none if it is sent as text."""
+        if item.attached is not None:
+            return _only(item.attached)
         if item.table is not None:
             number = self._response.next_table()
             return table_files(item.table, number, self._config, self._renderer, self._waits)

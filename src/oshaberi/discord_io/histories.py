@@ -7,16 +7,19 @@ bot that is not in a thread may not get its messages.
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import discord
 
+from oshaberi.clocks import loop_time_s
+
 MOST_MESSAGES = 10_000
 """How many messages are kept in all channels together; the most recently used channels keep theirs.
-Until a channel is read again there may be twice as many, some 30 MB."""
+Until a channel is read again there may be half as many more. A message takes 2 to 3 kB."""
+MOST_KEPT = 1.5
+"""How many times what a reading asked for a channel keeps. Some are newer than the question."""
 LONGEST_SECONDS = 3600.0
 """How long a history is kept. Then it is read again: links to files are valid for a day only."""
 KEPT_KINDS = (discord.TextChannel, discord.VoiceChannel, discord.StageChannel, discord.DMChannel)
@@ -74,8 +77,8 @@ class ReceivedHistory:
             self._messages.pop(message_id, None)
 
     def trim(self) -> None:
-        """Drop the oldest messages when there are twice as many as a reading asked for."""
-        if len(self._messages) >= 2 * self._depth:
+        """Drop the oldest messages when there are half as many more as a reading asked for."""
+        if len(self._messages) >= MOST_KEPT * self._depth:
             newest = sorted(self._messages)[-self._depth :]
             self._messages = {message_id: self._messages[message_id] for message_id in newest}
             self._has_beginning = False
@@ -157,7 +160,7 @@ class ReceivedHistories:
     ) -> Iterator[Callable[[list[discord.Message]], None]]:
         """Keep the history that you read in this block: call the function with its messages."""
         guild = getattr(channel, "guild", None)
-        history = ReceivedHistory(0 if guild is None else guild.id, _now_s())
+        history = ReceivedHistory(0 if guild is None else guild.id, loop_time_s())
         may_keep = before is None and isinstance(channel, KEPT_KINDS)
         if not may_keep or not self._is_current(history):
             yield lambda _read: None
@@ -196,7 +199,7 @@ class ReceivedHistories:
 
     def _is_current(self, history: ReceivedHistory) -> bool:
         is_lost = self._shard_of(history.guild_id) in self._lost
-        is_young = _now_s() - history.began_s < LONGEST_SECONDS
+        is_young = loop_time_s() - history.began_s < LONGEST_SECONDS
         return is_young and not is_lost and self._is_live(history.guild_id)
 
     def _note_message(self, message: discord.Message) -> None:
@@ -251,7 +254,3 @@ class ReceivedHistories:
             channel_id, history = next(iter(self._histories.items()))
             total -= len(history)
             self.forget(channel_id)
-
-
-def _now_s() -> float:
-    return asyncio.get_running_loop().time()

@@ -16,16 +16,19 @@ TABLES: Any = {"extra": "forbid"}
 
 @dataclass(frozen=True, slots=True)
 class ModelPrice:
-    """What a million tokens cost, in dollars."""
+    """What a million tokens cost, in dollars (`providers.model_options.TokenPrice`)."""
 
     __pydantic_config__ = TABLES
 
     input: float
     output: float
+    cached: float | None = None
+    cache_write: float | None = None
 
     def __post_init__(self) -> None:
-        if not (0 <= self.input <= MOST_DOLLARS and 0 <= self.output <= MOST_DOLLARS):
-            raise ValueError(f"input and output are dollars, from 0 to {MOST_DOLLARS}")
+        given = (self.input, self.output, self.cached or 0, self.cache_write or 0)
+        if not all(0 <= one <= MOST_DOLLARS for one in given):
+            raise ValueError(f"prices are dollars, from 0 to {MOST_DOLLARS}")
 
 
 _MODEL_OPTIONS = (
@@ -35,6 +38,10 @@ _MODEL_OPTIONS = (
     "thinking",
     "prefill",
     "reemits",
+    "pictures",
+    "search",
+    "sources",
+    "cache",
     "text",
 )
 
@@ -59,13 +66,21 @@ class ModelEntry:
     thinking: str | int | None = None
     prefill: str | None = None
     reemits: bool | None = None
+    pictures: bool | None = None
+    search: bool | None = None
+    sources: int | None = None
+    cache: str | None = None
     text: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
+        from oshaberi.providers.model_addresses import whole_address
         from oshaberi.providers.model_options import options_of
 
         try:
             options_of(self.all_params())
+            if self.base_url is not None:
+                address = whole_address(self.provider, self.base_url)
+                object.__setattr__(self, "base_url", address)
         except ConfigError as wrong:
             raise ValueError(str(wrong)) from None
 
@@ -80,6 +95,10 @@ class ModelEntry:
             return self.api_keys
         key = environ.get(self.variable or "", "").strip()
         return (key,) if key else ()
+
+    def missing_key(self, environ: Mapping[str, str]) -> str | None:
+        """Return the variable in which a key is expected, if there is no key anywhere."""
+        return None if self.keys(environ) else self.variable
 
     @property
     def variable(self) -> str | None:

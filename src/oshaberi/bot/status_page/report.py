@@ -28,6 +28,8 @@ from oshaberi.bot.storage.usage import UsageTotals, usage_day
 from oshaberi.bot.turns.admission.channel_queue import BusyChannel
 from oshaberi.bot.turns.admission.rules import why_sentence
 from oshaberi.bot.turns.services.models import OperatorModel, place_of_model
+from oshaberi.chunks import Usage
+from oshaberi.clocks import loop_time_s
 
 # How much models and servers used: today, in the last 30 days, and in total. The result is kept for
 # 30 seconds.
@@ -65,7 +67,7 @@ class UsageReader:
     async def read(self, today: date) -> UsageOverview:
         """Return the overview. Raises StorageError if the database cannot be read."""
         async with self._reading:
-            now_s = asyncio.get_running_loop().time()
+            now_s = loop_time_s()
             if self._last is not None:
                 read_s, day, overview = self._last
                 if day == today and now_s - read_s < FRESH_SECONDS:
@@ -95,6 +97,7 @@ def total_of(used: Mapping[int, UsageTotals]) -> UsageTotals:
         sum(one.input_tokens for one in every),
         sum(one.output_tokens for one in every),
         sum(one.cost_micros for one in every),
+        sum(one.cached_tokens for one in every),
     )
 
 
@@ -281,9 +284,11 @@ def _model_use(record: UsageRecord | None, link: OperatorModel | None) -> Json |
     if record is None:
         return None
     price = None if link is None else link.price
-    cost = price and record.input_tokens * price[0] + record.output_tokens * price[1]
-    totals = UsageTotals(record.requests, record.input_tokens, record.output_tokens)
-    return _totals(totals) | {"cost_micros": None if cost is None else round(cost)}
+    used = Usage(record.input_tokens, record.output_tokens, record.cached_tokens)
+    totals = UsageTotals(
+        record.requests, record.input_tokens, record.output_tokens, 0, record.cached_tokens
+    )
+    return _totals(totals) | {"cost_micros": None if price is None else price.micros(used)}
 
 
 def _usage(used: UsageOverview) -> Json:
@@ -307,6 +312,7 @@ def _totals(totals: UsageTotals) -> Json:
         "requests": totals.requests,
         "input_tokens": totals.input_tokens,
         "output_tokens": totals.output_tokens,
+        "cached_tokens": totals.cached_tokens,
         "cost_micros": totals.cost_micros,
     }
 

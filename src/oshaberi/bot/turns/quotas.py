@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage import Database
@@ -39,26 +38,28 @@ from oshaberi.bot.turns.services.models import (
     is_same_model,
 )
 from oshaberi.chunks import Usage
+from oshaberi.clocks import utc_now
 from oshaberi.delivery.sink import Embed
 from oshaberi.errors import OshaberiError
 from oshaberi.languages import translatable, translated
+from oshaberi.providers.model_options import TokenPrice
 from oshaberi.providers.request.token_estimate import call_tokens, text_tokens
 from oshaberi.stream.result import StreamResult
 
 
 def cost_of(used: Usage, candidate: ModelCandidate, links: Sequence[OperatorModel]) -> int:
-    """Return the cost in millionths of a dollar. Prices are in dollars per million tokens."""
+    """Return the cost in millionths of a dollar: as the provider says, else by the price."""
+    if used.cost_dollars is not None:
+        return round(used.cost_dollars * 1_000_000)
     price = _price(candidate, links)
-    if price is None:
-        return 0
-    return round(used.input_tokens * price[0] + used.output_tokens * price[1])
+    return 0 if price is None else price.micros(used)
 
 
-def _price(candidate: ModelCandidate, links: Sequence[OperatorModel]) -> tuple[float, float] | None:
+def _price(candidate: ModelCandidate, links: Sequence[OperatorModel]) -> TokenPrice | None:
     """Return the price that is set with the model's own key, else the operator's."""
     own = candidate.model.params.get("price")
     if own and not candidate.is_operators:
-        return own["input"], own["output"]
+        return TokenPrice(**own)
     prices = (
         link.price
         for link in links
@@ -261,6 +262,7 @@ class RequestQuota:
             candidate.model.model,
             used.input_tokens,
             used.output_tokens,
+            used.cached_tokens,
         )
 
     async def _look(self, limits: _Limits) -> QuotaRefusal | None:
@@ -280,6 +282,7 @@ class RequestQuota:
             used.input_tokens - counted.input_tokens,
             used.output_tokens,
             cost_of(used, reservation.candidate, self._book.operator.models),
+            used.cached_tokens,
         )
 
     def _limits(self, operator_pays: bool) -> _Limits:

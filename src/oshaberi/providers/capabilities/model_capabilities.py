@@ -34,6 +34,8 @@ class ModelCapabilities:
     images: bool = True
     tools: bool = True
     tools_with_effort: bool = True
+    search_with_tools: bool = True
+    """Whether the provider's own search can be offered beside tools."""
     parallel_calls: bool = True
     """Whether the history may have several calls in one turn."""
     thinking: ThinkingStyle = "effort"
@@ -58,6 +60,8 @@ class ModelCapabilities:
     """Whether the model gets its own ids back unchanged."""
     signs_calls: bool = False
     """Whether every call in the history needs a signature."""
+    cache_marks: bool = True
+    """Whether a request may mark where its stable beginning ends."""
     reasoning_with_calls: bool = False
     """Whether calls in the history need the reasoning that led to them."""
 

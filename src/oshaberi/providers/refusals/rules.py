@@ -231,6 +231,10 @@ RULES: tuple[tuple[str, Teach], ...] = (
         _tools,
     ),
     (
+        r"tool use with function calling is unsupported",
+        _change("it takes its own search or the tools, not both", search_with_tools=False),
+    ),
+    (
         r"single tool-?\s?calls?",
         _change("calls are told one after the other", parallel_calls=False),
     ),
@@ -238,6 +242,10 @@ RULES: tuple[tuple[str, Teach], ...] = (
     (
         r"missing a `?thought_signature",
         _change("foreign calls get a placeholder", signs_calls=True),
+    ),
+    (
+        r"cache_control|prompt_cache_breakpoint",
+        _change("it takes no marks for its cache", cache_marks=False),
     ),
     (r"reasoning_content", _change("calls carry their reasoning", reasoning_with_calls=True)),
     (r"prefill|must end with a user message", _change("it takes no prefill", prefill=False)),

@@ -10,6 +10,7 @@ from oshaberi.chunks import Chunk, ProviderError, ThoughtKind, ThoughtPart, Usag
 from oshaberi.errors import Sentence
 from oshaberi.providers.request.answer_budgets import BudgetExceededError, BudgetMeter
 from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.wire.answer_files import MOST_FILES, FileStep, answer_file
 from oshaberi.providers.wire.signed_blocks import SignedBlocks
 from oshaberi.providers.wire.steps import (
     PAUSED,
@@ -126,6 +127,8 @@ class ChunkAssembler:
         self._tokens: TokenCount | None = None
         self._finish: FinishStep | None = None
         self._cited: dict[str, CitedPage] = {}
+        self._most_sources = request.most_sources
+        self._files = 0
 
     def take(self, steps: Sequence[Step]) -> Sequence[Chunk]:
         """Take steps. Return the chunks that are ready."""
@@ -151,7 +154,9 @@ class ChunkAssembler:
             return [*held, self._cut_short()]
         if self._finish is None or self._finish.reason == PAUSED:
             message = Sentence("the stream ended before the answer was complete")
-            cut = ProviderError("network", message, retryable=True, provider=self._provider)
+            cut = ProviderError(
+                "network", message, retryable=True, provider=self._provider, broke_off=True
+            )
             return [*held, self._error(cut)]
         return [*held, self._last(self._finish.reason)]
 
@@ -177,11 +182,20 @@ class ChunkAssembler:
             case CitedPage(url=url):
                 if len(self._cited) < MOST_CITED:
                     self._cited.setdefault(url, step)
+            case FileStep():
+                return self._file(step)
             case FinishStep():
                 self._finish = step if step.reason or self._finish is None else self._finish
             case Chunk():
                 return (step,)
         return ()
+
+    def _file(self, step: FileStep) -> Iterable[Chunk]:
+        self._files += 1
+        if self._files > MOST_FILES + 1:
+            return ()
+        # Of more files than are taken, one stands for the others: it cannot be shown.
+        return (Chunk("text", files=(answer_file(step, self._files),)),)
 
     def _keep(self, step: SignedBlock) -> None:
         try:
@@ -249,12 +263,9 @@ class ChunkAssembler:
         return self._last(self._outlet.ended_by)
 
     def _count(self, step: TokenCount) -> None:
-        before = self._tokens or TokenCount()
-        self._tokens = TokenCount(
-            before.input_tokens if step.input_tokens is None else step.input_tokens,
-            before.output_tokens if step.output_tokens is None else step.output_tokens,
-            before.cached_tokens if step.cached_tokens is None else step.cached_tokens,
-        )
+        """Take what a count says. What it does not say, an earlier one may have said."""
+        said = {name: value for name, value in step._asdict().items() if value is not None}
+        self._tokens = (self._tokens or TokenCount())._replace(**said)
 
     def _last(self, reason: str | None) -> Chunk:
         if reason in _BLOCKED:
@@ -270,7 +281,7 @@ class ChunkAssembler:
             thoughts=self._signed(),
             finish_reason=reason,
             usage=self._usage(),
-            links=links(self._cited.values()),
+            links=links(list(self._cited.values())[: self._most_sources]),
         )
 
     def _error(self, error: ProviderError) -> Chunk:
@@ -285,7 +296,8 @@ class ChunkAssembler:
     def _usage(self) -> Usage | None:
         if self._tokens is None or self._tokens == TokenCount():
             return None
-        return Usage(*(count or 0 for count in self._tokens))
+        total, written, cached, stored, cost_dollars = self._tokens
+        return Usage(total or 0, written or 0, cached or 0, stored or 0, cost_dollars)
 
 
 def _said(text: str) -> tuple[Chunk, ...]:

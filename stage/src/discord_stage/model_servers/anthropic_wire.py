@@ -8,11 +8,13 @@ from typing import Any
 
 from discord_stage.model_servers.scripts import (
     Call,
+    Cite,
     Count,
     ErrorEvent,
     FailureKind,
     FinishReason,
     Refuse,
+    Show,
     Think,
 )
 from discord_stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer, pieces
@@ -102,6 +104,14 @@ class AnthropicEncoder:
         grown = [self._delta({"type": "input_json_delta", "partial_json": p}) for p in parts]
         return [*opened, *grown, *self._close()]
 
+    def show(self, _step: Show) -> Sequence[str]:
+        return []
+
+    def cite(self, step: Cite) -> Sequence[str]:
+        found = {"type": "web_search_result_location", "url": step.url, "title": step.title}
+        opened = self._block("text", {"type": "text", "text": ""})
+        return [*opened, self._delta({"type": "citations_delta", "citation": found})]
+
     def error(self, step: ErrorEvent) -> Sequence[str]:
         _status, kind, message = _REFUSALS[step.kind]
         return [_frame("error", **_error(kind, step.message or message))]
@@ -116,8 +126,9 @@ class AnthropicEncoder:
         usage = {"output_tokens": 1}
         if count is not None:
             usage = {
-                "input_tokens": count.input_tokens - count.cached_tokens,
+                "input_tokens": count.input_tokens - count.cached_tokens - count.cache_write_tokens,
                 "cache_read_input_tokens": count.cached_tokens,
+                "cache_creation_input_tokens": count.cache_write_tokens,
                 "output_tokens": count.output_tokens,
             }
         delta = {"stop_reason": _REASONS[reason], "stop_sequence": None}

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discord_stage.model_servers.scripts import (
     Call,
+    Cite,
     Count,
     ErrorEvent,
     FailureKind,
     FinishReason,
     Refuse,
+    Show,
     Think,
 )
 from discord_stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer, pieces
@@ -98,6 +101,16 @@ class OpenAIEncoder:
             *(self._call({"index": index}, {"arguments": part}) for part in rest),
         ]
 
+    def show(self, step: Show) -> Sequence[str]:
+        url = f"data:{step.mime};base64,{b64encode(step.content).decode()}"
+        image = {"type": "image_url", "image_url": {"url": url}, "index": 0}
+        return [self._delta({"content": "", "images": [image]})]
+
+    def cite(self, step: Cite) -> Sequence[str]:
+        page = {"url": step.url, "title": step.title, "start_index": 0, "end_index": 1}
+        annotation = {"type": "url_citation", "url_citation": page}
+        return [self._delta({"content": "", "annotations": [annotation]})]
+
     def error(self, step: ErrorEvent) -> Sequence[str]:
         _status, code, message = REFUSALS[step.kind]
         return [_frame(_error(step.message or message, code, step.parameter))]
@@ -113,7 +126,10 @@ class OpenAIEncoder:
         if count is not None and self._counts:
             usage = {
                 "prompt_tokens": count.input_tokens,
-                "prompt_tokens_details": {"cached_tokens": count.cached_tokens},
+                "prompt_tokens_details": {
+                    "cached_tokens": count.cached_tokens,
+                    "cache_write_tokens": count.cache_write_tokens,
+                },
                 "completion_tokens": count.output_tokens,
                 "total_tokens": count.input_tokens + count.output_tokens,
             }

@@ -57,12 +57,32 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Show:
+    """A picture in the answer, where the API can send one."""
+
+    content: bytes
+    mime: str = "image/png"
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """A page that the provider's own search found, and that the answer cites."""
+
+    url: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Count:
-    """The token count, as the API reports it. `cached_tokens` of the input came from its cache."""
+    """The token count, as the API reports it.
+
+    Of the input, `cached_tokens` came from its cache and `cache_write_tokens` were stored in it.
+    """
 
     input_tokens: int
     output_tokens: int
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +177,8 @@ Step = (
     Say
     | Think
     | Call
+    | Show
+    | Cite
     | Count
     | Finish
     | ErrorEvent

@@ -13,8 +13,10 @@ from http import HTTPStatus
 from types import TracebackType
 from typing import assert_never
 
+from discord_stage.model_servers.prompt_cache import PromptCache, TooManyMarksError
 from discord_stage.model_servers.scripts import (
     Call,
+    Cite,
     Count,
     Cut,
     ErrorEvent,
@@ -28,6 +30,7 @@ from discord_stage.model_servers.scripts import (
     RepeatTail,
     Say,
     Script,
+    Show,
     Stall,
     Status,
     Step,
@@ -194,6 +197,9 @@ class _Playing:
             case Call():
                 self._reason = "tool_calls"
                 return self._encoder.call(step)
+            case Show() | Cite():
+                encode = self._encoder
+                return encode.show(step) if isinstance(step, Show) else encode.cite(step)
             case Count():
                 self._count = step
                 return []
@@ -239,11 +245,21 @@ class ModelConnection:
 class ModelServer:
     """Plays one script per request, in order; without a script it says hello.
 
-    `slice_bytes` cuts its output into pieces of that size, at any byte.
+    `slice_bytes` cuts its output into pieces of that size, at any byte. With a `cache` it counts
+    the tokens of each request, and those that it has read before.
     """
 
-    def __init__(self, wire: WireFormat, *scripts: Sequence[Step], slice_bytes: int = 0) -> None:
+    def __init__(
+        self,
+        wire: WireFormat,
+        *scripts: Sequence[Step],
+        slice_bytes: int = 0,
+        cache: PromptCache | None = None,
+    ) -> None:
         self.wire = wire
+        self.cache = cache
+        self.counts: list[Count] = []
+        """What each answer with a `cache` counted."""
         self.requests: list[ReceivedRequest] = []
         self.connections: list[ModelConnection] = []
         self._scripts: deque[Script] = deque(tuple(script) for script in scripts)
@@ -355,6 +371,12 @@ class ModelServer:
         if not self.wire.answers(request):
             return WireAnswer(404, "<html>404 Not Found</html>", {"content-type": "text/html"})
         script = self._scripts.popleft() if self._scripts else (Say("Hello!"),)
+        if self.cache is not None:
+            try:
+                self.counts.append(self.cache.count(request.json))
+            except TooManyMarksError as error:
+                return self.wire.refuse(Refuse("api_error", str(error)))
+            script = (*script, self.counts[-1])
         return plan(self.wire, script, request)
 
     async def _stream(

@@ -107,18 +107,27 @@ def place_note(
     return "\n".join(lines)
 
 
+def earlier_talks_note(exchanges: Sequence[Exchange], since: datetime | None) -> str:
+    """List the exchanges from before the history, which begins at `since`."""
+    told = [_exchange(one) for one in exchanges if not _is_in_history(one, since)]
+    if not told:
+        return ""
+    title = "Notes about earlier talks in this channel, oldest first:"
+    return "\n".join([title, *(f"- {words}" for words in told)])
+
+
 def memory_note(
     facts: Sequence[Fact], exchanges: Sequence[Exchange], since: datetime | None
 ) -> str:
-    """List the facts, and what the history from `since` on does not show of the exchanges."""
+    """List the facts, and what the history from `since` on does not show of its exchanges."""
     lines = []
     if facts:
         lines.append("Notes that you were asked to keep:")
         lines += [f"- {indented(fact.text)}" for fact in facts]
-    told = [words for one in exchanges if (words := _exchange(one, since))]
-    if told:
-        lines.append("Notes about earlier talks in this channel, oldest first:")
-        lines += [f"- {words}" for words in told]
+    aside = [one for one in exchanges if one.details and _is_in_history(one, since)]
+    if aside:
+        lines.append("What you kept aside in this talk, oldest first:")
+        lines += [f"- asked {_quoted(one.asked, 120)}; {_aside(one)}" for one in aside]
     return "\n".join(lines)
 
 
@@ -136,12 +145,17 @@ def _person(person: Person, name: str) -> str:
     return f"{name} (also @{plain_name(handle)})"
 
 
-def _exchange(one: Exchange, since: datetime | None) -> str:
-    kept = f"kept aside: {_quoted(one.details)}" if one.details else ""
-    if since is not None and one.at is not None and _comparable(one.at, since) >= since:
-        return f"asked {_quoted(one.asked, 120)}; {kept}" if kept else ""
+def _exchange(one: Exchange) -> str:
     answer = f"asked {_quoted(one.asked)}; {one.persona or 'you'} answered {_quoted(one.answered)}"
-    return f"{answer}; {kept}" if kept else answer
+    return f"{answer}; {_aside(one)}" if one.details else answer
+
+
+def _aside(one: Exchange) -> str:
+    return f"kept aside: {_quoted(one.details)}"
+
+
+def _is_in_history(one: Exchange, since: datetime | None) -> bool:
+    return since is not None and one.at is not None and _comparable(one.at, since) >= since
 
 
 def _quoted(text: str, most: int = MOST_TEXT) -> str:
@@ -216,12 +230,23 @@ def _words(part: Part) -> str:
 
 
 def context_items(around: TurnSurroundings) -> tuple[ContextItem, ...]:
-    """Return all items: the rules, the persona, the notes, then the conversation."""
+    """Return all items: the rules, the persona, the history, the notes, then the question.
+
+    What is different in each turn stands last, because APIs charge less for the beginning of a
+    request that they have read before.
+    """
+    dialogue = list(ContextDialogue(around).items())
+    asked = next(n for n, item in enumerate(dialogue) if item.tag == "current")
+    while around.go_on and asked and dialogue[asked - 1].role == "assistant":
+        # Nothing may stand between the words that are to go on and the request to do so.
+        asked -= 1
     return (
         said("system", _rules(around), "system"),
         *_persona(around.persona),
+        *_earlier(around),
+        *dialogue[:asked],
         *_notes(around),
-        *ContextDialogue(around).items(),
+        *dialogue[asked:],
     )
 
 
@@ -252,16 +277,25 @@ def _persona(persona: PersonaRecord) -> Iterator[ContextItem]:
         yield said("assistant", answered, "sample")
 
 
+def _earlier(around: TurnSurroundings) -> Iterator[ContextItem]:
+    """Yield what stands for the time before the history."""
+    talks = earlier_talks_note(around.exchanges, _begins(around))
+    if talks:
+        yield said("user", talks, "memory")
+    if around.summary is not None:
+        yield summary_note(around.summary)
+
+
+def _begins(around: TurnSurroundings) -> datetime | None:
+    return around.history[0].at if around.history else None
+
+
 def _notes(around: TurnSurroundings) -> Iterator[ContextItem]:
     yield said(
         "user",
         place_note(around.channel_info, around.personas, around.persona, around.now),
         "knowledge",
     )
-    history = around.history
-    since = history[0].at if history else None
-    memory = memory_note(around.facts, around.exchanges, since)
+    memory = memory_note(around.facts, around.exchanges, _begins(around))
     if memory:
         yield said("user", memory, "memory")
-    if around.summary is not None:
-        yield summary_note(around.summary)

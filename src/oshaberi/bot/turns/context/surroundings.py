@@ -11,7 +11,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from oshaberi.bot.conversation.messages import (
     AttachedFile,
@@ -34,11 +34,23 @@ from oshaberi.bot.storage.records import (
     SurroundingsQuery,
 )
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
+from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.personas import MessageAttribution
 from oshaberi.bot.turns.services.models import OperatorChoices
 from oshaberi.bot.turns.services.turn_services import ReadText
 from oshaberi.bot.turns.shown_reasoning import is_shown_thought
 from oshaberi.text.config import Known, Persona, Sprite, TextConfig
+
+
+class HistoryStart(NamedTuple):
+    """Where a channel's history and memories began in the last request to a model.
+
+    They begin there again until they are too long. So most requests begin with the same messages
+    as the one before, which a model's API may have in its cache.
+    """
+
+    message_id: int
+    exchange_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +131,7 @@ class ContextSources:
     operator: OperatorChoices
     read_text: ReadText | None
     clock: Callable[[], datetime]
+    history_starts: BoundedCache[int, HistoryStart]
 
 
 async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurroundings:
@@ -128,12 +141,22 @@ async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurro
     limit = 0 if job.kind == "deliver" else config.history_messages + len(job.asked)
     channel_info = await job.turn_channel.channel_info(job.before, limit)
     visible = visible_history(channel_info.history, asker, job.user_id)
+    keeps_start = asker.can_read_history and job.before is None
+    start = sources.history_starts.get(job.newest.channel_id) if keeps_start else None
+    visible, is_new = _from_start(visible, start, limit, config.history_messages // 2)
     channel_info = replace(channel_info, history=said_since(visible, since))
     ours = [one.id for one in channel_info.history if one.by_us]
     stored, texts = await asyncio.gather(
         _or("memory", _stored(sources.db, job, ours), StoredSurroundings()),
         _texts(sources.read_text, job, channel_info),
     )
+    exchanges = stored.exchanges
+    if keeps_start and is_new and visible:
+        start = HistoryStart(visible[0].id, _first_shown(exchanges, config.short_memory_size))
+        sources.history_starts.put(job.newest.channel_id, start)
+    if start is not None and start.exchange_at is not None:
+        first_at = start.exchange_at
+        exchanges = tuple(one for one in exchanges if one.at is None or one.at >= first_at)
     go_on, summary = job.kind == "go_on", _summary(stored, job)
     asked_ids = () if go_on else job.message_ids
     return TurnSurroundings(
@@ -144,7 +167,7 @@ async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurro
         history=shown_history(channel_info.history, {*asked_ids, *job.hidden_ids}, summary),
         now=sources.clock(),
         facts=stored.facts,
-        exchanges=said_since(visible_exchanges(stored.exchanges, asker, job.user_id), since),
+        exchanges=said_since(visible_exchanges(exchanges, asker, job.user_id), since),
         sprites=stored.sprites,
         tables=stored.tables,
         texts=texts,
@@ -155,6 +178,27 @@ async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurro
         answered_ids=asked.answered_ids,
         waiting_ids=asked.waiting_ids(),
     )
+
+
+def _from_start(
+    history: tuple[ChannelMessage, ...], start: HistoryStart | None, most: int, fewer: int
+) -> tuple[tuple[ChannelMessage, ...], bool]:
+    """Return the history from where it began last time, and whether it begins elsewhere now.
+
+    One that has become too long loses its older half.
+    """
+    if not history or (start is not None and start.message_id >= history[0].id):
+        known = start.message_id if start is not None else 0
+        return tuple(one for one in history if one.id >= known) or history, False
+    if start is not None and len(history) >= most:
+        history = history[fewer:]
+    return history, True
+
+
+def _first_shown(exchanges: Sequence[Exchange], most: int) -> datetime | None:
+    """Return when the first exchange was that the coming turns show, too: not the oldest."""
+    shown = exchanges[-max(most - most // 4, 1) :]
+    return shown[0].at if len(shown) < len(exchanges) else None
 
 
 def _silence_marker(job: QueuedJob) -> str:

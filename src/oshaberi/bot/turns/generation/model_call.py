@@ -60,7 +60,7 @@ class GenerationSetup:
     begins_answer: bool = True
     """False if it continues an earlier answer."""
     may_say_nothing: bool = False
-    """Nobody addressed the bot, so the model may say nothing."""
+    """Nobody waits for this answer, so an empty one is silence and no failure."""
 
     def is_silence(self, result: StreamResult) -> bool:
         """Return whether the model chose to say nothing (more)."""
@@ -217,6 +217,9 @@ class ModelCaller:
             config = config_for(setup.stream, adapter.text, request.prefill)
             provider = self._observed(self._continuing(adapter, candidate, request), config)
             result = await stream_to_sink(provider, request, config, setup.context, setup.sink)
+            if adapter.continues and result.status == "completed":
+                # Such a model always writes as much as it may: its answer was not cut.
+                result = replace(result, finish_reason="stop")
         for observer in self._observers:
             observer.ended(setup.context, result)
         await self._quota.settle(reserved, used_tokens(result, reserved.input_tokens))

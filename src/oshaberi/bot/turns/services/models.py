@@ -15,7 +15,6 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from oshaberi.bot.clocks import loop_time_s, utc_now
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage import Database
@@ -25,9 +24,11 @@ from oshaberi.bot.turns.caches import StoredCache
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.checked_json import bounded_seconds
 from oshaberi.chunks import ErrorType, ProviderError
+from oshaberi.clocks import loop_time_s, utc_now
 from oshaberi.errors import Sentence
 from oshaberi.outage_log import OutageLog
 from oshaberi.providers.capabilities import ModelPlace
+from oshaberi.providers.model_options import TokenPrice
 from oshaberi.providers.presets import PRESETS
 from oshaberi.public_fetching import Resolve, is_public, resolve_host
 from oshaberi.secret_redaction import redact
@@ -51,8 +52,7 @@ class OperatorModel:
 
     model: ModelRecord
     keys: tuple[str, ...] = field(default=(), repr=False)
-    price: tuple[float, float] | None = None
-    """Dollars for a million tokens: input, output."""
+    price: TokenPrice | None = None
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from mkdocs.structure.pages import Page
 
 import oshaberi
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
