@@ -35,7 +35,7 @@ def read_secrets(path: Path) -> dict[str, str]:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     if content is None:
-        raise ConfigError(f"{path}: is larger than {MOST_BYTES:,} bytes")
+        raise ConfigError(f"{path}: is larger than {MOST_BYTES // 1024} KiB")
     if status.st_mode & 0o077 and os.name != "nt":
         raise ConfigError(f"{path}: others can read it, and it has secrets: chmod 600 {path}")
     try:
