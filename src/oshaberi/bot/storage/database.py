@@ -40,6 +40,7 @@ from oshaberi.bot.storage.records import (
     UsedRequest,
 )
 from oshaberi.bot.storage.repositories.journal import JournalRepository, QuestionRepository
+from oshaberi.bot.storage.repositories.lorebooks import LorebookRepository
 from oshaberi.bot.storage.repositories.memory import (
     SUMMARY_OF,
     ExchangeRepository,
@@ -214,6 +215,7 @@ class Database:
         self.changes = store.changes
         self.servers = ServerRepository(store)
         self.personas = PersonaRepository(store)
+        self.lorebooks = LorebookRepository(store)
         self.sprite_messages = SpriteMessageRepository(store)
         self.tables = TableSourceRepository(store)
         self.models = ModelRepository(store)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from urllib.parse import urlsplit
 
 from oshaberi.bot.bot_context import BotContext
+from oshaberi.bot.characters.cards import LONGEST_TEXT
 from oshaberi.bot.commands.answers import Choices, choices, plain
 from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
@@ -94,8 +95,10 @@ def _line(persona: PersonaRecord, answers_in: Sequence[int]) -> str:
 
 MOST_WORDS = 20
 SPRITE_UNITS = 32
-PROMPT_LIMIT = 4000
+FIELD_LIMIT = 4000
 """As many characters as a field of a form can hold."""
+PROMPT_LIMIT = LONGEST_TEXT
+"""How long a prompt may be; the model's window must have room for it."""
 MOST_SPRITES = 50
 
 
@@ -113,7 +116,7 @@ PERSONA_LIMITS: Mapping[str, SizeLimit] = {
     "aliases": SizeLimit(MAX_UNITS, MOST_WORDS),
     "triggers": SizeLimit(MAX_UNITS, MOST_WORDS),
     "avatar_url": SizeLimit(AVATAR_URL_LIMIT),
-    "samples": SizeLimit(PROMPT_LIMIT, 20),
+    "samples": SizeLimit(FIELD_LIMIT, 20),
     "sprites": SizeLimit(AVATAR_URL_LIMIT, MOST_SPRITES),
 }
 """The limit of every text and list of a persona, whoever sends it: a form, a command, a file."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
 
+from oshaberi.bot.characters.lore_scan import LoreScan
 from oshaberi.bot.conversation.messages import (
     AttachedFile,
     ChannelInfo,
@@ -36,7 +37,9 @@ from oshaberi.bot.storage.records import (
     SurroundingsQuery,
 )
 from oshaberi.bot.turns.admission.channel_queue import TurnRequest
+from oshaberi.bot.turns.context.character import woken_lore
 from oshaberi.bot.turns.personas import MessageAttribution
+from oshaberi.bot.turns.services.lore_shelf import LoreShelf, books_in
 from oshaberi.bot.turns.services.models import OperatorChoices
 from oshaberi.bot.turns.services.turn_services import ReadText
 from oshaberi.bot.turns.shown_reasoning import is_shown_thought
@@ -74,6 +77,8 @@ class TurnSurroundings:
     """The messages with which other personas answered the same question."""
     waiting_ids: frozenset[int] = frozenset()
     """Questions in the history that get their own answer after this one."""
+    lore: LoreScan = field(default_factory=LoreScan)
+    """The entries of lorebooks that the conversation wakes."""
 
     @property
     def newest(self) -> ChannelMessage:
@@ -121,6 +126,9 @@ class ContextSources:
     operator: OperatorChoices
     read_text: ReadText | None
     clock: Callable[[], datetime]
+    lore: LoreShelf
+    window: int | None = None
+    """How many tokens the smallest model of the chain reads, if its options say so."""
 
 
 async def surroundings(
@@ -143,9 +151,10 @@ async def surroundings(
         ),
     )
     ours = [one.id for one in channel_info.history if one.by_us]
-    stored, texts = await asyncio.gather(
+    stored, texts, lore = await asyncio.gather(
         _or("memory", _stored(sources.db, turn_request, config, ours), StoredSurroundings()),
         _texts(sources.read_text, turn_request, channel_info),
+        _or("lore", _lore(sources, turn_channel, turn_request, channel_info, config), LoreScan()),
     )
     go_on, summary = turn_request.kind == "go_on", _summary(stored, turn_request, config)
     asked_ids = () if go_on else (incoming.said.id for incoming in turn_request.asked)
@@ -171,7 +180,26 @@ async def surroundings(
         is_uninvited=turn_request.is_uninvited,
         answered_ids=turn_request.answered_ids,
         waiting_ids=turn_request.waiting_ids(),
+        lore=lore,
     )
+
+
+async def _lore(
+    sources: ContextSources,
+    turn_channel: TurnChannel,
+    turn_request: TurnRequest,
+    channel_info: ChannelInfo,
+    config: TurnConfig,
+) -> LoreScan:
+    """Return the lore that the question and the messages before it wake."""
+    if turn_request.kind == "deliver":
+        return LoreScan()
+    shelf = await sources.lore.of(sources.db, turn_channel.server_id)
+    books = books_in(shelf, turn_request.persona, turn_channel.path.ids)
+    newest_id = turn_request.newest.said.id
+    seen = {one.id: one for one in channel_info.history if one.id <= newest_id}
+    seen |= {incoming.said.id: incoming.said for incoming in turn_request.asked}
+    return await woken_lore(books, seen.values(), config.lore_budget_share, sources.window)
 
 
 def _silence_marker(turn_request: TurnRequest, config: TurnConfig) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from random import random
 
+from oshaberi.bot.characters.lore_scan import LoreScan
 from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.conversation.messages import AttachedFile, ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings
@@ -18,6 +19,7 @@ from oshaberi.bot.storage import Database
 from oshaberi.bot.tools.definition import ToolText
 from oshaberi.bot.tools.toolbox import ToolBox
 from oshaberi.bot.turns.caches import BoundedCache
+from oshaberi.bot.turns.services.lore_shelf import LoreShelf
 from oshaberi.bot.turns.services.models import MOST_SERVERS, ModelAccess
 from oshaberi.bot.turns.services.turn_slots import TurnSlots
 from oshaberi.delivery.attachments import DeliveryPlugIns, PackagedRenderer, TableRenderer
@@ -90,6 +92,10 @@ class ChannelNotes:
         default_factory=lambda: BoundedCache(MOST_DELETED)
     )
     """Recently deleted messages: what was said in them is not remembered."""
+    woken_lore: BoundedCache[int, LoreScan] = field(
+        default_factory=lambda: BoundedCache(MOST_DELETED)
+    )
+    """The lore that a question woke, by the question's id."""
     summaries_paused: BoundedCache[int, float] = field(
         default_factory=lambda: BoundedCache(MOST_SERVERS)
     )
@@ -107,6 +113,7 @@ class TurnServices:
     answer_tools: AnswerTools = field(default_factory=AnswerTools)
     observers: TurnObservers = field(default_factory=TurnObservers)
     notes: ChannelNotes = field(default_factory=ChannelNotes)
+    lore: LoreShelf = field(default_factory=LoreShelf)
     read_text: ReadText | None = None
     """Returns the text of a small attached file; None if it cannot be read."""
     instance: str = ""
