@@ -44,6 +44,8 @@ NEVER_ONE = {
     "a text of at most {most} characters": "the least maximum of a text is 80",
     "it is longer than {limit} characters": "a constant",
     "the archive has more than {most} files": "a constant",
+    "the lorebook has more than {most} entries": "a constant",
+    "the lorebook has more than {most} keys": "a constant",
     "{field} has more than {most} characters": "a constant",
     "{field} has more than {most} texts": "a constant",
     "{rounds} rounds of tools so far. Use /stop to end it.": "a constant",

@@ -48,12 +48,14 @@ def test_what_fits_stays() -> None:
     assert _fit(_total(list(ITEMS)) + 10) == list(ITEMS)
 
 
-def test_the_oldest_goes_first() -> None:
-    kept = _fit(_total(list(ITEMS)) + 10 - 5)
-    assert kept == [item for item in ITEMS if item is not OLD[0]]
+def test_samples_go_first_then_the_oldest() -> None:
+    whole = _total(list(ITEMS)) + 10
+    assert _fit(whole - 5) == [item for item in ITEMS if item is not SAMPLE]
+    kept = _fit(whole - 5 - item_tokens(SAMPLE))
+    assert kept == [item for item in ITEMS if item is not SAMPLE and item is not OLD[0]]
 
 
-def test_then_rounds_then_samples_but_never_the_system_or_the_current_turn() -> None:
+def test_then_rounds_but_never_the_system_or_the_current_turn() -> None:
     assert _fit(1) == [SYSTEM, NOW, LATER]
 
 

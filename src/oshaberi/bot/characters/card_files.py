@@ -215,8 +215,7 @@ def bare_png(content: bytes) -> bytes:
 
 def _text_chunk(keyword: bytes, document: Mapping[str, Any]) -> bytes:
     text = base64.b64encode(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"))
-    body = b"tEXt" + keyword + b"\0" + text
-    return struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    return _chunk(b"tEXt", keyword + b"\0" + text)
 
 
 def png_of(card: Card, picture: bytes) -> bytes:
@@ -356,3 +355,22 @@ def _entry(path: str) -> zipfile.ZipInfo:
 
 def _listed(one: CardAsset, uri: str) -> dict[str, str]:
     return {"type": one.kind, "uri": uri, "name": one.name, "ext": one.ext}
+
+
+def json_of(card: Card) -> bytes:
+    """Write a card as JSON. Files that came with it need a CHARX."""
+    listed = [_listed(one, uri) for one in card.assets if (uri := _carried_by_png(one))]
+    text = json.dumps(card_json(card, listed or None), ensure_ascii=False, indent=1)
+    return text.encode("utf-8", "replace")
+
+
+def blank_png(side: int = 256) -> bytes:
+    """Return an even, grey picture, for a character that has none."""
+    head = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
+    rows = zlib.compress((b"\0" + b"\x55" * side) * side)
+    chunks = ((b"IHDR", head), (b"IDAT", rows), (b"IEND", b""))
+    return PNG + b"".join(_chunk(kind, body) for kind, body in chunks)
+
+
+def _chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -101,7 +101,7 @@ def _timed(book: Lorebook, entry: LoreEntry, search: _Search) -> Sentence | None
     why: Sentence | None = None
     for at in range(max(0, last + 1 - MOST_REPLAYED), last + 1):
         if at <= awake_until:
-            why = Sentence("it stays awake for {count} messages", count=entry.sticky)
+            why = Sentence("it is still awake")
             continue
         why = None
         if at > tired_until and (why := _wakes_at(book, entry, search, at)) is not None:

@@ -39,7 +39,7 @@ class DiscordId(click.ParamType[int]):
 DISCORD_ID = DiscordId()
 OWNER_ONLY = 0o600
 ERASED_S = 30.0
-CACHED = frozenset({"server_settings", "personas", "sprites", "models", "api_keys"})
+CACHED = frozenset({"server_settings", "personas", "sprites", "lorebooks", "models", "api_keys"})
 """Tables that a running bot reads only once."""
 
 user_option = click.option(

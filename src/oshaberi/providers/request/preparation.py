@@ -93,7 +93,7 @@ def _expendable(items: Sequence[Item]) -> list[int]:
     """Return the items that may be dropped, in order: samples, history, what was said later.
 
     Samples show how a character speaks until real messages need their room. Messages after the
-    question go last, because they may change what is asked. The tool calls of this turn always stay.
+    question go last, because they may change what is asked. The tool calls of this turn stay.
     """
     before = range(_current(items))
     old = [i for i in before if isinstance(items[i], ToolRound) or _tag(items[i]) == "history"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from urllib.parse import urlsplit
@@ -100,6 +101,8 @@ FIELD_LIMIT = 4000
 PROMPT_LIMIT = LONGEST_TEXT
 """How long a prompt may be; the model's window must have room for it."""
 MOST_SPRITES = 50
+CARD_LIMIT = 400_000
+"""How long the JSON of a card may be, without its lorebook and its pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,7 @@ PERSONA_LIMITS: Mapping[str, SizeLimit] = {
     "avatar_url": SizeLimit(AVATAR_URL_LIMIT),
     "samples": SizeLimit(FIELD_LIMIT, 20),
     "sprites": SizeLimit(AVATAR_URL_LIMIT, MOST_SPRITES),
+    "card": SizeLimit(CARD_LIMIT),
 }
 """The limit of every text and list of a persona, whoever sends it: a form, a command, a file."""
 
@@ -194,6 +198,8 @@ def _texts(value: object) -> Iterable[str]:
     """Return all texts in a text, a list or a record."""
     if isinstance(value, str):
         return (value,)
+    if isinstance(value, Mapping):
+        return (json.dumps(value, ensure_ascii=False),)
     if is_dataclass(value):
         value = tuple(getattr(value, field.name) for field in fields(value))
     return (text for one in value for text in _texts(one)) if isinstance(value, tuple) else ()

@@ -64,8 +64,8 @@ async def edit_form(context: BotContext, asker: CommandUser, name: str) -> Comma
     if prompt_pieces(persona.prompt) is None:
         raise CommandRefusedError(
             translated(
-                "Its prompt is too long for a form. `/persona export` gives you a file; change that, "
-                "then `/persona import` it."
+                "Its prompt is too long for a form. Change it in the file that `/persona export` "
+                "gives you, then use `/persona import`."
             )
         )
 
