@@ -369,3 +369,13 @@ def test_the_one_call_imports_no_library_before_it_is_made() -> None:
 def test_a_plain_stream_stays_light() -> None:
     statement = "import oshaberi as o; e = o.TextEngine(); e.feed('Hi there.\\nYes'); e.finish()"
     assert not loaded_by(statement) & {"asyncio", "emoji", "PIL", "random", "logging"}
+
+
+def test_a_type_checker_sees_wrong_imports_of_lazy_packages() -> None:
+    """A `__getattr__` of a module that mypy sees lets any name be imported from it."""
+    lazy = [path for path in FILES if "def __getattr__(name" in path.read_text(encoding="utf-8")]
+
+    for path in lazy:
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        seen = [one for one in body if isinstance(one, ast.FunctionDef)]
+        assert "__getattr__" not in [one.name for one in seen], name_of(path)

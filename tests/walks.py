@@ -2,12 +2,15 @@
 
 Plays three answers of the whole bot on the stage and counts, from the question to the end of the
 turn, the modules of `oshaberi` in which something runs and the calls from one module to another. A
-call of a coroutine counts once, however often it is resumed.
+call of a coroutine counts once, however often it is resumed. `--functions` leaves coroutines out,
+as the first version of this script did; compare figures of one kind only. `--calls` and `--modules`
+name what was counted.
 """
 
 from __future__ import annotations
 
 import asyncio
+import dis
 import json
 import sys
 import threading
@@ -15,8 +18,9 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 import oshaberi
 from discord_stage.model_servers.scripts import Call, Say, Stall
@@ -34,11 +38,12 @@ TABLE = "| tea | price |\n|---|---|\n| sencha | 3 |\n| oolong | 4 |\n"
 class Walk:
     """The modules of one walk, and the calls between two of them."""
 
+    functions_only: bool = False
     modules: set[str] = field(default_factory=set)
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def note(self, frame: FrameType, event: str, _arg: object) -> None:
-        if event != "call" or frame.f_lasti > 0:
+        if event != "call" or frame.f_lasti > self._last_first_step(frame.f_code):
             return
         module = _module_of(frame)
         if module is None:
@@ -47,6 +52,15 @@ class Walk:
         caller = _caller_of(frame)
         if caller is not None and caller != module:
             self.calls[caller, module] += 1
+
+    def _last_first_step(self, code: CodeType) -> int:
+        """Return up to which instruction a call begins; later ones resume it."""
+        return 0 if self.functions_only else _first_resume(code)
+
+
+@cache
+def _first_resume(code: CodeType) -> int:
+    return next(step.offset for step in dis.get_instructions(code) if step.opname == "RESUME")
 
 
 def _module_of(frame: FrameType) -> str | None:
@@ -110,7 +124,7 @@ WALKS: dict[str, tuple[BotScenario, tuple[Answer, ...]]] = {
 
 def measure(scenario: BotScenario, *answers: Answer) -> Walk:
     """Play it once to fill caches and imports, then once more, counting."""
-    walk = Walk()
+    walk = Walk("--functions" in sys.argv)
 
     async def twice(here: BotHarness) -> None:
         await scenario(here)
@@ -132,7 +146,7 @@ def main() -> None:
             f"{name:15} {len(walk.modules):4} modules {calls:6} calls across modules\n"
         )
         if "--calls" in sys.argv:
-            for (caller, module), times in walk.calls.most_common(40):
+            for (caller, module), times in walk.calls.most_common():
                 sys.stdout.write(f"  {times:5}  {caller} -> {module}\n")
         if "--modules" in sys.argv:
             sys.stdout.writelines(f"  {one}\n" for one in sorted(walk.modules))

@@ -78,18 +78,20 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used: a command then hears Ctrl-C from its start on."""
-    from importlib import import_module
+if not TYPE_CHECKING:  # a type checker that sees it accepts every name
 
-    if name == "delivery":
-        return import_module("oshaberi.delivery")  # a package that can be called
-    for home, names in _HOMES.items():
-        if name in names:
-            found = getattr(import_module(f"oshaberi.{home}"), name)
-            globals()[name] = found
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """Load a name when it is first used: a command then hears Ctrl-C from its start on."""
+        from importlib import import_module
+
+        if name == "delivery":
+            return import_module("oshaberi.delivery")  # a package that can be called
+        for home, names in _HOMES.items():
+            if name in names:
+                found = getattr(import_module(f"oshaberi.{home}"), name)
+                globals()[name] = found
+                return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

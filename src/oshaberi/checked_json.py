@@ -2,8 +2,8 @@
 
 `parse_json` refuses what JSON does not have (NaN, Infinity), integers beyond 64 bits, numbers of
 absurd length, and documents that are too long, too deep or too full. `whole_count` and
-`bounded_seconds` read a number that is to be counted with. `JsonNode` is a value that knows its
-path, for error messages.
+`bounded_seconds` check a number before anybody calculates with it. `JsonNode` is a value that knows
+its path, for error messages.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LONGEST_INTEGER = len(str(-(2**63)))
 
 
 class RefusedJsonError(json.JSONDecodeError):
-    """A document that is not parsed, whatever it says. `reason` is what it has or is."""
+    """A document that is refused. `reason` says what is wrong with it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"it {reason}", "", 0)

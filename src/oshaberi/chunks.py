@@ -62,7 +62,7 @@ class ProviderError:
 
 
 def _possible(tokens: object) -> int:
-    """Return a count that can be counted with. What is no whole number counts nothing."""
+    """Return a token count; 0 for anything but a whole number."""
     return min(max(tokens, 0), MOST_TOKENS) if isinstance(tokens, int) else 0
 
 
@@ -70,17 +70,22 @@ def _possible(tokens: object) -> int:
 class Usage:
     """The provider's token counts, from 0 to the most that a request can have.
 
-    `cached_tokens` are those of the input that came from the provider's cache.
+    `cached_tokens` are those of the input that were read from the provider's cache,
+    `cache_write_tokens` those that were stored in it. `cost_dollars` is the price, if the provider
+    says it.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_dollars: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "input_tokens", _possible(self.input_tokens))
         object.__setattr__(self, "output_tokens", _possible(self.output_tokens))
         object.__setattr__(self, "cached_tokens", _possible(self.cached_tokens))
+        object.__setattr__(self, "cache_write_tokens", _possible(self.cache_write_tokens))
 
 
 class Chunk(NamedTuple):

@@ -65,7 +65,7 @@ class OutageLog:
         return bool(self._by)
 
     def begins(self, reason: str, consequence: str = "", *, by: Hashable = "") -> None:
-        """Note that it is away. If that is known, it is one more failure."""
+        """Note that the thing is away. If that is known already, count a failure."""
         if self.is_on:
             if by not in self._by or by == "":
                 self.count()
@@ -90,13 +90,13 @@ class OutageLog:
         self._counted += 1
 
     def ends(self, *, by: Hashable = "") -> None:
-        """Note that one of those who noticed the outage can use it again."""
+        """Note that it works again for one of those that noticed the outage."""
         self._by.discard(by)
         if not self._by:
             self.over()
 
     def over(self) -> None:
-        """Note that it can be used again, whoever noticed the outage."""
+        """Note that it works again for everybody."""
         if self._timer is None:
             return
         self.close()

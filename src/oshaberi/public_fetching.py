@@ -30,7 +30,7 @@ _CLOUD_INSIDES = frozenset({IPv4Address("168.63.129.16")})
 
 
 class FetchRefusedError(Exception):
-    """Why something is not fetched. The text is ours, and has no address, header or secret."""
+    """Why something is not fetched. The text is ours and contains no address, header or secret."""
 
 
 @dataclass(frozen=True, slots=True)

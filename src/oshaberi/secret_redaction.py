@@ -4,9 +4,9 @@
 `bot.logs.log_lines` masks log lines, `bot.config.redaction` settings.
 
 Anybody may have written the text: a model's server, a tool, a page. So the work is linear in its
-length, and whoever shows only the start of a text says so (`most`): then the text is cut first and
-masked afterwards. A cut may go through a secret, and half of one is not recognised any more: so
-whatever could be the beginning of a secret is dropped at the cut.
+length. If only the start of a text is shown (`most`), it is cut before it is masked. The cut may go
+through a secret, and half a secret is not recognised, so anything at the cut that could be the
+beginning of a secret is dropped.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
 def secret_settings(settings: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values that may be secrets: by their names, or because they are no plain words.
 
-    Of what a tool server is told, much is not secret: a mode, a level, a path, a region.
+    Much of a tool server's environment is not secret: a mode, a level, a path, a region.
     """
     return tuple(
         value

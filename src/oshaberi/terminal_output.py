@@ -1,4 +1,4 @@
-"""Output for a terminal: colours if they are wanted, and no control characters in texts.
+"""Output for a terminal: colours if they are wanted, and texts without control characters.
 
 Numbers with their nouns, for what is not translated.
 """

@@ -175,7 +175,7 @@ def test_a_tool_that_is_left_out_is_named_until_it_is_relearned() -> None:
         assert "tool look (bad schema)" in await harness.run("status", user=OWNER)
         assert "Manage Server" in await harness.run("model relearn", user=MEMBER)
         told = await harness.run("model relearn", user=ADMIN)
-        assert told.startswith("Forgotten what was refused by openai/gpt-x.")
+        assert told.startswith("I have forgotten what openai/gpt-x refused.")
         assert "tool look" not in await harness.run("status", user=OWNER)
         assert "Nothing was learned" in await harness.run("model relearn", user=ADMIN)
 

@@ -43,7 +43,7 @@ def test_settings_that_do_not_go_together_are_told() -> None:
 def test_only_installed_display_modes_can_be_chosen() -> None:
     async def scenario(harness: ClientHarness) -> None:
         told = await harness.run("config set", {"key": "display_mode", "value": "cards"})
-        assert told == "display_mode: 'cards' is not installed; there are: persona"
+        assert told == "display_mode: 'cards' is not installed; installed: persona"
         told = await harness.run("config set", {"key": "display_mode", "value": "persona"})
         assert told == "`display_mode` is now `persona`."
 

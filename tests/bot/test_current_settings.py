@@ -120,6 +120,6 @@ def test_a_display_mode_that_is_not_installed_is_told_when_it_is_reloaded(
     with caplog.at_level(logging.ERROR):
         reload(*(StreamConfig(text=one, display_mode="cards") for one in limits))
     assert caplog.messages == [
-        "display_mode: 'cards' is not installed; there are: persona. "
+        "display_mode: 'cards' is not installed; installed: persona. "
         "Messages are shown as with 'persona'"
     ]

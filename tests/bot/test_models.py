@@ -172,7 +172,7 @@ def test_no_command_reaches_the_operators_own_network(command: str, user: str) -
         first = ModelRecord(harness.server_id, "anthropic", "claude-x")
         await harness.db.models.set_chain(harness.server_id, [first])
         told = await harness.run(command, LOCAL, user=user)
-        assert told.startswith("This model is on the machine or in the network of the bot")
+        assert told.startswith("This model runs on the bot's machine or network")
         assert "allow_local_models" in told
         for url in INSIDE if user == OWNER else ():
             given = {"provider": "openai", "model": "x", "base_url": url}

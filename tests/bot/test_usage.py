@@ -64,7 +64,7 @@ def test_admins_see_the_servers_and_who_used_most() -> None:
         assert told.split("\n") == [
             "**This server, today:** 4 requests, 1,210 tokens read, 43 written, about $2.50.",
             "**In the last 30 days:** 4 requests, 1,210 tokens read, 43 written, about $2.50.",
-            "Of today's, on the keys of whoever runs the bot: 4 requests, 1,210 tokens read, "
+            "Of today's usage, on the keys of whoever runs the bot: 4 requests, 1,210 tokens read, "
             "43 written, about $2.50.",
             "Most today:",
             f"- <@{ids[0]}>: 3 requests, 1,200 tokens read, 34 written",

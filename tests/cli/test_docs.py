@@ -21,8 +21,7 @@ from click.testing import CliRunner
 from docs.pictures.degree_pictures import ANSWER, pictures
 
 from oshaberi.bot.config import DECLARED, SERVER_KEYS, Setting, load
-from oshaberi.bot.config.all_settings import SECTIONS
-from oshaberi.bot.config.server_settings import OPERATOR_KEYS
+from oshaberi.bot.config.all_settings import OPERATOR_KEYS, SECTIONS
 from oshaberi.bot.tools import mcp_servers
 from oshaberi.cli.command_group import COMMANDS, LazyGroup, app
 from oshaberi.cli.doctor_checks.channel_checks import NEEDED, WANTED

@@ -526,7 +526,7 @@ def test_a_display_mode_that_is_not_installed(folder: str) -> None:
         assert (told and told.state) == state
     assert told is not None
     assert told.text == (
-        "display_mode: 'hologram' is not installed; there are: persona (from OSHABERI_DISPLAY_MODE)"
+        "display_mode: 'hologram' is not installed; installed: persona (from OSHABERI_DISPLAY_MODE)"
     )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from oshaberi.bot.config import SERVER_KEYS, LoadedSettings, check_together, effective
+from oshaberi.bot.config.all_settings import SERVER_ONLY_KEYS
 from oshaberi.bot.config.server_settings import (
-    SERVER_ONLY_KEYS,
     check_limit,
     nearest_values,
     origin,

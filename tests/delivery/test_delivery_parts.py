@@ -104,9 +104,9 @@ class TestQueue:
         first = queue.take()
         first.attempted = True
         queue.put_back([first])
-        queue.join_if_blocked(1.0)
+        queue.join_waiting(5)
         assert len(queue) == 4
-        queue.join_if_blocked(1.5)
+        queue.join_waiting(3)
         assert [waiting.text for waiting in queue] == ["a", "b\nc\nd"]
 
 

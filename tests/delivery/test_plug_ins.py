@@ -235,7 +235,7 @@ class TestDisplayModes:
             played = play("Hello.\nYou.", plug_ins=plug_ins, display_mode="yours")
             assert played.messages == ["Hello.", "You."]
         assert only_error(caplog) == (
-            "display_mode: 'yours' is not installed; there are: persona, mine. "
+            "display_mode: 'yours' is not installed; installed: persona, mine. "
             "Messages are shown as with 'persona'"
         )
 

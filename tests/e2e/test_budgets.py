@@ -74,7 +74,7 @@ async def use_up(here: BotHarness) -> None:
     await here.wait_for(lambda: here.notices() == [ALL])
     await here.idle()
     (embed,) = here.ours()[-1].embeds
-    assert "All requests that you may use in a day (2) are used up" in str(embed["description"])
+    assert "You have used all of today's requests (2)" in str(embed["description"])
     assert "<t:" in str(embed["description"])
     told = await here.run("usage", user=MEMBER)
     assert "2 requests, 1,800 tokens read, 200 written, about $0.0026" in told

@@ -108,7 +108,7 @@ def test_roles_say_who_is_answered_and_where() -> None:
         answered = here.ask("me?", user=MODERATOR, channel="openings")
         (said,) = await here.says("You.", channel="openings")
         await whys(here, (answered, MENTION), (said.id, MENTION))
-        unlisted = "only certain users and roles are answered (allowed_users, allowed_roles)"
+        unlisted = "the bot answers only certain users and roles (allowed_users, allowed_roles)"
         await whys(here, (refused, unlisted))
         here.ask("here?")
         await here.says("Everybody.")
@@ -138,7 +138,7 @@ def test_a_role_that_is_taken_away_and_given_back() -> None:
         member_changes.changed(here.stage.state, guild, member)
         after = here.ask("and again?", user=MODERATOR)
         first, second = await here.says("You.", "You again.")
-        unlisted = "only certain users and roles are answered (allowed_users, allowed_roles)"
+        unlisted = "the bot answers only certain users and roles (allowed_users, allowed_roles)"
         answered = ((one, MENTION) for one in (before, first.id, after, second.id))
         await whys(here, (without, unlisted), *answered)
 

@@ -127,7 +127,7 @@ def test_after_a_restart_the_reasons_of_questions_are_known(tmp_path: Path) -> N
                 here = BotHarness(stage, bot, [server], settings)
                 await whys(here, *expected)
                 told = await here.choose("Why this turn", aside)
-                assert told.startswith("I do not know any more why this message was answered")
+                assert told.startswith("I no longer know why this message was or was not answered")
 
     asyncio.run(main())
 

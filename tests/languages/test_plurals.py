@@ -33,7 +33,7 @@ NEVER_ONE = {
     "At most {most_models} models; remove one: `/model fallback remove`.": "a constant",
     "At most {most_personas} personas; delete one: `/persona delete`.": "a constant",
     "At most {most_sprites} sprites; remove one: `/sprite remove`.": "a constant",
-    "At most {most} channels can have something of their own; reset one first.": "a constant",
+    "At most {most} channels can have their own settings or models; reset one first.": "a constant",
     "The answer was cut off: its text has more than {most:,} bytes.": "thousands at least",
     "The answer was cut off: its thoughts have more than {most:,} bytes.": "thousands at least",
     "The answer was cut off: its tool calls have more than {most:,} bytes.": "thousands at least",
@@ -43,6 +43,8 @@ NEVER_ONE = {
     "a list of at most {most} texts of at most {longest} characters": "the least maximum is 20",
     "a text of at most {most} characters": "the least maximum of a text is 80",
     "it is longer than {limit} characters": "a constant",
+    "the model's `window` ({window}) is too small: the rules, the persona and the question alone "
+    "have about {base} tokens": "hundreds at least",
     "the archive has more than {most} files": "a constant",
     "the lorebook has more than {most} entries": "a constant",
     "the lorebook has more than {most} keys": "a constant",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import regex
 
-from .expected_atoms import LINK, utf16
+from .expected_atoms import LINK, utf16, without_code_breaks
 from .visible_text import BLOCK_MARK, UNSEEN, is_unseen_sign
 
 NEXT_MESSAGE = "\x1e"
@@ -45,7 +45,13 @@ class Sides:
     """Degree 3: case may change, commas, semicolons and a final period may go."""
     packed: bool = False
     """Several lines may share a message, so that any of them may be cut."""
+    hold: int = 500
     out: str = ""
+    lines: str = field(init=False)
+    """The source without the line breaks that stand in inline code."""
+
+    def __post_init__(self) -> None:
+        self.lines = without_code_breaks(self.source, self.hold)
 
     def may_join(self, before: str, i: int, j: int) -> bool:
         """Whether the white space `before` the place may be gone."""
@@ -143,19 +149,19 @@ class Sides:
 
     def _line(self, i: int) -> tuple[int, str]:
         """Where the line around `i` begins, and its text; `<br>` ends lines, too."""
-        start = self.source.rfind("\n", 0, i) + 1
-        end = self.source.find("\n", i)
-        for found in BREAK.finditer(self.source, start, end if end >= 0 else len(self.source)):
+        start = self.lines.rfind("\n", 0, i) + 1
+        end = self.lines.find("\n", i)
+        for found in BREAK.finditer(self.lines, start, end if end >= 0 else len(self.lines)):
             if found.start() >= i:
-                return start, self.source[start : found.start()]
+                return start, self.lines[start : found.start()]
             start = found.end()
-        return start, self.source[start : end if end >= 0 else len(self.source)]
+        return start, self.lines[start : end if end >= 0 else len(self.lines)]
 
     def _is_cut_for_length(self, i: int) -> bool:
         """Whether what is at `i` stands in more than a message holds; in code `<br>` is text."""
-        start = 0 if self.packed else self.source.rfind("\n", 0, i) + 1
-        end = -1 if self.packed else self.source.find("\n", i)
-        text = self.source[start : end if end >= 0 else len(self.source)]
+        start = 0 if self.packed else self.lines.rfind("\n", 0, i) + 1
+        end = -1 if self.packed else self.lines.find("\n", i)
+        text = self.lines[start : end if end >= 0 else len(self.lines)]
         return utf16(text) > min(self.limit, self.buffer)
 
     def is_unseen(self, i: int, j: int) -> bool:

@@ -6,6 +6,8 @@ import re
 
 import regex
 
+from .visible_text import BLOCK_MARK
+
 _TOKEN = re.compile(
     r"(?<!\\)<(?:a?:\w{2,32}:\d{15,20}|@[!&]?\d{15,20}|#\d{15,20}|t:\d{1,12}(?::[tTdDfFR])?)>"
 )
@@ -14,6 +16,12 @@ LINK = re.compile(r"(?<!\\)\[[^\[\]()\n<>`:|*~\"]+\]\(https?://[^\s()<>`|\"*~]+\
 _LINK_SHAPED = re.compile(r"\[[^\[\]\n]+\]\([^()\n]+\)")
 _AFTER_URL = frozenset(".,;:!?'*_~]”’“‘„«»")  # quotes that close around a URL, too
 _RUN = re.compile(r"`+")
+_BLOCK_BEGINS = re.compile(
+    rf"[ \t]*(?:(?:[-*•+]|[0-9]{{1,9}}[.)]|#{{1,3}}|-#|>|>>>)(?:[ \t]|(?<=>)$)"
+    rf"|\|(?!\|)|{BLOCK_MARK}|$)",
+    re.MULTILINE,
+)
+"""A blank line, or one that begins a block of its own: inline code does not go on there."""
 _CLUSTER = regex.compile(r"\X")
 _NEAR = 4
 
@@ -88,37 +96,55 @@ def _bracket_end(prose: str, start: int, end: int) -> int:
 
 
 def inline_code(prose: str, hold: int) -> tuple[list[Span], list[Span]]:
-    """Code spans by the one definition; and the rest of each line where the limit is a near thing,
-    so that what is code there is not known."""
+    """Code spans by the one definition; and the rest of each paragraph where the limit is a near
+    thing, or a line may be a table's row, so that what is code there is not known."""
     spans: list[Span] = []
     unsure: list[Span] = []
-    start = 0
-    for line in prose.split("\n"):
-        if "`" in line:
-            found, sure = _line_code(line, hold)
-            spans += [(start + a, start + b) for a, b in found]
-            unsure.append((start + sure, start + len(line)))
-        start += len(line) + 1
+    at = 0
+    while opener := _RUN.search(prose, at):
+        at = opener.end()
+        closer = _closer(prose, opener)
+        if closer is None:
+            continue
+        length = closer.start() - at
+        line = prose[prose.rfind("\n", 0, at) + 1 : at]
+        in_row = "|" in line and "\n" in prose[at : closer.start()]
+        if in_row or abs(length - hold) <= _NEAR:
+            at = _paragraph_end(prose, at, len(prose))
+            unsure.append((opener.start(), at))
+        elif length < hold:
+            at = closer.end()
+            spans.append((opener.start(), at))
     return spans, unsure
 
 
-def _line_code(line: str, hold: int) -> tuple[list[Span], int]:
-    """The code spans of a line, and how far it is known what is code."""
-    runs = [m.span() for m in _RUN.finditer(line)]
-    spans: list[Span] = []
-    while runs:
-        opener = runs.pop(0)
-        size = opener[1] - opener[0]
-        closer = next((k for k, r in enumerate(runs) if r[1] - r[0] == size), None)
-        if size > 2 or closer is None:
-            continue
-        length = runs[closer][0] - opener[1]
-        if abs(length - hold) <= _NEAR:
-            return spans, opener[0]
-        if length < hold:
-            spans.append((opener[0], runs[closer][1]))
-            del runs[: closer + 1]
-    return spans, len(line)
+def without_code_breaks(prose: str, hold: int) -> str:
+    """The prose with blanks for the line breaks in inline code, which may be a near thing."""
+    parts: list[str] = []
+    at = 0
+    for start, end in inline_code(prose, hold + 2 * _NEAR + 1)[0]:
+        parts += [prose[at:start], prose[start:end].replace("\n", " ")]
+        at = end
+    return "".join(parts) + prose[at:]
+
+
+def _closer(prose: str, opener: re.Match[str]) -> re.Match[str] | None:
+    """The next run as long as the opener, on its line or the next one of its paragraph."""
+    if len(opener[0]) > 2:
+        return None
+    for run in _RUN.finditer(prose, opener.end(), _paragraph_end(prose, opener.end(), 2)):
+        if len(run[0]) == len(opener[0]) or len(run[0]) > 2:
+            return run if len(run[0]) < 3 else None
+    return None
+
+
+def _paragraph_end(prose: str, at: int, lines: int) -> int:
+    """The end of the paragraph, or of so many lines of it."""
+    end = prose.find("\n", at)
+    while end >= 0 and lines > 1 and not _BLOCK_BEGINS.match(prose, end + 1):
+        end = prose.find("\n", end + 1)
+        lines -= 1
+    return end if end >= 0 else len(prose)
 
 
 def cuts_cluster(prose: str, at: int, limit: int, kept: list[Span]) -> bool:

@@ -116,6 +116,7 @@ def conservation(text: str, config: TextConfig, events: list[Event]) -> list[str
         buffer=config.flush_buffer_size,
         loosely=config.humanizer_degree == 3,
         packed=_may_pack(config, len(proses)),
+        hold=config.hold_limit,
     )
     walk = aligner.align()
     if walk.problem:

@@ -313,5 +313,5 @@ class Aligner(Sides):
             return
         left = self.source[i:].strip()
         nothing_left = len(left) <= 120 and not any(c.isalnum() for c in left)
-        if nothing_left and could_close(self.source[:i], self.out[j:end]):
+        if nothing_left and could_close(self.lines[:i], self.out[j:end]):
             yield _State(state.i, end, state.loose, False, state.held)

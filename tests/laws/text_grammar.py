@@ -42,6 +42,7 @@ _TOKENS = (
     "https://example.org/a_b(c)?q=1&r=2#x", "http://x.test/long/path.html.", "<https://y.test>",
     "[label here](https://example.org/page)", "[two words](https://x.test/a-b)",
     "`inline code`", "``a ` b``", "`x`", "`<think>`", "`**not bold**`", "`a.b. c d`",
+    "`over\na line`", "`uv sync\n   --all-extras`", "``a\n` b``",
 )  # fmt: skip
 _CLUSTERS = (
     "👨‍👩‍👧‍👦", "👩🏽‍🚀", "🏳️‍🌈", "🇯🇵🇩🇪", "🇯🇵", "👍🏿", "❤️", "é́́", "Z̷̡͎͉͑̈́a̵l̶͚̈́g̴o̷",
@@ -89,6 +90,7 @@ SNIPPETS = (
     "```", "```", "```x```", "```\nx\n```", "````", "<br>", "</br>", "!?!", "b c", "Word", "\n\n",
     "- ", "> ", "# ", "-# ", "1. ", "  ", "word " * 19, "x" * 97, "\u200d" * 40, "\u3002 " * 40,
     "\n| a | b |\n|---|---|\n| c | d |\n", "<think>x</think>", "[b c](https://x.test/a)",
+    "`\n", "\n`",
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,7 +28,7 @@ ADAPTIVE = {"type": "adaptive", "display": "summarized"}
 
 
 def _body(request: Request, model: str = "m") -> dict[str, Any]:
-    return body(request, Endpoint("anthropic", model))
+    return body(replace(request, cache="off"), Endpoint("anthropic", model))
 
 
 def _text(text: str) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,6 +54,16 @@ def test_samples_go_first_then_the_oldest() -> None:
     assert _fit(whole - 5) == [item for item in ITEMS if item is not SAMPLE]
     kept = _fit(whole - 5 - item_tokens(SAMPLE))
     assert kept == [item for item in ITEMS if item is not SAMPLE and item is not OLD[0]]
+
+
+def test_a_growing_history_is_cut_in_steps() -> None:
+    window, begins = 3000, []
+    for size in range(30, 60):
+        said_so_far = [said("user", f"{n} {LONG}") for n in range(size)]
+        (first, *_) = trimmed(Request((*said_so_far, NOW), max_output_tokens=10), window)
+        begins.append(first)
+    cuts = sum(one != other for one, other in pairwise(begins))
+    assert 5 <= cuts <= 10, "without steps nearly every request would begin later"
 
 
 def test_then_rounds_but_never_the_system_or_the_current_turn() -> None:

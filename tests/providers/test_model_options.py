@@ -21,6 +21,7 @@ GIVEN: dict[str, Any] = {
     "text": {"flush_buffer_size": 300},
     "temperature": 0.5,
     "top_p": 0.9,
+    "cache": "1h",
     "price": {"input": 1.75, "output": 14},
 }
 
@@ -91,6 +92,7 @@ def test_what_does_not_fit_is_one_line(name: str, value: Any, said: str) -> None
         ("thinking", "2048", 2048),
         ("prefill", "123", "123"),
         ("price", "1.75 / 14", {"input": 1.75, "output": 14}),
+        ("price", "3 15 0.3", {"input": 3, "output": 15, "cached": 0.3}),
         ("price", '{"input": 1, "output": 2}', {"input": 1, "output": 2}),
         (
             "text",
@@ -103,7 +105,7 @@ def test_as_somebody_types_it(name: str, typed: str, value: Any) -> None:
     assert parsed_option(name, typed) == value
 
 
-@pytest.mark.parametrize("typed", ["a b", "1 2 3", "[1, 2]"])
+@pytest.mark.parametrize("typed", ["a b", "1 2 3 4 5", "[1, 2]"])
 def test_a_price_that_is_none(typed: str) -> None:
     with pytest.raises(ConfigError, match=r"^price: "):
         parsed_option("price", typed)

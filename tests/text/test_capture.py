@@ -52,6 +52,8 @@ from .engine_runs import messages, outcome, run
         ("stray ` and <think>a</think> end", ["a"], ["stray ` and end"]),
         ("`x` <think>a</think> `y`", ["a"], ["`x` `y`"]),
         ("a ` <think>s</think>\nb", ["s"], ["a `", "b"]),
+        ("a `\n<think>s ` t</think> b", ["s ` t"], ["a `", "b"]),
+        ("a `b\n<think>s</think>` c", ["s"], ["a `b\n` c"]),
         ("````\n```\n<think>x</think>\n````", [], None),
         # C5
         ("a <think", [], ["a <think"]),

@@ -188,6 +188,7 @@ class MemoryUsageCounts:
                 before.input_tokens + used.input_tokens,
                 before.output_tokens + used.output_tokens,
                 before.cost_micros + used.cost_micros,
+                before.cached_tokens + used.cached_tokens,
             )
 
     async def tell_once(self, *what: Any) -> bool:

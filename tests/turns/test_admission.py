@@ -10,8 +10,15 @@ import pytest
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord
-from oshaberi.bot.turns.admission.answer_reasons import ADMITTED, WHY, Admitted, Refused
-from oshaberi.bot.turns.admission.rules import MOST_USERS, Cooldowns, admission, why_ignored
+from oshaberi.bot.turns.admission.message_admission import MOST_USERS, Cooldowns
+from oshaberi.bot.turns.admission.rules import (
+    ADMITTED,
+    WHY,
+    Admitted,
+    Refused,
+    admission,
+    why_ignored,
+)
 from tests.turns.turn_harness import ALICE, BOT_ID, EPOCH, REN, TOMORI, unaddressed
 
 PERSONAS = (TOMORI, REN)

@@ -10,7 +10,7 @@ import pytest
 
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage
 from oshaberi.bot.conversation.turn_config import TurnConfig
-from oshaberi.bot.turns.admission.rules import (
+from oshaberi.bot.turns.admission.message_admission import (
     MOST_CHANNELS,
     ChannelAttention,
     RecentTalk,

@@ -11,7 +11,16 @@ from oshaberi.bot.conversation.messages import IncomingMessage
 from oshaberi.bot.storage.records import StoredQuestion
 from oshaberi.bot.turns.notices import FULL, TOO_SOON
 from oshaberi.stream.provider_protocol import Silence, Step
-from tests.turns.turn_harness import ALICE, BOB, CHANNEL, REN, TurnHarness, run_turns, text
+from tests.turns.turn_harness import (
+    ALICE,
+    BOB,
+    CHANNEL,
+    REN,
+    TurnHarness,
+    dialogue_of,
+    run_turns,
+    text,
+)
 
 BURSTS = {"burst_wait_ms": 700, "burst_max_ms": 8000}
 SLOW: list[Step] = [text("One.\nTwo"), Silence(10_000), text(" or three.")]
@@ -293,7 +302,7 @@ def test_a_restart_in_the_middle_loses_nothing() -> None:
         incoming = IncomingMessage(second, CHANNEL, 7)
         assert await again.submit(incoming, harness.turn_channel, "stored", stored.why) == "mention"
         await again.idle()
-        texts = [getattr(item, "text", "") for item in harness.models.requests[0].items]
+        texts = dialogue_of(harness.models.requests[0])
         assert texts[-2:] == [f"Alice: {first.text}", f"Alice: {second.text}"]
         assert harness.store.questions.ids == []
 

@@ -30,7 +30,8 @@ def lore_of(*entries: dict[str, Any], words: str = "tea?") -> LoreScan:
 
 
 def shape(items: tuple[ContextItem, ...]) -> list[tuple[str, str]]:
-    return [(item.role, item.text) for item in items if item.tag not in ("system", "persona")]
+    shown = [item for item in items if item.tag not in ("system", "persona")]
+    return [(one.role, one.text) for one in shown if not one.text.startswith("Notes about")]
 
 
 def test_a_card_in_a_request() -> None:
@@ -45,7 +46,7 @@ def test_a_card_in_a_request() -> None:
         ("user", "[Direction: Another example.]"),
         ("assistant", "Zzz."),
     ]
-    assert told[6:] == [
+    assert told[5:] == [
         ("user", "Bob: yo"),
         ("user", "[Direction: Mo is nearly asleep.]"),
         ("user", "Bob: hm"),

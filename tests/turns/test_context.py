@@ -98,9 +98,9 @@ def test_the_order_of_things() -> None:
         ("system", "persona"),
         ("user", "sample"),
         ("assistant", "sample"),
+        ("user", "history"),
         ("user", "knowledge"),
         ("user", "memory"),
-        ("user", "history"),
         ("user", "current"),
     ]
 
@@ -195,7 +195,7 @@ def test_what_others_wrote_is_never_system_text() -> None:
         )
     )
     assert evil not in system_text(items)
-    assert sum(evil in item.text for item in items) == 4
+    assert sum(evil in item.text for item in items) == 5
 
 
 def test_files_and_images() -> None:
@@ -328,12 +328,14 @@ def test_memory_tells_what_the_history_does_not() -> None:
     seen = Exchange(50, 1, "newer?", "newer!", "d2", "Tomori", EPOCH + timedelta(seconds=5))
     plain = Exchange(50, 1, "plain?", "plain!", "", "Tomori", EPOCH + timedelta(seconds=5))
     items = context_items(around(by(ALICE, 1, "x"), exchanges=(old, seen, plain)))
-    ((_, note),) = tagged(items, "memory")
-    assert "older!" in note
-    assert "d1" in note
-    assert "d2" in note
-    assert "newer!" not in note
-    assert "plain" not in note
+    (_, earlier), (_, aside) = tagged(items, "memory")
+    assert "older!" in earlier
+    assert "d1" in earlier
+    assert "d2" in aside
+    assert "newer!" not in earlier + aside
+    assert "plain" not in earlier + aside
+    before = [item.tag for item in items if "older!" in item.text or item.tag == "history"]
+    assert before == ["memory", "history"], "it changes no more often than where the history begins"
 
 
 def test_times_without_a_zone_can_be_compared() -> None:

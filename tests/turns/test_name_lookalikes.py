@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.bot.conversation.messages import Person
-from oshaberi.bot.conversation.names import mixes_alphabets, skeleton
-from oshaberi.bot.conversation.transcript import TranscriptNames, reserved_names
+from oshaberi.bot.conversation.names import (
+    TranscriptNames,
+    mixes_alphabets,
+    reserved_names,
+    skeleton,
+)
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.context.building import context_items
 from tests.turns.test_context import around, by, current, history, tagged

@@ -14,6 +14,7 @@ from oshaberi.bot.storage.records import KeyRecord, ModelRecord
 from oshaberi.bot.storage.usage import UsageAccount, UsageTotals
 from oshaberi.bot.turns.services.models import OperatorModel
 from oshaberi.chunks import ToolCall
+from oshaberi.providers.model_options import TokenPrice
 from oshaberi.stream.provider_protocol import Silence, Step
 from tests.turns.turn_harness import (
     ALICE,
@@ -55,7 +56,7 @@ def test_a_users_requests_end_at_the_quota(whose: str) -> None:
         assert len(harness.models.asked) == 2
         assert harness.turn_channel.embeds == [TOLD], "told once, not at every message"
         assert told(harness) == (
-            f"<@{ALICE.id}>: All requests that you may use in a day (2) are used up. "
+            f"<@{ALICE.id}>: You have used all of today's requests (2). "
             f"It goes on <t:{RENEWS}:R>, at <t:{RENEWS}:t>."
         )
         later = [said.id for said in harness.turn_channel.people[3:]]
@@ -78,8 +79,8 @@ def test_a_users_requests_end_at_the_quota(whose: str) -> None:
 @pytest.mark.parametrize(
     ("quota", "words"),
     [
-        ("quota_requests_per_channel_day", "All requests that this channel may use in a day (2)"),
-        ("quota_requests_per_server_day", "All requests that this server may use in a day (2)"),
+        ("quota_requests_per_channel_day", "This channel has used all of today's requests (2)"),
+        ("quota_requests_per_server_day", "This server has used all of today's requests (2)"),
     ],
 )
 def test_channels_and_servers_have_quotas_of_all_their_people(quota: str, words: str) -> None:
@@ -157,7 +158,7 @@ def test_tokens_are_counted_as_the_provider_says() -> None:
         assert (
             told(harness)
             .split(": ", 1)[1]
-            .startswith("All tokens that you may use in a day (1,000)")
+            .startswith("You have used all of today's tokens (1,000)")
         )
         totals = harness.store.usage_counts.of(DAY, ALICES)
         assert totals == UsageTotals(2, 1200, 100)
@@ -260,7 +261,7 @@ def test_quotas_that_cannot_be_counted_are_used_up() -> None:
             await harness.answer()
         assert harness.models.asked == []
         assert harness.turn_channel.embeds == ["No model can be asked right now"]
-        assert "cannot be looked up right now" in told(harness)
+        assert "cannot look up today's usage right now" in told(harness)
 
     run_turns(scenario, turn={"quota_requests_per_user_day": 100})
 
@@ -310,7 +311,7 @@ def test_regenerate_does_not_delete_what_cannot_be_written_anew() -> None:
         await harness.answer()
         reply = await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
         assert not reply.ok
-        assert "All requests that you may use in a day (1) are used up." in reply.text
+        assert "You have used all of today's requests (1)." in reply.text
         assert harness.turn_channel.deleted == []
         reply = await harness.channel_turns.continue_(harness.turn_channel, ALICE)
         assert not reply.ok
@@ -326,7 +327,7 @@ def test_cost_is_what_the_price_says() -> None:
         on_operator = UsageAccount("operator", 0, "server", SERVER)
         assert harness.store.usage_counts.of(DAY, on_operator) == totals
 
-    priced = OperatorModel(ModelRecord(0, "scripted", "m"), ("k",), price=(2.0, 8.0))
+    priced = OperatorModel(ModelRecord(0, "scripted", "m"), ("k",), price=TokenPrice(2.0, 8.0))
     run_turns(scenario, [text("Fine."), used(1000, 200)], links=[priced])
 
 

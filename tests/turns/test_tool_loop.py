@@ -13,6 +13,7 @@ from tests.turns.turn_harness import (
     SERVER,
     TurnHarness,
     calls,
+    dialogue_of,
     fails,
     link,
     run_turns,
@@ -214,7 +215,7 @@ def test_a_follow_up_during_a_tool_begins_anew() -> None:
             "follow_up_interrupt",
             "completed",
         ]
-        told = [item.text for item in harness.models.requests[1].items if hasattr(item, "text")]
+        told = dialogue_of(harness.models.requests[1])
         assert told[-3:] == ["Alice: look", "Wait.", "Alice: no, at the sun"]
 
     run_turns(scenario, [text("Wait."), calls(LOOK)], [text("The sun.")], tools=tools)

@@ -23,6 +23,7 @@ from tests.turns.turn_harness import (
     SERVER,
     TOMORI,
     TurnHarness,
+    dialogue_of,
     fails,
     quick,
     run_turns,
@@ -175,7 +176,7 @@ def test_sprites_are_kept_with_their_messages() -> None:
         mad = harness.turn_channel.channel.posted[-1]
         assert harness.store.sprite_messages.kept == {mad.id: ("Tomori", "mad")}
         await harness.answer("why?")
-        told = [item.text for item in harness.models.requests[1].items if hasattr(item, "text")]
+        told = dialogue_of(harness.models.requests[1])
         assert told[-3:] == ["Hm.", "Tomori (mad): Stop it!", "Alice: why?"]
 
     run_turns(scenario, [text("Hm.\nTomori (mad): Stop it!")], personas=[persona])

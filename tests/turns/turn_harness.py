@@ -32,7 +32,7 @@ from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.delivery.sink import Embed, Sink, WebhookFace
 from oshaberi.errors import ConfigError
-from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.request.model_request import ContextItem, Request
 from oshaberi.providers.request.preparation import overflowing
 from oshaberi.stream.provider_protocol import ScriptedProvider, Step
 from oshaberi.stream.stops import StopRegistry
@@ -420,3 +420,9 @@ def services_of(
     return shared_services(
         SwitchedSettings(settings), store, operator, pool, clock, stops=stops, **parts
     )
+
+
+def dialogue_of(request: Request) -> list[str]:
+    """The texts of a request without our notes before the question."""
+    items = [item for item in request.items if isinstance(item, ContextItem)]
+    return [item.text for item in items if item.tag not in ("knowledge", "memory")]

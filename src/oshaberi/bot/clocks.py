@@ -1,7 +1,7 @@
 """The two clocks of the bot.
 
 Dates, and what is stored, are by the wall clock. Waits and pauses are measured by the event loop's
-clock, which never jumps, and which tests can let run faster.
+clock, which never jumps, and which tests can speed up.
 """
 
 from __future__ import annotations

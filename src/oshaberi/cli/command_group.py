@@ -58,6 +58,7 @@ COMMANDS = {
     "explain": "Explain why a scene became these messages, decision by decision.",
     "doctor": "Check token, permissions, models, database, fonts; say what to do.",
     "models": "List the models that an endpoint offers.",
+    "settings": "List the settings, or explain some of them.",
     "config": "Show the settings, and where each of them comes from.",
     "db": "Upgrade, back up or restore the database.",
     "data": "Export or delete a user's or a server's data.",

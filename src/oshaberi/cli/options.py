@@ -101,7 +101,7 @@ def _parse(assignment: str) -> tuple[str, Any]:
         if key in DECLARED:
             raise ConfigError(f"--set {key}: only settings of the text can be used here")
         near = get_close_matches(key.lower(), known, n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else "; docs/settings.md lists them"
+        meant = f"; did you mean {near[0]!r}?" if near else "; `oshaberi settings` lists them"
         raise ConfigError(f"--set {key}: no such setting{meant}")
     return key, _value(known[key], value.strip())
 

@@ -5,10 +5,10 @@
 - `pacing`: when the next message leaves; `typing_indicator`; `waits`: every wait, ended at once by
   a stop.
 - `posting`: one message on its way to the `sink`; `exactly_once`: when it is sent again;
-  `outcomes`: how that can end, and what follows from it; `notices`: what readers are told;
+  `outcomes`: how that can end, and what is done about a refusal; `notices`: what readers are told;
   `service_outage`: whether Discord answers at all.
 - `live`: one message that grows by edits.
-- `ledger`: what became of each character and each message; `journal`: what was promised before it
+- `ledger`: what became of each message and each character; `journal`: what was promised before it
   left; `response`: what lasts from stream to stream of one answer.
 - `config`: the settings, and what each degree means. `recording_sink`: the sink of tests and
   replays. `target`: a sink and what is known of the place, for `oshaberi.deliver`.

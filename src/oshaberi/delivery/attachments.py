@@ -185,10 +185,10 @@ class DeliveryPlugIns:
         return (PERSONA_MODE, *(name for name in self.display_modes if name != PERSONA_MODE))
 
     def missing(self, mode: str) -> str | None:
-        """Return what to say about a display mode that is not installed; None if it is."""
+        """Return the complaint about a display mode that is not installed, else None."""
         if mode in self.mode_names:
             return None
-        return f"display_mode: {mode!r} is not installed; there are: {', '.join(self.mode_names)}"
+        return f"display_mode: {mode!r} is not installed; installed: {', '.join(self.mode_names)}"
 
     def tell_missing(self, mode: str) -> None:
         """Log that a display mode is not installed, once."""

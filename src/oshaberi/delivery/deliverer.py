@@ -27,12 +27,17 @@ from oshaberi.delivery.outcomes import (
     Broken,
     Delivered,
     Limit,
-    OutcomeHandler,
     refuses_pictures,
 )
 from oshaberi.delivery.pacing import BucketWaits, TypingWaits
 from oshaberi.delivery.posting import MessagePoster
-from oshaberi.delivery.queue import MessageQueue, OutgoingBuilder, OutgoingMessage
+from oshaberi.delivery.queue import (
+    BLOCKED_SECONDS,
+    JOIN_FROM,
+    MessageQueue,
+    OutgoingBuilder,
+    OutgoingMessage,
+)
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Embed, File, Sink
 from oshaberi.delivery.waits import InterruptibleWaits
@@ -60,7 +65,7 @@ class Deliverer:
     ) -> None:
         limit = config.text.max_single_message_length
         self.queue = queue = MessageQueue(limit)
-        self.record = DeliveryRecord(response, config.text.persona, on_sent, waits.now)
+        self.record = DeliveryRecord(response, config.text.persona, queue, waits, on_sent)
         self._config = config
         self._response = response
         self._waits = waits
@@ -72,7 +77,6 @@ class Deliverer:
             self._pace = TypingWaits(config.max_backlog_ms, queue, response, waits)
         self._room = BucketWaits(config, sink, queue, response, waits, self._pace)
         self._builder = OutgoingBuilder(config, response, renderer, plug_ins, waits)
-        self._outcomes = OutcomeHandler(self.record, queue, waits)
         self._sender = ExactlyOnceSender(sink, waits, response)
         self._poster = MessagePoster(
             config, sink, self._sender, response, self.record, self._may_send, reply_to, plug_ins
@@ -81,9 +85,7 @@ class Deliverer:
         self._live: LiveEdits | None = None
         self._growth: LiveGrowth | None = None
         if grows(config):
-            self._live = LiveEdits(
-                limit, sink, queue, response, waits, self._poster, self._outcomes
-            )
+            self._live = LiveEdits(limit, sink, queue, response, waits, self._poster, self.record)
         if self._live is not None and shows_unfinished(config):
             self._growth = LiveGrowth(preview, self._live, queue, self._may_begin, self._is_silent)
         self.on_text = None if self._growth is None else self._growth.text_came
@@ -95,11 +97,6 @@ class Deliverer:
         self._held_as_last = False
         next_edit_at = None if self._growth is None else self._next_edit_at
         response.indicator.follow(self._ends_with_this, next_edit_at)
-
-    @property
-    def last_error(self) -> Exception | None:
-        """The error of the last message that failed."""
-        return self._outcomes.last_error
 
     # -- what comes from the text engine ----------------------------------------------------------
 
@@ -210,7 +207,7 @@ class Deliverer:
     @property
     def _is_in_doubt(self) -> bool:
         """Whether something may still arrive, so that nothing may overtake it."""
-        return self._outcomes.in_doubt or (self._live is not None and self._live.in_doubt)
+        return self.record.in_doubt or (self._live is not None and self._live.in_doubt)
 
     async def _flush(self, flushed: Sequence[OutgoingMessage]) -> None:
         if policy_of(self._config).delivery == "streaming":
@@ -306,12 +303,12 @@ class Deliverer:
             self._live.live.last = None
             if isinstance(outcome, Delivered) and not files:
                 self._live.began(outcome.sent, post, item.identity)
-        broken = self._outcomes.settle([item], outcome)
+        broken = self.record.settle([item], outcome)
         seconds = self._waits.now() - began
         if self._pace is not None:
             self._pace.request_seconds = seconds
-        if self._config.join_when_blocked:
-            self.queue.join_if_blocked(seconds)
+        if self._config.join_when_blocked and seconds > BLOCKED_SECONDS:
+            self.queue.join_waiting(JOIN_FROM)
         return broken
 
     # -- limits and notifications -----------------------------------------------------------------
@@ -325,9 +322,7 @@ class Deliverer:
 
     def _meet(self, limit: Limit) -> Coroutine[Any, Any, Broken | None]:
         if self._overrun is None:
-            self._overrun = LimitOverrun(
-                self._config, self._response, self._sender, self.record, self._outcomes
-            )
+            self._overrun = LimitOverrun(self._config, self._response, self._sender, self.record)
         return self._overrun.meet(limit, self.queue)
 
     @property

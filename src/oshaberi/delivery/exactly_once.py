@@ -64,7 +64,7 @@ TOO_OLD_TO_EDIT = 30046
 
 @dataclass(slots=True)
 class SendAttempts:
-    """One message and its attempts: how often and how long it is tried while nobody knows."""
+    """One message and its attempts, while nobody knows whether it arrived."""
 
     post: Post
     first_at: float
@@ -88,7 +88,7 @@ class SendAttempts:
     async def wait_for_return(self, waits: InterruptibleWaits, away: SinkAwayError) -> bool | None:
         """Wait a while. Return whether to go on waiting; None if a stop ended the wait.
 
-        A notice is waited for as long as it takes: somebody has to be told.
+        For a notice, wait as long as it takes: its reader must see it.
         """
         began = waits.now()
         is_late = began + AWAY_SECONDS > self.first_at + away.patience_s

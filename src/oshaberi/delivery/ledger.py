@@ -7,20 +7,38 @@ the stream writes into it.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import assert_never
 
-from oshaberi.delivery.queue import OutgoingMessage
+from oshaberi.delivery.outcomes import (
+    Broken,
+    Delivered,
+    EditOutcome,
+    Failed,
+    Gone,
+    NoWebhook,
+    Outcome,
+    Refused,
+    Unavailable,
+    Uncertain,
+    Withdrawn,
+)
+from oshaberi.delivery.queue import MessageQueue, OutgoingMessage
 from oshaberi.delivery.response import ResponseState, SentSprite
 from oshaberi.delivery.sink import Sent
-from oshaberi.delivery.waits import Clock
+from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.events import Message, Span, Table, Withheld
 from oshaberi.text.config import Persona
 
 Deliverable = Message | Table | Withheld
 """What the engine returns for delivery: to be sent, or only to be accounted for."""
 
+log = logging.getLogger(__name__)
+
+MOST_FAILURES = 3
 DELIVERED = "delivered"
 SUPPRESSED = "suppressed"
 
@@ -44,7 +62,7 @@ class LedgerEntry:
 
     @property
     def span(self) -> Span:
-        """Where its segment is in the visible text. Two numbers are nothing for the collector."""
+        """Where its segment is in the visible text. The garbage collector ignores two numbers."""
         return self.start, self.end
 
 
@@ -139,14 +157,18 @@ class Ledger:
 
 
 class DeliveryRecord:
-    """What one stream has delivered so far. `on_sent` is called after every success."""
+    """What one stream has delivered so far. `on_sent` is called after every success.
+
+    `settle` records how a message ended; three failures in a row end the delivery.
+    """
 
     def __init__(
         self,
         response: ResponseState,
         persona: Persona | None,
+        queue: MessageQueue,
+        waits: InterruptibleWaits,
         on_sent: Callable[[], None],
-        now: Clock,
     ) -> None:
         self.ledger = Ledger()
         self.history: list[str] = []
@@ -155,10 +177,61 @@ class DeliveryRecord:
         """Messages whose text can be read now, be it in a message of its own or not."""
         self.first_at: float | None = None
         self.longest_wait = 0.0
+        self.last_error: Exception | None = None
+        self.in_doubt = False
+        """At a stop: something may still arrive, so nothing may overtake it."""
+        self._failures = 0
         self._response = response
         self._persona = persona
+        self._queue = queue
+        self._waits = waits
         self._on_sent = on_sent
-        self._now = now
+        self._now = waits.now
+
+    def settle(
+        self,
+        items: Sequence[OutgoingMessage],
+        outcome: Outcome | EditOutcome,
+        *,
+        edited: bool = False,
+    ) -> Broken | None:
+        """Record what became of these texts. Return why delivery cannot continue, if it cannot."""
+        match outcome:
+            case Delivered(sent):
+                self._failures = 0
+                note = self.note_growth if edited else self.note_delivered
+                note(items, sent)
+                return None
+            case Refused(error):
+                log.warning("a message was refused and stays undelivered: %s", error)
+                self.note_lost(items, str(error.code))
+                return self._failed(error)
+            case Uncertain(error=doubt):
+                log.warning("nobody can say whether a message arrived: %s", _words(doubt))
+                self.note_lost(items, "uncertain")
+                self.in_doubt = self._waits.halted
+                return self._failed(doubt)
+            case Failed(error=failure, uncertain=uncertain):
+                log.warning("the answer could not be delivered: %s", _words(failure))
+                self.note_lost(items, "uncertain" if uncertain else "error")
+                return Broken("error", failure)
+            case Unavailable(error, uncertain):
+                log.error("the channel cannot be written to: %s", error)
+                if uncertain:
+                    self.note_lost(items, "uncertain")
+                else:
+                    self._queue.put_back(items)
+                return Broken("channel_unavailable", error)
+            case Withdrawn() | NoWebhook() | Gone():
+                self._queue.put_back(items)
+                return None
+            case _:
+                assert_never(outcome)
+
+    def _failed(self, error: Exception) -> Broken | None:
+        self.last_error = error
+        self._failures += 1
+        return Broken("error", error) if self._failures >= MOST_FAILURES else None
 
     def note_post(self, sent: Sent) -> None:
         """Note a new message in the channel."""
@@ -224,3 +297,8 @@ class DeliveryRecord:
             return
         if identity.kind == "sprite" and identity.sprite is not None:
             self._response.note_sprite(SentSprite(sent.id, persona.name, identity.sprite))
+
+
+def _words(error: Exception) -> str:
+    """Return the error's text. A timeout has none, so its `repr` is used."""
+    return str(error) or repr(error)

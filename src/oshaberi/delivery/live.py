@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from oshaberi.delivery.exactly_once import MessageEdits
+from oshaberi.delivery.ledger import DeliveryRecord
 from oshaberi.delivery.outcomes import (
     Broken,
     Delivered,
@@ -21,7 +22,6 @@ from oshaberi.delivery.outcomes import (
     Gone,
     NoWebhook,
     Outcome,
-    OutcomeHandler,
     Refused,
     Uncertain,
 )
@@ -173,14 +173,14 @@ class LiveEdits:
         response: ResponseState,
         waits: InterruptibleWaits,
         poster: MessagePoster,
-        outcomes: OutcomeHandler,
+        record: DeliveryRecord,
     ) -> None:
         self.live = LiveMode(limit)
         self.pace = EditPace(sink, queue, waits)
         self._edits = MessageEdits(sink, waits, response)
         self._response = response
         self._poster = poster
-        self._outcomes = outcomes
+        self._record = record
         self.now = waits.now
         self._text_came = False
         self._rests = False
@@ -228,7 +228,7 @@ class LiveEdits:
             live.post = replace(live.post, content=text)
             if live is self.live.draft:
                 self.live.last, self.live.draft = live, None
-        return self._outcomes.settle(items, outcome, edited=True)
+        return self._record.settle(items, outcome, edited=True)
 
     # -- unfinished text ------------------------------------------------------------------------
 
@@ -302,7 +302,7 @@ class LiveEdits:
         self._rests = isinstance(outcome, Refused | NoWebhook | Uncertain)
         if isinstance(outcome, Delivered | Refused | NoWebhook):
             return None
-        return self._outcomes.settle([], outcome)
+        return self._record.settle([], outcome)
 
     # -- making it right ------------------------------------------------------------------------
 
@@ -346,7 +346,7 @@ class LiveEdits:
             self.live.forget(live)
         if isinstance(outcome, Delivered | Refused):
             return None
-        return self._outcomes.settle([], outcome)
+        return self._record.settle([], outcome)
 
     async def _change(self, live: LiveMessage, text: str) -> EditOutcome:
         if text == live.shown:

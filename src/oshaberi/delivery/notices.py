@@ -11,7 +11,7 @@ from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.ledger import DeliveryRecord
-from oshaberi.delivery.outcomes import Broken, Delivered, Limit, OutcomeHandler
+from oshaberi.delivery.outcomes import Broken, Delivered, Limit
 from oshaberi.delivery.queue import MessageQueue, OutgoingMessage
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Embed, File, Post
@@ -117,13 +117,11 @@ class LimitOverrun:
         response: ResponseState,
         sender: ExactlyOnceSender,
         record: DeliveryRecord,
-        outcomes: OutcomeHandler,
     ) -> None:
         self._config = config
         self._response = response
         self._sender = sender
         self._record = record
-        self._outcomes = outcomes
         self._rest: OverflowFile | None = None
 
     @property
@@ -153,7 +151,7 @@ class LimitOverrun:
         if isinstance(outcome, Delivered):
             self._record.note_post(outcome.sent)
             self._response.note_attached(rest.text)
-        return self._outcomes.settle(rest.items, outcome)
+        return self._record.settle(rest.items, outcome)
 
     def drop(self, reason: str) -> None:
         """Discard the collected text."""

@@ -249,13 +249,8 @@ class MessageQueue:
         self._note()
         return items
 
-    def join_if_blocked(self, request_seconds: float) -> None:
-        """Join neighbours if the last request took too long (spec 07, falling behind)."""
-        if request_seconds > BLOCKED_SECONDS:
-            self.join_waiting(JOIN_FROM)
-
     def join_waiting(self, join_from: int) -> None:
-        """Join neighbours, from `join_from` waiting messages on."""
+        """Join neighbours, from `join_from` waiting messages on (spec 07, falling behind)."""
         if len(self._items) >= join_from:
             self.join_while(lambda first, second: fits_together(first, second, self._limit))
 

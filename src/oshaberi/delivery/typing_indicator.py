@@ -195,7 +195,7 @@ class TypingIndicator:
             self._set_timer()
 
     def _set_timer(self) -> None:
-        """Set it no further ahead than after a message, which then need not set a sooner one."""
+        """Set the timer no later than a message would, so that a message need not set it again."""
         at = min(self._due_at, self._now() + QUIET_SECONDS)
         self._timer = self._loop.call_at(at, self._ring)
 

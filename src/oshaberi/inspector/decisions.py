@@ -134,7 +134,7 @@ KEPT_BACK = {
 """Why a stretch of text was withheld, in the inspector."""
 
 
-def fate_told(fate: str | None) -> str:
+def describe_fate(fate: str | None) -> str:
     """Say why a text was not delivered."""
     if fate is not None and fate.isdigit():
         return f"Discord refused it with code {fate}"
@@ -163,7 +163,7 @@ def tell(entries: Iterable[Entry]) -> list[ExplainedStep]:
     teller = _Teller()
     for entry in entries:
         teller.hear(entry)
-    teller.tell_what_waited()
+    teller.note_shared_messages()
     return teller.steps
 
 
@@ -176,7 +176,7 @@ class _Teller:
         self._explained: set[str] = set()
         self._segments: list[ExplainedStep] = []
 
-    def tell_what_waited(self) -> None:
+    def note_shared_messages(self) -> None:
         """Note that a segment without its own message shares one with a later segment."""
         for step in self._segments:
             if not step.notes:
@@ -190,7 +190,7 @@ class _Teller:
             case Message() | Table():
                 self._message(entry)
             case Thought() | Details():
-                pass  # told where it was captured
+                pass  # already described where it was captured
             case SpeakerStop(label):
                 self._note(SPEAKER_STOP.format(quoted(label)))
             case Withheld(text, "follow_up"):

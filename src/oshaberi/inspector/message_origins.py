@@ -1,4 +1,4 @@
-"""From which stretch of the visible text each message was made, and why it was cut there."""
+"""Finds the stretch of visible text that each message was made from, and why it was cut there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from oshaberi.inspector.decisions import (
     KEPT_BACK,
     RELEASES,
     TRANSFORMS,
-    fate_told,
+    describe_fate,
     quoted,
     reason_to_cut,
 )
@@ -35,7 +35,7 @@ Timed = tuple[Entry, int]
 
 @dataclass(slots=True)
 class Hold:
-    """A line or sentence that could have ended at `at` of V, but had to wait."""
+    """A line or sentence that could have ended at position `at` of V, but had to wait."""
 
     marker: str
     at: int
@@ -75,7 +75,7 @@ def _open(holds: list[Hold]) -> list[Hold]:
 
 _WORD = re.compile(r"\S+")
 _FAR = 400
-"""A word that is this much further on is another one."""
+"""A word that is further away than this is a different occurrence."""
 
 
 def located(text: str, within: str, span: Span, start: int) -> Span | None:
@@ -204,7 +204,7 @@ class MessageOrigins:
         return [line for line in self._played.result.ledger.entries if line.expected]
 
     def _located(self) -> Iterator[Span]:
-        """Yield, for each event that was to be sent, its part of the segment.
+        """Yield the part of the segment that belongs to each event that should be sent.
 
         The parts cover the whole segment: each begins where its words do.
         """
@@ -238,7 +238,7 @@ class MessageOrigins:
     def _is_table(self, numbers: Sequence[int]) -> bool:
         return isinstance(self._said[numbers[0]][0], Table)
 
-    # -- what is told ---------------------------------------------------------------------------
+    # -- the description ---------------------------------------------------------------------------
 
     def messages(self) -> list[Json]:
         made: list[Json] = []
@@ -315,7 +315,7 @@ class MessageOrigins:
             {
                 "text": line.text,
                 "fate": line.fate,
-                "why": fate_told(line.fate),
+                "why": describe_fate(line.fate),
                 "is_open": isinstance(event, Withheld),
                 "span": line.span,
                 "source": source,
@@ -336,7 +336,7 @@ class MessageOrigins:
             begin = start.get(line.segment, line.span[0])
             source = located(line.text, self._text, line.span, begin)
             start[line.segment] = source[1] if source else begin
-            told = KEPT_BACK.get(line.fate or "", fate_told(line.fate))
+            told = KEPT_BACK.get(line.fate or "", describe_fate(line.fate))
             found.append(
                 {
                     "text": line.text,
@@ -350,7 +350,7 @@ class MessageOrigins:
 
 
 def _was_to_be_sent(entry: Entry) -> bool:
-    """Return whether the ledger expects it. Text dropped for a follow-up or a stop counts too."""
+    """Return whether the ledger expects the text, even if a follow-up or a stop dropped it."""
     if isinstance(entry, Withheld):
         return entry.reason in ("follow_up", "incomplete_clause")
     return isinstance(entry, Message | Table)
@@ -393,7 +393,7 @@ def _waits_and_edits(played: PlayedScene) -> tuple[dict[int, int], dict[int, lis
         elif record["kind"] == "edit":
             edits[record["id"]].append({"at_ms": record["at_ms"], "text": record["content"]})
         elif record["kind"] not in ("reply_notice", "delete"):
-            # A post has one record for each thing in it; the first is where it begins.
+            # A post has one record for each part of it. The first one has its start.
             if not shown:
                 posted = next(posts)
                 typing[posted.id], pending = pending, 0

@@ -1,4 +1,4 @@
-"""What was really sent to Discord during a stream: every try of every message.
+"""What was really sent to Discord during a stream: every attempt at every message.
 
 Nothing here is computed: times, statuses and faults come from the stage's request log.
 """
@@ -60,7 +60,7 @@ def recorded_sends(
     until_s: float,
     waits: Sequence[LimitWait] = (),
 ) -> list[RecordedSend]:
-    """Return the messages that were sent to a channel in this time, by their first try."""
+    """Return the messages sent to a channel in this time, in the order of their first attempts."""
     groups: list[list[RequestRecord]] = []
     newest: dict[str, list[RequestRecord]] = {}
     for record in records:
@@ -116,7 +116,7 @@ def _try(record: RequestRecord, began_s: float, waits: Sequence[LimitWait]) -> S
         answered_ms=None if record.ended_at is None else _ms(record.ended_at - began_s),
         status=record.status,
         code=record.code,
-        told=_told(record),
+        told=_describe_outcome(record),
     )
 
 
@@ -126,7 +126,7 @@ def _waited_s(record: RequestRecord, waits: Sequence[LimitWait]) -> float:
     return next((wait.left_at - wait.wanted_at for wait in left), 0.0)
 
 
-def _told(record: RequestRecord) -> str:
+def _describe_outcome(record: RequestRecord) -> str:
     code = f", code {record.code}" if record.code else ""
     match record.status:
         case None:

@@ -65,8 +65,8 @@ class LoggedStream:
     """The notices of the whole response. A failure notice comes after the end of the stream."""
     waits: list[LimitWait] = field(default_factory=list, repr=False)
     turn: int = 0
-    """The number of the response, which all its streams share: those of tools, other keys and other
-    models."""
+    """The number of the response. All its streams share it: those after tools, with other keys and
+    with other models."""
     error: str = ""
     packed: bytes = field(default=b"", repr=False)
 
@@ -112,7 +112,7 @@ class LoggedStream:
         if result is not None:
             self.status, self.stop_reason = result.status, result.stop_reason
             self.said = result.accumulated_text[:PREVIEW] or self.said
-            self.error = masker.text(_told(result.data))
+            self.error = masker.text(_describe_error(result.data))
         document = self._heard_as_scene(masker, self._last_step())
         self.said = masker.text(self.said)
         self.packed = zlib.compress(json.dumps(document, default=str).encode())
@@ -171,8 +171,8 @@ class LoggedStream:
         return document
 
 
-def _told(data: object) -> str:
-    """Describe the error that ended a stream; empty if none did."""
+def _describe_error(data: object) -> str:
+    """Describe the error that ended a stream; empty if there was none."""
     if isinstance(data, ProviderError):
         return f"{data.type.replace('_', ' ')}: {data.message}" if data.message else data.type
     return str(data) if isinstance(data, Exception) else ""
@@ -196,7 +196,7 @@ def _utc_now() -> datetime:
 
 
 class StreamLog:
-    """Keeps the last `most` streams. `clock` is in seconds, for how long a stream has run."""
+    """Keeps the last `most` streams. `clock` measures in seconds how long a stream runs."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class StreamLog:
         self._listeners: list[Listener] = []
         self._told_at = -TELL_S
 
-    # -- what the turns tell --------------------------------------------------------------------
+    # -- what the turns report ------------------------------------------------------------------
 
     def opened(self, provider: Provider, config: StreamConfig, context: StreamContext) -> Provider:
         self._abandon(context)
@@ -266,7 +266,7 @@ class StreamLog:
         if self._clock() - self._told_at >= TELL_S:
             self._tell(kept)
 
-    # -- who looks ------------------------------------------------------------------------------
+    # -- readers ------------------------------------------------------------------------------
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Call the listener when a stream begins, continues or ends.

@@ -28,7 +28,7 @@ from oshaberi.text.intake import CharacterIntake
 
 # Maps positions in the visible text (V) back to the raw stream.
 #
-# It runs the engine's own intake, prefill and capture once more, and notes which characters pass.
+# It runs the engine's own intake, prefill and capture again, and notes which characters pass.
 
 
 NOWHERE = -1
@@ -161,7 +161,7 @@ class _Capturing:
 
 
 def _aligned(shown: str, stretch: str) -> list[int]:
-    """Return the position in the stretch for each character that was let pass."""
+    """Return the position in the stretch of each character that passed."""
     places = [NOWHERE] * len(shown)
     for match in SequenceMatcher(None, stretch, shown, autojunk=False).get_matching_blocks():
         for nth in range(match.size):
@@ -290,12 +290,12 @@ def _steps(steps: Sequence[Step]) -> Iterator[Json]:
         if isinstance(step, Silence):
             at_ms += step.ms
         elif isinstance(step, Chunk):
-            yield from ({**said, "at_ms": at_ms} for said in _said(step))
+            yield from ({**said, "at_ms": at_ms} for said in _chunk_parts(step))
         else:
             yield {"kind": "stop" if isinstance(step, Stop) else "follow_up", "at_ms": at_ms}
 
 
-def _said(chunk: Chunk) -> Iterator[Json]:
+def _chunk_parts(chunk: Chunk) -> Iterator[Json]:
     for part in chunk.thoughts:
         yield {"kind": "thought", "text": part.text}
     for call in chunk.calls:

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 ENGLISH = "en"
 FORMS = re.compile(rb"nplurals\s*=\s*(\d+)")
 MOST_FORMS = 6
-"""How many plural forms a file may have; Arabic has this many. Babel creates as many as a file
+"""How many plural forms a file may have. Arabic has this many. Babel creates as many as a file
 declares."""
 Forms = str | Sequence[str]
 PACKAGED = Path(__file__).with_name("catalogues")
@@ -55,7 +55,7 @@ class TranslationCatalogues:
     def counted(self, language: str, one: str, many: str, count: int) -> str:
         try:
             return self._catalogue(language).ngettext(one, many, count)
-        except ArithmeticError:  # a file may say anything about its forms, such as `n/0`
+        except ArithmeticError:  # a file may contain any plural rule, even `n/0`
             return one if count == 1 else many
 
     def _catalogue(self, language: str) -> NullTranslations:

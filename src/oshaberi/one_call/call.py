@@ -242,7 +242,7 @@ def _raise_fault(result: StreamResult) -> None:
 
 
 class _CallersSink:
-    """The target's sink, without what the caller does not want: typing, notices, dead buttons."""
+    """The target's sink, without what the caller switched off: typing, notices, dead buttons."""
 
     def __init__(self, sink: Sink, options: _Options) -> None:
         self._sink = sink

@@ -51,7 +51,7 @@ class ItemReader(Protocol):
         """Return the chunks that an item completes."""
 
     def finish(self) -> Iterable[Chunk]:
-        """Return what is left when the stream has ended: calls, token counts."""
+        """Return what remains at the end of the stream: calls and token counts."""
 
 
 class PlainReader:

@@ -101,7 +101,7 @@ async def _interaction(library: Any, interaction: Any, ephemeral: bool | None) -
 
 
 async def _defer(library: Any, interaction: Any, *, is_ephemeral: bool) -> None:
-    """Defer, as a message of its own also after a button. py-cord has another word for it."""
+    """Defer with a new message, even after a button. py-cord names the method differently."""
     is_py_cord = library.__name__ == "discord"
     options = {"invisible": False} if is_py_cord else {"with_message": True}
     await interaction.response.defer(ephemeral=is_ephemeral, **options)

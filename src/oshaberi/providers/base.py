@@ -20,6 +20,7 @@ from oshaberi.providers.request.answer_budgets import DEFAULT_BUDGETS, BudgetMet
 from oshaberi.providers.request.model_request import Endpoint, Request, RequestSize, place_of
 from oshaberi.providers.request.preparation import left_out
 from oshaberi.providers.wire.chunk_assembler import ChunkAssembler
+from oshaberi.providers.wire.errors import with_window
 from oshaberi.providers.wire.steps import Step
 from oshaberi.secret_redaction import SecretValues
 
@@ -147,7 +148,8 @@ class Adapter(ABC):
                     self._learn_size(size, chunk.usage)
         except Exception as error:
             # The error itself holds the request with its key: it stays here.
-            last = assembler.fail(await self.explain(self.classify(error)))
+            problem = await self.explain(self.classify(error))
+            last = assembler.fail(with_window(problem, size))
         for chunk in last:
             yield RawChunk(None, name, model, monotonic(), chunk)
 

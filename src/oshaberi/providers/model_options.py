@@ -9,11 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from oshaberi.checked_json import parse_json
+from oshaberi.chunks import Usage
 from oshaberi.errors import ConfigError, Sentence
-from oshaberi.providers.request.model_request import THINKING_ALLOWED, Thinking, is_thinking
+from oshaberi.providers.request.model_request import (
+    THINKING_ALLOWED,
+    CacheTime,
+    Thinking,
+    is_thinking,
+)
 from oshaberi.text.config import TextConfig, not_allowed
 
 MOST_TOKENS = 100_000_000
@@ -47,8 +53,36 @@ def _is_number(value: object, high: float) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= high
 
 
+@dataclass(frozen=True, slots=True)
+class TokenPrice:
+    """What a million tokens cost, in dollars.
+
+    `cached` is for input that came from the provider's cache, `cache_write` for input that was
+    stored in it. Without them such input costs as much as any other.
+    """
+
+    input: float
+    output: float
+    cached: float | None = None
+    cache_write: float | None = None
+
+    def micros(self, used: Usage) -> int:
+        """Return the cost in millionths of a dollar."""
+        stored = min(used.cache_write_tokens, used.input_tokens)
+        cached = min(used.cached_tokens, used.input_tokens - stored)
+        return round(
+            (used.input_tokens - cached - stored) * self.input
+            + cached * (self.input if self.cached is None else self.cached)
+            + stored * (self.input if self.cache_write is None else self.cache_write)
+            + used.output_tokens * self.output
+        )
+
+
+_PRICES = ("input", "output", "cached", "cache_write")
+
+
 def _is_price(value: object) -> bool:
-    if not isinstance(value, Mapping) or value.keys() != {"input", "output"}:
+    if not isinstance(value, Mapping) or not {"input", "output"} <= value.keys() <= {*_PRICES}:
         return False
     return all(_is_number(one, MOST_DOLLARS) for one in value.values())
 
@@ -101,13 +135,22 @@ OPTIONS: Mapping[str, ModelOption] = {
         lambda value: _is_number(value, MOST_TEMPERATURE),
     ),
     "top_p": ModelOption(
-        "from how many likely words it chooses",
+        "how many likely words it chooses from",
         Sentence("a number from 0 to 1"),
         lambda value: _is_number(value, 1),
     ),
+    "cache": ModelOption(
+        "how long the provider keeps the beginning of a request, if it has to be told",
+        Sentence("one of {levels}", levels=", ".join(get_args(CacheTime))),
+        lambda value: value in get_args(CacheTime),
+    ),
     "price": ModelOption(
         "what a million tokens cost, in dollars",
-        Sentence("a table with input and output, numbers from 0 to {high}", high=MOST_DOLLARS),
+        Sentence(
+            "a table with input and output, if you like also cached and cache_write, numbers from "
+            "0 to {high}",
+            high=MOST_DOLLARS,
+        ),
         _is_price,
     ),
 }
@@ -127,6 +170,7 @@ class ModelOptions:
     text: Mapping[str, int] = field(default_factory=dict)
     temperature: float | None = None
     top_p: float | None = None
+    cache: CacheTime | None = None
     price: Mapping[str, float] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -152,6 +196,7 @@ class ModelOptions:
             "temperature": self.temperature,
             "top_p": self.top_p,
             "extra": self.extra,
+            **({} if self.cache is None else {"cache": self.cache}),
         }
 
 
@@ -177,7 +222,7 @@ def checked_option(name: str, value: Any) -> Any:
 def parsed_option(name: str, typed: str) -> Any:
     """Parse the value of an option as a user types it.
 
-    A price is two numbers, text settings are `name=value`; both may be JSON as well.
+    A price is two to four numbers, text settings are `name=value`; both may be JSON as well.
     """
     if name == "prefill":
         return checked_option(name, typed)
@@ -190,8 +235,8 @@ def parsed_option(name: str, typed: str) -> Any:
 
 def _words_read(name: str, typed: str) -> Any:
     words = re.split(r"[\s,/]+", typed)
-    if name == "price" and len(words) == 2:
-        return {side: _number(word) for side, word in zip(("input", "output"), words, strict=True)}
+    if name == "price" and 2 <= len(words) <= len(_PRICES):
+        return {side: _number(word) for side, word in zip(_PRICES, words, strict=False)}
     if name == "text" and all("=" in word for word in words):
         return {key: _number(value) for key, _, value in (word.partition("=") for word in words)}
     return typed.lower()

@@ -28,7 +28,7 @@ from oshaberi.text.config import TextConfig
 
 
 _END = "end"
-"""Marks the end. It is no item of a scene: only the silence before it is written."""
+"""Marks the end. It is not an item of a scene: only the silence before it is written."""
 _CONTEXT = ("persona", "known", "emojis", "output_prefill", "seed")
 
 

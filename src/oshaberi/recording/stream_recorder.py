@@ -11,12 +11,12 @@ from oshaberi.chunks import Chunk
 from oshaberi.stream.provider_protocol import Provider, WrappedProvider
 
 LOST_PATIENCE_S = 1.0
-"""Added to a silence whose wait was cancelled, so that a replay gives up waiting too."""
+"""Added to a silence if waiting was cancelled, so that a replay gives up at the same place."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeardStream:
-    """The chunks of a stream, each with the model's silence before it. None marks the end."""
+    """The chunks of a stream, each with the silence before it. None marks the end."""
 
     silence_ms: float
     chunk: Chunk | None

@@ -79,7 +79,7 @@ def _close(
     while kind := _closable(waiting, character, left):
         opener = waiting[kind].pop()
         for others in waiting.values():
-            while others and others[-1] > opener:  # opened inside, never closed there
+            while others and others[-1] > opener:  # opened inside and never closed there
                 others.pop()
         pairs.append((opener, at, kind))
         left -= len(kind)
@@ -100,7 +100,7 @@ def _open(waiting: dict[str, list[int]], at: int, character: str, left: int) -> 
             left -= len(kind)
 
 
-# The parser. Malformed markup stays text. What Discord would draw in another way (mentions, emoji,
+# The parser. Malformed markup stays text. What Discord would draw differently (mentions, emoji,
 # timestamps) is put into words.
 
 
@@ -173,7 +173,7 @@ def _tokens(text: str) -> Iterator[_Token]:
             at = code[1]
         elif found:
             yield StyledSpan(text[at : found.start()])
-            tokens, at = _read(text, found)
+            tokens, at = _tokens_of_match(text, found)
             yield from tokens
     yield StyledSpan(text[at:])
 
@@ -187,7 +187,7 @@ def _code(source: str) -> StyledSpan:
     return StyledSpan(inside, CellMark.CODE)
 
 
-def _read(text: str, found: re.Match[str]) -> tuple[list[_Token], int]:
+def _tokens_of_match(text: str, found: re.Match[str]) -> tuple[list[_Token], int]:
     """Return the tokens of one match, and the index where reading continues."""
     source, end = found.group(), found.end()
     match found.lastgroup:

@@ -26,11 +26,11 @@ def characters_of(path: Path) -> frozenset[int]:
             tag, offset, length = struct.unpack(">4s4xLL", file.read(16))
             if tag == b"cmap":
                 file.seek(offset)
-                return frozenset(_read(file.read(length)))
+                return frozenset(_code_points(file.read(length)))
     return frozenset()
 
 
-def _read(cmap: bytes) -> Iterator[int]:
+def _code_points(cmap: bytes) -> Iterator[int]:
     (count,) = struct.unpack_from(">2xH", cmap)
     offsets = [struct.unpack_from(">4xL", cmap, 4 + 8 * i)[0] for i in range(count)]
     by_format = {struct.unpack_from(">H", cmap, at)[0]: at for at in offsets}
@@ -141,11 +141,12 @@ def _face(file: tuple[str, str], size: int, weight: int) -> FontFace:
         font = ImageFont.truetype(path, size)
     except (AssetError, OSError) as unusable:
         raise RenderUnavailableError(str(unusable)) from None
-    if file is _CJK:  # this package has the regular cut only
+    if file is _CJK:  # this package has only the regular weight
         return FontFace(font, _characters(path), stroke=size / 40 if weight == _BOLD else 0.0)
     axes = font.get_variation_axes()
     font.set_variation_by_axes([weight, *(axis["default"] or 0 for axis in axes[1:])])
-    # In code `!=` is two characters, not a ligature; only Raqm makes them, only it can be told.
+    # In code `!=` is two characters, not a ligature. Only Raqm makes ligatures and can be told not
+    # to.
     exact = features.check("raqm") and file in (_MONO, _MONO_ITALIC)
     return FontFace(font, _characters(path), features=["-calt", "-liga"] if exact else None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import regex
 
-# `\X` looks back over a whole chain of flags at each of them: pairs are taken first.
+# `\X` looks back over a whole chain of flags at each flag, so pairs are matched first.
 _CLUSTER = regex.compile(r"\p{Regional_Indicator}{2}[\p{Mn}\p{Me}\u200d]*+|\X")
 
 

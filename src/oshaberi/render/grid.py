@@ -44,12 +44,12 @@ class TooManyPicturesError(OshaberiError):
 
 
 MOST_LAID_OUT = 15_000
-"""Of a table with more characters neither columns nor pictures are made: measuring them takes too
-long. It goes out as a file, or as it was written."""
+"""A table with more characters is neither aligned nor drawn: measuring it takes too long. It is
+sent as a file, or as it was written."""
 _MOST_COLUMNS = 60
 """A limit, because a few thousand pipes in one row would make millions of empty cells."""
 _MOST_CELLS = 8000
-"""A limit, because so would a wide header above thousands of short rows."""
+"""A limit, because a wide header above thousands of short rows would make as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def grid_of(table: Table) -> Grid:
 
 
 def _fill(row: tuple[str, ...], width: int) -> tuple[str, ...]:
-    """Fill the row up to this width. Extra cells are joined to the last one, but for blank ones."""
+    """Fill the row up to this width. Extra cells are joined to the last one, except blank ones."""
     cells = [cell.strip() for cell in row]
     while len(cells) > width and not cells[-1]:
         cells.pop()

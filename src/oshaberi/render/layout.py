@@ -187,7 +187,7 @@ def _paginate(columns: list[_ColumnLayout], *, has_header: bool) -> list[TablePa
     header: tuple[TableRow, ...] = ()
     if has_header:
         rows[0] = replace(rows[0], is_header=True)
-        # A huge header stands once, like a row; repeating it would leave no room.
+        # A huge header is drawn only once, like a row: repeating it would leave no room.
         if rows[0].height <= _MAX_HEADER:
             header, rows = (rows[0],), rows[1:]
     room = MAX_HEIGHT - BORDER - sum(row.height + BORDER for row in header)

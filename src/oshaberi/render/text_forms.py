@@ -109,7 +109,7 @@ def _character_width(character: str) -> int:
 MAX_ALT_TEXT = 1024
 _ROOM_FOR_REST = len("\n… (+1000000)")
 _LONGEST_CELL = 4 * MAX_ALT_TEXT
-"""Of a longer cell only this much is read: most of it is left out anyway."""
+"""Only this much of a longer cell is read: most of it is left out anyway."""
 
 
 def alt_text(table: Table) -> str:
@@ -229,13 +229,13 @@ def _widths(cells: Cells, room: int) -> list[int]:
     columns = [[line for cell in column for line in cell] for column in zip(*cells, strict=True)]
     natural = [max(1, *map(display_width, lines)) for lines in columns]
     least = [
-        max(1, *(_least(word) for line in lines for word in line.split() or [""]))
+        max(1, *(_least_width(word) for line in lines for word in line.split() or [""]))
         for lines in columns
     ]
     return [int(width) for width in share(natural, least, room)]
 
 
-def _least(word: str) -> int:
+def _least_width(word: str) -> int:
     """Return the least width of a word: ASCII words stay whole, other scripts may be broken."""
     width = display_width(word)
     return width if word.isascii() else min(width, _NARROWEST)

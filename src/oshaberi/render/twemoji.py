@@ -13,7 +13,7 @@ from oshaberi.render.grid import RenderUnavailableError
 SIZE = 42
 _EMOJI = regex.compile(r"\p{Emoji_Presentation}|\p{Regional_Indicator}")
 _TEXT_STYLE, _EMOJI_STYLE, _JOINER, _KEYCAP = "\ufe0e", "\ufe0f", "\u200d", "\u20e3"
-# Below are letters and arrows (©, ™, ↔), above are Japanese signs (㊙): text unless asked.
+# Below are letters and arrows (©, ™, ↔), above are Japanese signs (㊙). They are text by default.
 _SYMBOLS = range(0x2600, 0x3000)
 _LOOKALIKES = {"✓": "2714", "✗": "2716", "✘": "2716"}
 _INK = 80
@@ -22,7 +22,7 @@ _INK = 80
 @lru_cache(maxsize=4096)
 def emoji_name(cluster: str) -> str | None:
     """Return the name of the emoji picture for this cluster, or None if it is drawn as text."""
-    if cluster in _LOOKALIKES:  # our fonts lack ✗, and a table has it beside ✓
+    if cluster in _LOOKALIKES:  # our fonts lack ✗, and tables use it beside ✓
         return _LOOKALIKES[cluster]
     if _TEXT_STYLE in cluster or not _is_emoji(cluster):
         return None

@@ -22,7 +22,7 @@ from oshaberi.stream.stops import StopRegistry
 from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
 
-# Playback into a recording sink (spec 10, replay).
+# Plays a scene into a recording sink (spec 10, replay).
 
 
 CHANNEL = "scene"

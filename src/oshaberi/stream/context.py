@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -12,8 +11,6 @@ from oshaberi.delivery.response import ResponseState
 from oshaberi.events import Event, Message
 from oshaberi.stream.stops import StopRegistry
 from oshaberi.text.config import TextConfig
-
-log = logging.getLogger(__name__)
 
 
 class StreamTextEngine(Protocol):
@@ -64,11 +61,3 @@ class StreamContext:
     """The model was told of them: an answer that begins with one is silence, whatever follows."""
     asks_about_silence: bool = False
     """Somebody asked about them. Then only an answer that consists of one of them is silence."""
-
-    def tell_progress(self, what: Literal["chunk", "sent"]) -> None:
-        if self.progress is None:
-            return
-        try:
-            self.progress(what)
-        except Exception:
-            log.exception("a progress callback failed")

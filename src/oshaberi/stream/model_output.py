@@ -282,7 +282,7 @@ class ModelOutput:
         return await self._cut("trim" if trim else "stop", HALF_CLAUSE)
 
     async def cut_at_boundary(self) -> CutText:
-        """End the text because the process ends, without what may be half.
+        """End the text because the process ends, without what may be incomplete.
 
         The model writes that again when the answer is continued.
         """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.deliverer import Deliverer
@@ -359,10 +359,18 @@ class _Stream:
 
     def _on_sent(self) -> None:
         self._timer.extend()
-        self._context.tell_progress("sent")
+        self._tell_progress("sent")
 
     def _on_chunk(self) -> None:
-        self._context.tell_progress("chunk")
+        self._tell_progress("chunk")
+
+    def _tell_progress(self, what: Literal["chunk", "sent"]) -> None:
+        if self._context.progress is None:
+            return
+        try:
+            self._context.progress(what)
+        except Exception:
+            log.exception("a progress callback failed")
 
     def _result(self) -> StreamResult:
         self._close_books()
@@ -373,7 +381,7 @@ class _Stream:
             broken=self._broken,
             expected=record.ledger.expected,
             visible=record.visible,
-            last_error=self._deliverer.last_error,
+            last_error=record.last_error,
         )
         verdict = verdict_on(facts)
         return StreamResult(

@@ -1,4 +1,4 @@
-"""Keeps stop requests per channel and wakes all that wait for one.
+"""Keeps stop requests per channel, wakes who waits for one, and ends the work of a stopped turn.
 
 Only an active channel can be stopped: a stop for an idle one is refused, never kept for later.
 """
@@ -6,16 +6,23 @@ Only an active channel can be stopped: a stop for an idle one is refused, never 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 RequestReason = Literal["user_request", "system_request"]
 StopAnswer = Literal["stopped", "not_yours", "idle"]
 
 SETTLE_SECONDS = 0.7
 """How long an answer to a stop waits for the last of the text, so that it stands below it."""
+LAST_WORDS_SECONDS = 0.02
+"""How long cancelled work may take to end before the turn goes on without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +36,14 @@ class StopRequest:
     reason: RequestReason = "user_request"
     follow_up: bool = False
     at_boundary: bool = False
+
+
+class InterruptedTurnError(Exception):
+    """A stop was requested; it has been consumed."""
+
+    def __init__(self, request: StopRequest) -> None:
+        super().__init__(request.reason)
+        self.request = request
 
 
 def _urgency(request: StopRequest) -> int:
@@ -90,6 +105,31 @@ class ActiveChannel:
             if not self._listeners:
                 self.quiet.set()
 
+    def check(self) -> None:
+        """Raise InterruptedTurnError if a stop was requested."""
+        request = self.consume()
+        if request is not None:
+            raise InterruptedTurnError(request)
+
+    async def until_stopped(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return the result of the work. If a stop comes first, cancel the work and raise."""
+        task = asyncio.create_task(work)
+        over = asyncio.get_running_loop().create_future()
+
+        def end(_task: object = None) -> None:
+            if not over.done():
+                over.set_result(None)
+
+        task.add_done_callback(end)
+        try:
+            with self.heard_by(end):
+                await over
+            if not task.done() or self.pending is not None:
+                self.check()
+            return await task
+        finally:
+            await _end(task)
+
     def store(self, request: StopRequest) -> None:
         """Store a request. A stop beats the end of the process, which beats a follow-up.
 
@@ -99,6 +139,22 @@ class ActiveChannel:
             self.pending = request
         for listener in list(self._listeners):
             listener()
+
+
+async def _end(task: asyncio.Task[T]) -> None:
+    if not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=LAST_WORDS_SECONDS)
+    if not task.done():
+        log.warning("cancelled work does not end; the turn goes on without it")
+        task.add_done_callback(_retrieve_error)
+    else:
+        _retrieve_error(task)
+
+
+def _retrieve_error(task: asyncio.Task[T]) -> None:
+    if not task.cancelled():
+        task.exception()  # retrieved, so that asyncio does not log it
 
 
 class StopRegistry:

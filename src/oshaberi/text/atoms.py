@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from oshaberi.text.line_kinds import marker_end
+
 DISCORD_TOKEN: Final = re.compile(
     r"<(?:a?:\w{1,32}:\d{1,20}"  # custom emoji
     r"|@[!&]?\d{1,20}|\#\d{1,20}"  # user, role, channel
@@ -91,8 +93,7 @@ def inline_code_close(text: str, start: int, ticks: int, limit: int, final: bool
     Returns 0 for never, -1 while undecided. A run of three or more is a fence, which inline
     code does not span.
     """
-    newline = text.find("\n", start, start + limit + 1)
-    stop = newline if newline >= 0 else min(len(text), start + limit + 1)
+    stop, known = _code_reach(text, start, start + limit + 1)
     tick = text.find("`", start, stop)
     while tick >= 0:
         end = backticks_end(text, tick)
@@ -103,12 +104,29 @@ def inline_code_close(text: str, start: int, ticks: int, limit: int, final: bool
         if end - tick > 2:
             return 0
         tick = text.find("`", end, stop)
-    known = final or newline >= 0 or len(text) > start + limit
-    return 0 if known else -1
+    return 0 if known or final else -1
+
+
+def _code_reach(text: str, start: int, limit: int) -> tuple[int, bool]:
+    """Return how far inline code from `start` may go, and whether that is known.
+
+    Like CommonMark's it goes over a line break if the next line belongs to the paragraph, but not
+    over a second one.
+    """
+    newline = text.find("\n", start, limit)
+    if newline < 0:
+        return min(len(text), limit), len(text) >= limit
+    marker = marker_end(text[newline + 1 : limit])
+    if marker:
+        return newline, newline + 1 + marker < len(text)
+    end = text.find("\n", newline + 1, limit)
+    if end >= 0:
+        return end, True
+    return min(len(text), limit), len(text) >= limit
 
 
 def code_spans(text: str, limit: int) -> list[tuple[int, int]]:
-    """Return every inline code span: one or two backticks, closed on the line within `limit`."""
+    """Return every inline code span: one or two backticks, closed within `limit`."""
     spans: list[tuple[int, int]] = []
     tick = text.find("`")
     while tick >= 0:

@@ -221,7 +221,7 @@ class Capture(CopiedState):
         close = inline_code_close(buffer, end, ticks, self._code_limit, final)
         if close < 0:
             return -1
-        if close:
+        if close and not _breaks_before_tag(buffer, end, close):
             end = _text_before_thought(buffer, end, close - ticks) or close
         self._show(at, end)
         return end
@@ -267,6 +267,14 @@ def match_tag(buffer: str, at: int, final: bool) -> regex.Match[str] | None:
         return found
     undecided = not final and len(buffer) - at < _TAG_MAX
     return found if undecided else None
+
+
+def _breaks_before_tag(buffer: str, start: int, end: int) -> bool:
+    """Return whether there is a line break in the inline code from `start` to `end`, and a tag.
+
+    A stray backtick at the end of a line must not make a tag below it text (C4).
+    """
+    return "\n" in buffer[start:end] and _TAG.search(buffer, start, end) is not None
 
 
 def _text_before_thought(buffer: str, start: int, end: int) -> int:

@@ -100,8 +100,8 @@ class TextEngine:
     ) -> list[Event]:
         """Return everything left and close the engine, for a tool call or a stop.
 
-        `only_whole`: what may be half is kept back (a sentence, a line of code, a table's row),
-        even if it is all there is, because the model will write it again.
+        `only_whole`: what may be incomplete is kept back (a sentence, a line of code, a table's
+        row), even if it is all there is, because the model will write it again.
         """
         clause: Trim = "clause" if trim_incomplete_clause else "nothing"
         return self._close(reason, "unfinished" if only_whole else clause)
@@ -126,7 +126,7 @@ class TextEngine:
     # -- when waiting text is read ----------------------------------------------------------------
 
     def _can_wait(self, text: str) -> bool:
-        """Whether `text` ends no line, block or sentence, or what it ends says nothing yet."""
+        """Whether `text` does not end a line, block or sentence, or it is too early to tell."""
         if self._in_code:
             if "`" not in text:
                 return True

@@ -74,11 +74,11 @@ async def execute(stage: Stage, arguments: Sequence[str], tell: Callable[[str], 
         )
         asked, loop = asyncio.Event(), asyncio.get_running_loop()
         for number in SIGNALS:
-            # What `nohup` keeps from us, it keeps from the bot too.
+            # A signal that `nohup` makes us ignore is ignored by the bot, too.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 loop.add_signal_handler(number, _pass_on, number, process, asked)
         try:
-            await _ended(process, asked)
+            await _wait_for_end(process, asked)
         finally:
             await _end(process)
         _tell_problems(stage, tell)
@@ -86,7 +86,7 @@ async def execute(stage: Stage, arguments: Sequence[str], tell: Callable[[str], 
 
 
 def _tell_problems(stage: Stage, tell: Callable[[str], None]) -> None:
-    """Tell the stage's problems, such as missing routes: they would look like bugs of the bot."""
+    """Report the stage's problems, such as missing routes: they would look like bugs of the bot."""
     try:
         stage.check()
     except StageProblemsError as problems:
@@ -109,8 +109,8 @@ def _is_in_front() -> bool:
         return False
 
 
-async def _ended(process: asyncio.subprocess.Process, asked: asyncio.Event) -> None:
-    """Wait until the bot has ended. After a request to end, it gets a moment to do so."""
+async def _wait_for_end(process: asyncio.subprocess.Process, asked: asyncio.Event) -> None:
+    """Wait until the bot has ended. Once it has been asked to end, it gets a moment to do so."""
     waiting = asyncio.create_task(process.wait())
     told = asyncio.create_task(asked.wait())
     await asyncio.wait({waiting, told}, return_when=asyncio.FIRST_COMPLETED)

@@ -108,7 +108,7 @@ async def logged_in(stage: Stage, client: C) -> AsyncIterator[C]:
         try:
             await _ready(client, running)
             yield client
-            await _answered(stage)
+            await _wait_until_answered(stage)
         finally:
             await client.close()
             running.cancel()
@@ -117,8 +117,8 @@ async def logged_in(stage: Stage, client: C) -> AsyncIterator[C]:
             await _heartbeats_over()
 
 
-async def _answered(stage: Stage) -> None:
-    """Wait until the client's requests are answered; only briefly if a fault delays an answer.
+async def _wait_until_answered(stage: Stage) -> None:
+    """Wait until the client's requests are answered, or briefly if a fault delays an answer.
 
     Client and stage share the loop: after QUIET_ROUNDS the client has read what was sent.
     """

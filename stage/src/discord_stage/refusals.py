@@ -7,7 +7,7 @@ from typing import Any
 
 # Discord's error answers: HTTP status and error code; `refusals` has the tree for a bad form.
 #
-# The table has every code that the stage answers with, by itself or through a fault.
+# The table has every code that the stage uses, in its own answers and in faults.
 
 
 CODES: dict[int, tuple[int, str]] = {

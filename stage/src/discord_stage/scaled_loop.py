@@ -2,7 +2,7 @@
 
 Unlike virtual time it never jumps, because sockets need real time. Only the time that the loop
 spends waiting is multiplied, and never beyond the next timer. Working time is not scaled, so that
-on a busy machine no timeout ends an answer that is being written.
+no timeout interrupts an answer on a busy machine.
 """
 
 from __future__ import annotations

@@ -35,14 +35,14 @@ T = TypeVar("T")
 HOST = "127.0.0.1"
 IDLE_S = 1e6
 POLL_S = 0.02
-"""How often a condition is checked: it may depend on the bot, whose changes the stage does not
-notice."""
+"""How often a condition is checked. It may depend on the bot, whose changes the stage cannot
+see."""
 PATIENCE_S = 30.0
 """The longest wait. Only a failing test waits that long."""
 LOOK_S = 0.005
 QUIET_LOOKS = 20
-"""How many quiet looks in a row are needed: longer than a handler of another process needs to send
-a request."""
+"""How many quiet checks in a row are needed. Together they take longer than a handler in another
+process needs to send a request."""
 RECENT = 12
 
 
@@ -91,7 +91,7 @@ class Stage:
             access_log=None,
             logger=SERVER_LOG,
             shutdown_timeout=0.5 * self.state.loop_scale,
-            # An idle connection that we close meets the client's next request half-way.
+            # If we closed an idle connection, the client's next request could already be under way.
             keepalive_timeout=IDLE_S,
         )
         await self._runner.setup()
@@ -213,7 +213,7 @@ class Stage:
     async def _quiet(self) -> bool:
         """Return whether nothing was requested or sent for a moment.
 
-        It counts several looks, not wall time: a process that was suspended for a while has not
+        It counts several checks instead of wall time: while a process is suspended, it has not
         been quiet.
         """
         while self.state.request_log.running:

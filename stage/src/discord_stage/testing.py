@@ -15,10 +15,10 @@
 
 `perform` starts a world, a stage and the client, waits until the client is ready, plays, closes
 everything, and fails the test if the bot asked for anything that the stage does not have, or if one
-of its handlers raised an exception that nobody handled (`stage.problems`; a test that wants one
-clears the list). Override the fixtures `stage_world`, `stage_settings` and `stage_client` to say
-with what. `on_stage` is the same as a plain function; `staged` and `logged_in` are its two halves,
-for an async framework.
+of its handlers raised an exception that nobody handled (`stage.problems`; a test that expects one
+clears the list). Override the fixtures `stage_world`, `stage_settings` and `stage_client` to
+change what it starts. `on_stage` is the same as a plain function; `staged` and `logged_in` are its
+two halves, for an async framework.
 
 A world is described in a few lines (`World.described`); `stage.fault(Fault(...))` breaks
 something; `stage.gateway.drop()` cuts the connection; `stage.settled()` waits until all is quiet.
@@ -31,7 +31,7 @@ from contextlib import suppress
 from discord_stage.client_runner import default_client, logged_in, on_stage, staged
 from discord_stage.discord_py_redirect import patch_discord
 
-with suppress(ModuleNotFoundError):  # the functions serve without pytest too
+with suppress(ModuleNotFoundError):  # the functions also work without pytest
     from discord_stage.pytest_fixtures import perform, stage_client, stage_settings, stage_world
 
 __all__ = [

@@ -20,9 +20,9 @@ from oshaberi.bot.client.shards import ChannelsOfOtherShards, GatewayState, Mova
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.unanswered import UnansweredLog, UnansweredSearch, WhenReady
 from oshaberi.bot.storage.errors import StorageAwayError
-from oshaberi.bot.turns.admission.answer_reasons import ADMITTED
 from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.questions import CLAIMED
+from oshaberi.bot.turns.admission.rules import ADMITTED
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io import (
@@ -126,7 +126,7 @@ class OshaberiClient(MovableShardsClient):
             await self.connect()
 
     async def setup_hook(self) -> None:
-        # A request without an answer holds up all others of its bucket. aiohttp would wait for it
+        # An unanswered request blocks all others of its bucket. aiohttp would wait for it
         # for five minutes, long after the outage is over.
         self.http._HTTPClient__session._timeout = REQUEST_TIMEOUT  # type: ignore[attr-defined]  # noqa: SLF001
         self.client_state = ClientState(self, self._alone, self.histories)
@@ -216,7 +216,7 @@ class OshaberiClient(MovableShardsClient):
             self._handled.forget(message.id)
 
     async def _is_ignored(self, message: discord.Message) -> bool:
-        """Return whether a message is not for the bot, as far as a quick look can tell."""
+        """Return whether a quick check shows that a message is not for the bot."""
         unaddressed = self.reader.unaddressed(message)
         if unaddressed is None:
             return False

@@ -17,7 +17,7 @@ import aiohttp
 import discord
 
 from oshaberi.bot.conversation.messages import AttachedFile, ChannelMessage, ChannelPath, Person
-from oshaberi.bot.conversation.transcript import plain_words
+from oshaberi.bot.conversation.names import plain_words
 from oshaberi.bot.turns.shown_reasoning import is_logged_thought
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 
@@ -34,7 +34,7 @@ AnyUser = discord.User | discord.Member
 AnyChannel: TypeAlias = "discord.abc.MessageableChannel | discord.abc.GuildChannel | discord.Thread"
 
 _TOKENS = re.compile(
-    # Ids have 20 digits at most, commands three words of 32 letters: nothing looks far ahead.
+    # Ids have at most 20 digits, commands three words of 32 letters, so no pattern looks far ahead.
     r"<(?:a?:(?P<emoji>\w{1,64}):\d{1,20}|@!?(?P<user>\d{1,20})|@&(?P<role>\d{1,20})"
     r"|#(?P<channel>\d{1,20})|/(?P<command>[^:<>]{1,100}):\d{1,20})>"
 )
@@ -68,7 +68,7 @@ def may_see(place: discord.abc.GuildChannel | discord.Thread, viewer: AnyUser | 
     try:
         allowed = place.permissions_for(whose)
     except discord.ClientException:
-        return False  # a thread whose parent we do not see
+        return False  # a thread whose parent we cannot see
     is_private = isinstance(place, discord.Thread) and place.is_private()
     return allowed.view_channel and (allowed.manage_threads or not is_private)
 
@@ -194,7 +194,7 @@ def permissions_of(
     try:
         return channel.permissions_for(user)
     except (discord.ClientException, AttributeError):
-        return user.guild_permissions  # a thread whose parent we do not see
+        return user.guild_permissions  # a thread whose parent we cannot see
 
 
 # Messages

@@ -1,6 +1,6 @@
 """Reads discord.py's messages for a turn: which are talk, whose they are, what they say.
 
-A proxy bot's message counts as that of the person who speaks through it.
+A proxy bot's message counts as a message of the person who speaks through it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LOCALES_KEPT = 10_000
 WITHIN = timedelta(seconds=15)
 """How long after a person's message a proxy bot may repeat it."""
 MOST_TAGS = 100
-"""How many characters the tags around a text may have."""
+"""How many characters a proxy bot's tags around a text may have."""
 _MENTION = re.compile(r"<@!?(&?\d+)>")
 
 
@@ -59,7 +59,7 @@ class MessageReader:
         self._recent: deque[discord.Message] = deque(maxlen=RECENT_MESSAGES)
         """What people wrote recently. discord.py forgets a message as soon as it is deleted."""
         self._originals: BoundedCache[int, discord.Message] = BoundedCache(RECENT_MESSAGES)
-        """The originals of proxies' copies, which can be edited: then the words differ."""
+        """The original of each proxy bot's copy. A copy can be edited, so its words may differ."""
 
     def locale_of_direct(
         self, channel: discord.abc.MessageableChannel, message: discord.Message | None

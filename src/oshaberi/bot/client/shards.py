@@ -1,4 +1,4 @@
-"""The shards of a client: which are connected, and how single ones are taken on and given up."""
+"""The shards of a client: which are connected, and how each is started and stopped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from oshaberi.terminal_output import counted
 
 
 LATE_SECONDS = 10.0
-"""How long after the next heartbeat is due an acknowledgement may come."""
+"""How long an acknowledgement may arrive after the next heartbeat is due."""
 
 
 class GatewayState:
@@ -212,10 +212,10 @@ class MovableShard(Shard):
             await super()._handle_disconnect(e)
 
     async def give_up(self) -> None:
-        """Close the connection. One that is just being made is closed when it is there."""
+        """Close the connection, or a connection that is being opened as soon as it is open."""
         self.is_given_up = True
         self._cancel_task()
-        # A gateway that does not confirm it is not waited for.
+        # Do not wait for a gateway that does not confirm it.
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self.ws.close(code=1000)
@@ -287,7 +287,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         count = await self._terms.begin(self, recommended, limits["max_concurrency"])
         self.shard_count = self._connection.shard_count = count
         self._connection.shard_ids = range(count)
-        # There may be no shard for a long time; what needs none begins now.
+        # There may be no shard for a long time, so start what needs none now.
         self._connection.call_handlers("ready")
         self.dispatch("ready")
 
@@ -298,7 +298,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         try:
             await self._terms.identify_turn(shard_id)
         except BaseException:
-            # Nobody else can close this connection, and its thread would go on sending heartbeats.
+            # Nothing else can close this connection, and its thread would go on sending heartbeats.
             if (socket := self._sockets.get(shard_id)) is not None:
                 await socket.close(code=1000)
             raise
@@ -306,8 +306,8 @@ class MovableShardsClient(discord.AutoShardedClient):
     async def _own_identify_turn(self, shard_id: int | None, *, is_first: bool) -> None:
         """Wait until Discord has answered the last IDENTIFY, and then for as long as it wants.
 
-        The time since it was sent says too little: it may have been longer on its way than the
-        next one will be.
+        The time since it was sent is not enough: it may have taken longer to arrive than the next
+        one will.
         """
         async with self._identifying:
             if not is_first:

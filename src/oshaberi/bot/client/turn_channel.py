@@ -18,7 +18,7 @@ from oshaberi.bot.conversation.messages import (
     ChannelPath,
     IncomingMessage,
 )
-from oshaberi.bot.conversation.transcript import plain_words
+from oshaberi.bot.conversation.names import plain_words
 from oshaberi.delivery.sink import (
     DiscordRefusalError,
     Embed,
@@ -190,7 +190,7 @@ class DiscordTurnChannel:
             log.warning("thought log in channel %s: %s", channel_id, error)
 
     def _elsewhere(self, channel_id: int) -> discord.abc.MessageableChannel | None:
-        """Return a channel of this server; None for other servers: an admin sets the id."""
+        """Return a channel of this server, or None: an admin may have entered any id."""
         guild = self._guild
         place = None if guild is None else guild.get_channel_or_thread(channel_id)
         return place if isinstance(place, discord.abc.Messageable) else None

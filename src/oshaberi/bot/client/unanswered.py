@@ -17,13 +17,13 @@ from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.conversation.messages import IncomingMessage
 from oshaberi.bot.storage.errors import StorageAwayError
-from oshaberi.bot.turns.admission.answer_reasons import WHY
+from oshaberi.bot.turns.admission.rules import WHY
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io.channels import may_read_history
 from oshaberi.terminal_output import counted
 from oshaberi.turn_ids import TurnIds, of_turn
 
-# What operators learn: every unanswered question is counted, those that can be fixed are logged.
+# Every unanswered question is counted. Those that the operator can do something about are logged.
 
 
 log = logging.getLogger(__name__)
@@ -125,7 +125,7 @@ class MissedMessages:
         self._shard_id = shard_id
         self._free = asyncio.Semaphore(AT_ONCE)
         self.unread: list[Callable[[], Awaitable[int]]] = []
-        """What has to be read again, because Discord did not answer."""
+        """What must be read again, because Discord did not answer."""
 
     async def run(self) -> int:
         """Pass on all missed messages and return their number.
@@ -136,7 +136,7 @@ class MissedMessages:
         edge, newest = map(discord.utils.time_snowflake, (now - self._max_age, now))
         places = self._active(edge)
         served = [(place, _newest(place)) for place in places]
-        # This may fail, so nothing is begun before it.
+        # This may fail, so nothing starts before it.
         direct_ids = await self._direct_ids()
         return sum(
             await asyncio.gather(
@@ -146,7 +146,7 @@ class MissedMessages:
         )
 
     async def run_again(self) -> int:
-        """Read what is unread. Pass on what was missed there, and return its number."""
+        """Read the remaining channels. Pass on missed messages, and return their number."""
         steps, self.unread = self.unread, []
         return sum(await asyncio.gather(*map(self._once_more, steps)))
 

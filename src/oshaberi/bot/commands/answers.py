@@ -51,7 +51,7 @@ class CommandTranslator(app_commands.Translator):
     """Gives Discord the descriptions of all languages that have a catalogue."""
 
     def __init__(self) -> None:
-        # Each sentence is asked for in each of Discord's thirty languages.
+        # Discord.py asks for each sentence in each of Discord's thirty languages.
         self._locales = frozenset(
             one for one in discord.Locale if CATALOGUES.has(reader_language(one.value))
         )
@@ -115,7 +115,7 @@ async def answer(interaction: Interaction, work: Coroutine[Any, Any, str]) -> No
     task = asyncio.create_task(work)
     done, _waiting = await asyncio.wait({task}, timeout=PATIENCE_S)
     if not done:
-        # Too late for Discord is not too late for the work.
+        # It is too late for Discord, but the work goes on.
         with suppress(discord.HTTPException):
             await interaction.response.defer(ephemeral=True, thinking=True)
     text = await task

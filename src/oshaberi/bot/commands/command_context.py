@@ -37,7 +37,7 @@ class AnyPlace(app_commands.Transformer):
 PlaceOption = app_commands.Transform[ChosenPlace, AnyPlace]
 """A channel, thread or category, as the option `in` of a command."""
 CHOICE_LIMIT = 100
-"""As many characters as a choice that Discord offers while the user types can have."""
+"""How many characters a choice may have that Discord offers while the user types."""
 Chosen = app_commands.Range[str, 1, CHOICE_LIMIT]
 """What a user chooses or types to name one of several things: a setting, a persona, a key."""
 Address = app_commands.Range[str, 1, AVATAR_URL_LIMIT]
@@ -45,7 +45,8 @@ SeenChannel = discord.abc.GuildChannel | discord.Thread
 Where = ChannelPath | None
 """The channel, thread or category that a command is about; None means the whole server."""
 MOST_PLACES = 500
-"""So many channels, threads and categories of a server can have something of their own."""
+"""How many channels, threads and categories of a server may have settings or models of their
+own."""
 
 MANAGER = discord.Permissions(manage_guild=True)
 """The permission of members to whom Discord shows the commands that change something."""
@@ -148,11 +149,11 @@ def context_in(
 
 
 def check_places(places: Collection[int], where: Where) -> None:
-    """Refuse one more place if there are too many; `places` have something of their own now."""
+    """Refuse another place if there are too many. `places` have their own settings already."""
     if where is not None and where.channel_id not in places and len(places) >= MOST_PLACES:
         raise CommandRefusedError(
             translated(
-                "At most {most} channels can have something of their own; reset one first.",
+                "At most {most} channels can have their own settings or models; reset one first.",
                 most=MOST_PLACES,
             )
         )

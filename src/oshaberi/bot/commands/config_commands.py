@@ -45,18 +45,19 @@ from oshaberi.bot.config import (
     effective,
     parse_server_value,
 )
-from oshaberi.bot.config.server_settings import SERVER_ONLY_KEYS, check_limit
+from oshaberi.bot.config.all_settings import SERVER_ONLY_KEYS
+from oshaberi.bot.config.server_settings import check_limit
 from oshaberi.bot.turns.services.models import WHOLE_SERVER
 from oshaberi.languages import translatable, translated
 
 CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
 PERSONA_KEYS = frozenset({"answering_persona"})
 ALL = "all"
-"""The word that resets all settings. It must be typed, so that nobody does it by just pressing
+"""The word that resets all settings. It must be typed, so that nobody resets them by pressing
 Enter."""
 MOST_MEANT = 3
 TypedValue = app_commands.Range[str, 0, 6000]
-"""Discord takes no more. What a single setting takes, `bot.config.server_settings` decides."""
+"""Discord's limit. `bot.config.server_settings` decides how long each setting may be."""
 _LEGEND = translatable(
     "* changed: for the server, or only here, in this channel or category. The others "
     "are as whoever runs the bot set them. `/config show KEY` explains one."
@@ -105,7 +106,7 @@ async def set_config(
         known = ", ".join(context.services.answer_tools.plug_ins.mode_names)
         raise CommandRefusedError(
             translated(
-                "display_mode: {text!r} is not installed; there are: {known}",
+                "display_mode: {text!r} is not installed; installed: {known}",
                 text=text,
                 known=known,
             )

@@ -18,7 +18,7 @@ from oshaberi.bot.commands.command_context import (
     context_here,
     context_of,
 )
-from oshaberi.bot.turns.admission.answer_reasons import why_sentence
+from oshaberi.bot.turns.admission.rules import why_sentence
 from oshaberi.bot.turns.context.character import lore_lines
 from oshaberi.languages import translatable, translated
 
@@ -69,7 +69,7 @@ TURN_COMMANDS: tuple[Command, ...] = (stop, continue_, regenerate)
 
 UNKNOWN = translatable("I do not remember this message. Choose one of my newer answers.")
 FORGOTTEN = translatable(
-    "I do not know any more why this message was answered or not. I remember that for the newest "
+    "I no longer know why this message was or was not answered. I remember that for the newest "
     "4000 messages since my last start, and for stored answers and their questions."
 )
 NOT_NEWEST = translatable("Only my newest answer in this channel can be changed. Choose that one.")

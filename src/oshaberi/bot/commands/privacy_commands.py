@@ -36,7 +36,7 @@ WORDS = {
     "api_keys": translatable("API keys of your direct messages (encrypted)"),
     "models": translatable("models of your direct messages"),
     "usage_counts": translatable("daily counts of requests and tokens"),
-    "journal_streams": translatable("answers that were under way"),
+    "journal_streams": translatable("answers that were not finished"),
     "questions": translatable("questions that waited for an answer"),
 }
 """The tables that a person should know about; the other tables only hold parts of these."""

@@ -36,7 +36,7 @@ async def status_of(context: BotContext, asker: CommandUser, latency_s: float) -
         f"{name_of(model)}: {_keys(context, list(tries))}{_refused(context, asker, model)}"
         for model, tries in chain
     ]
-    # What all direct messages used together is the operator's business.
+    # Only the operator sees how much all direct messages used together.
     hidden = asker.server_id == 0 and not asker.is_owner
     usage = () if hidden else await context.db.usage.of(asker.server_id)
     lines = [
@@ -101,7 +101,7 @@ def _keys(context: BotContext, tries: Sequence[ModelCandidate]) -> str:
 def _refused(context: BotContext, asker: CommandUser, model: ModelRecord) -> str:
     """Describe what the model has refused, fields and tools; they are not sent for a day.
 
-    The words of a private server are for the bot's owner.
+    Only the bot's owner sees what a private server said.
     """
     learned = context.services.models.adapters.learned
     lessons = learned.told(place_of_model(model), to_operator=asker.is_owner)

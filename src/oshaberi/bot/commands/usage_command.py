@@ -79,7 +79,7 @@ async def _servers(context: BotContext, asker: CommandUser, place: QuotaPlace) -
     operators = await context.db.usage_counts.of(paid, day, day)
     lines.append(
         translated(
-            "Of today's, on the keys of whoever runs the bot: {operators}.",
+            "Of today's usage, on the keys of whoever runs the bot: {operators}.",
             operators=format_totals(operators),
         )
     )
@@ -157,12 +157,21 @@ def format_totals(totals: UsageTotals) -> str:
 
 def format_requests_and_tokens(used: UsageTotals | UsageRecord) -> str:
     requests = translated_count("{count:,} request", "{count:,} requests", used.requests)
-    tokens = translated_count(
-        "{count:,} token read, {output_tokens:,} written",
-        "{count:,} tokens read, {output_tokens:,} written",
-        used.input_tokens,
-        output_tokens=used.output_tokens,
-    )
+    if used.cached_tokens:
+        tokens = translated_count(
+            "{count:,} token read ({cached:,} from caches), {output_tokens:,} written",
+            "{count:,} tokens read ({cached:,} from caches), {output_tokens:,} written",
+            used.input_tokens,
+            cached=used.cached_tokens,
+            output_tokens=used.output_tokens,
+        )
+    else:
+        tokens = translated_count(
+            "{count:,} token read, {output_tokens:,} written",
+            "{count:,} tokens read, {output_tokens:,} written",
+            used.input_tokens,
+            output_tokens=used.output_tokens,
+        )
     return translated("{requests}, {tokens}", requests=requests, tokens=tokens)
 
 

@@ -8,7 +8,8 @@
   them); `all_settings` collects all of them.
 - Read: `loading`, by `schema` and `oshaberi.value_parsing`. The result is `loaded`; `hot_reload`
   reads the file again when it changes.
-- Changed by admins: `server_settings` says which settings, how far, and which value applies.
+- Changed by admins: `server_settings` says which settings, within which limits, and which value
+  applies.
   `current_settings` are those in force now, for every server and channel.
 - Shown: `redaction` masks what is secret.
 
@@ -21,13 +22,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from oshaberi.bot.config.all_settings import DECLARED, Setting
+    from oshaberi.bot.config.all_settings import DECLARED, SERVER_KEYS, Setting
     from oshaberi.bot.config.hot_reload import Reloader
     from oshaberi.bot.config.loaded import LoadedSettings
     from oshaberi.bot.config.loading import load
     from oshaberi.bot.config.process import ProcessConfig
     from oshaberi.bot.config.server_settings import (
-        SERVER_KEYS,
         check_together,
         effective,
         parse_server_value,
@@ -51,21 +51,20 @@ __all__ = [
 ]
 
 _HOMES = {
-    "all_settings": ("DECLARED", "Setting"),
+    "all_settings": ("DECLARED", "SERVER_KEYS", "Setting"),
     "loading": ("load",),
     "process": ("ProcessConfig",),
     "toml_tables": ("McpServerEntry", "ModelEntry", "PersonaEntry"),
     "hot_reload": ("Reloader",),
-    "server_settings": (
-        *("SERVER_KEYS", "parse_server_value"),
-        *("check_together", "effective"),
-    ),
+    "server_settings": ("check_together", "effective", "parse_server_value"),
     "loaded": ("LoadedSettings",),
 }
 
 
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"oshaberi.bot.config.{home}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker that sees it accepts every name
+
+    def __getattr__(name: str) -> Any:
+        for home, names in _HOMES.items():
+            if name in names:
+                return getattr(import_module(f"oshaberi.bot.config.{home}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -94,6 +94,25 @@ DECLARED: Mapping[str, Setting] = {
 }
 
 
+# Which settings a server's admins may change, and which of them a channel may have of its own.
+
+
+OPERATOR_KEYS = frozenset({"suppress_text_output", "suppress_user_errors", "web_page_tool_enabled"})
+"""Only the operator may set these: with them, admins could mute errors or use the operator's
+network."""
+
+SERVER_KEYS: Mapping[str, Setting] = {
+    key: setting
+    for key, setting in DECLARED.items()
+    if setting.section is not ProcessConfig and key not in OPERATOR_KEYS
+}
+SERVER_ONLY_KEYS = frozenset({"auto_channels", "allowed_channels", "blocked_channels"}) | {
+    key for key in SERVER_KEYS if key.endswith("_per_server_day")
+}
+"""Settings that list channels or apply to the whole server, so that no channel has its own
+value."""
+
+
 def within(section: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that belong to one section."""
     return {key: value for key, value in values.items() if DECLARED[key].section is section}
@@ -109,4 +128,4 @@ def near(key: str, known: Iterable[str]) -> Sentence:
     found = get_close_matches(key.lower(), list(known), n=1)
     if found:
         return Sentence("; did you mean {name!r}?", name=found[0])
-    return Sentence("; docs/settings.md lists them")
+    return Sentence("; `oshaberi settings` lists them")

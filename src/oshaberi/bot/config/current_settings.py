@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from oshaberi.bot.config import LoadedSettings, Reloader, effective
 from oshaberi.bot.conversation.messages import ChannelPath
@@ -18,6 +18,7 @@ from oshaberi.delivery.attachments import DeliveryPlugIns
 from oshaberi.delivery.config import live_remark
 from oshaberi.errors import ConfigError
 from oshaberi.languages.current_language import channel_language, reader_language
+from oshaberi.providers.model_options import TokenPrice
 
 # The operator's models, persona and display mode, for servers without their own.
 
@@ -35,7 +36,7 @@ def links(settings: LoadedSettings, environ: Mapping[str, str]) -> tuple[Operato
                 position=position,
             ),
             entry.keys(environ),
-            None if entry.price is None else (entry.price.input, entry.price.output),
+            None if entry.price is None else TokenPrice(**asdict(entry.price)),
         )
         for position, entry in enumerate(settings.models)
     )

@@ -37,7 +37,7 @@ class LoadedSettings(ProcessConfig):
     file: Path | None = None
     """The path of the settings file, whether it exists or not."""
     service_links: tuple[str, ...] = ()
-    """Variables that are no settings: they describe a service beside the bot, and are ignored."""
+    """Ignored variables, which describe a Kubernetes service instead of a setting."""
 
     def value(self, key: str) -> Any:
         """Return the value of any setting by its name."""

@@ -95,7 +95,7 @@ def _without_service_links(
 ) -> tuple[dict[str, tuple[str, str]], tuple[str, ...]]:
     """Return the variables without those that describe a service, and the names of these.
 
-    A variable with the name of a setting is always one: what somebody meant is not ignored.
+    A variable with the name of a setting is never left out: somebody meant it.
     """
     links = {
         key: variable
@@ -180,7 +180,7 @@ def _settings(
 
 
 def _check_providers(models: Sequence[ModelEntry]) -> None:
-    """Check the providers now, so that a mistake does not show only at the first answer."""
+    """Check the providers now, so that a mistake shows before the first answer."""
     if not models:
         return
     from oshaberi.providers.presets import PRESETS

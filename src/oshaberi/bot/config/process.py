@@ -24,7 +24,8 @@ from oshaberi.text.config import check_fields, choice, number, switch
 
 MOST_SHARDS = 16_384
 NO_HOME = Path("/nonexistent")
-"""Of a user without a name, as in a container: `data_dir` must be set, or it cannot be created."""
+"""Used for a user without a name, as in a container: if `data_dir` is not set, creating this
+fails."""
 
 
 def data_home(environ: Mapping[str, str]) -> Path:
@@ -186,9 +187,9 @@ class ProcessConfig:
         default=(),
         metadata=_table(
             "each has `provider`, `model` and optionally `base_url`, `api_keys` or `api_key_env`, "
-            "`params`, `price` (`input` and `output`: dollars for a million tokens), `window`, "
-            "`max_output_tokens`, `images`, `thinking`, `prefill`, `reemits`, `text` (see below); "
-            "they are tried in order",
+            "`params`, `price` (`input`, `output`, `cached`, `cache_write`: dollars for a million "
+            "tokens), `window`, `max_output_tokens`, `images`, `thinking`, `prefill`, `reemits`, "
+            "`cache`, `text` (see below); they are tried in order",
             "a list of tables",
         ),
     )

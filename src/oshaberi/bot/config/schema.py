@@ -20,8 +20,8 @@ from oshaberi.bot.config.redaction import mask_value, plain
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.secret_redaction import MASK
 
-# What pydantic found wrong, in our words: the key, the value and what is allowed. `loading` adds
-# where the value comes from.
+# Pydantic's complaints in our words: the key, the value and what is allowed. `loading` adds where
+# the value comes from.
 
 
 LONGEST = 80
@@ -83,7 +83,7 @@ def _allowed(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> Sentence
     setting = DECLARED[str(place[0])]
     if len(place) == 1 or "table" not in setting.about:
         return setting.allowed
-    # Of tables, which only the settings file has: pydantic's words are English.
+    # For tables, which only the settings file can have. Pydantic's own words are English.
     return _WORDS.get(wrong["type"], Sentence("allowed: {problem}", problem=wrong["msg"]))
 
 

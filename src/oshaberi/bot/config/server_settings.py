@@ -7,9 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from oshaberi.bot.config.all_settings import DECLARED, Setting, with_new_names, within
+from oshaberi.bot.config.all_settings import (
+    DECLARED,
+    SERVER_KEYS,
+    Setting,
+    with_new_names,
+    within,
+)
 from oshaberi.bot.config.loaded import LoadedSettings
-from oshaberi.bot.config.process import ProcessConfig
 from oshaberi.bot.config.schema import check_value, no_such_setting
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.delivery.config import StreamConfig
@@ -17,25 +22,10 @@ from oshaberi.errors import ConfigError, Sentence
 from oshaberi.text.config import TextConfig, not_allowed
 from oshaberi.value_parsing import read
 
-# Which settings a server's admins may change, and which of them a channel may have of its own.
-#
-# `parse_server_value` reads what an admin typed for one.
+# `parse_server_value` reads what an admin typed for a setting.
 
 
 QUOTA_PREFIX = "quota_"
-OPERATOR_KEYS = frozenset({"suppress_text_output", "suppress_user_errors", "web_page_tool_enabled"})
-"""Only the operator may set these: with them, admins could mute errors or use the operator's
-network."""
-
-SERVER_KEYS: Mapping[str, Setting] = {
-    key: setting
-    for key, setting in DECLARED.items()
-    if setting.section is not ProcessConfig and key not in OPERATOR_KEYS
-}
-SERVER_ONLY_KEYS = frozenset({"auto_channels", "allowed_channels", "blocked_channels"}) | {
-    key for key in SERVER_KEYS if key.endswith("_per_server_day")
-}
-"""Settings that name channels themselves, or count for the whole server: no channel has its own."""
 
 
 def is_quota(key: str) -> bool:
@@ -51,16 +41,16 @@ def parse_server_value(key: str, text: str) -> Any:
         raise ConfigError(no_such_setting(key, SERVER_KEYS))
 
     value = check_value(SERVER_KEYS[key], read(SERVER_KEYS[key].about, text))
-    # As it comes back from where it is stored.
+    # The form in which it comes back from the database.
     return list(value) if isinstance(value, tuple) else value
 
 
 # The operator's limits for what a server's admins may set: checked when set and when read.
 #
 # A number has an upper limit: the operator's `server_limits`, else the `server_high` of its
-# declaration, else its range. A text has a longest (`server_longest`), a list a longest and a
-# most (`server_most`): admins are strangers, and everything that they set is worked on for each
-# answer. If the operator does not let the bot answer somebody, no admin can.
+# declaration, else its range. A text has a greatest length (`server_longest`), a list a greatest
+# number of items (`server_most`) as well: admins are strangers, and every answer has to work with
+# what they set. If the operator does not let the bot answer somebody, no admin can.
 
 
 SPARING = frozenset({"cooldown_ms"})
@@ -78,7 +68,7 @@ def most_allowed(settings: LoadedSettings, setting: Setting) -> int | None:
     given = settings.server_limits.get(setting.name)
     if given is not None:
         return given
-    # What the operator has chosen for all servers is not too much for one.
+    # What the operator has chosen for all servers is allowed for each of them.
     most: int = max(about.get("server_high", about["high"]), settings.value(setting.name))
     return most
 
@@ -149,7 +139,7 @@ def check_limit(settings: LoadedSettings, key: str, value: Any) -> None:
 def reduce_to_limits(settings: LoadedSettings, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a server's stored settings, reduced to the operator's current limits.
 
-    Of a list that is too long, the first items stay; a text that is too long counts as not set.
+    A list that is too long keeps its first items; a text that is too long counts as not set.
     """
     sized = {key: _within_size(DECLARED[key], value) for key, value in changes.items()}
     return {
@@ -189,7 +179,7 @@ def _cut_list(settings: LoadedSettings, key: str, value: Sequence[Any]) -> Seque
     if key in BLOCKING:
         return tuple(dict.fromkeys([*theirs, *value]))
     if _allows_some(settings, key):
-        # An empty list would let everybody in.
+        # An empty list would allow everybody.
         return tuple(one for one in value if one in theirs) or theirs
     return value
 
@@ -282,6 +272,6 @@ def _known(server_config: Mapping[str, Any]) -> dict[str, Any]:
 def _combine(settings: LoadedSettings, changes: Mapping[str, Any]) -> EffectiveSettings:
     text = replace(settings.stream.text, **within(TextConfig, changes))
     stream = replace(settings.stream, text=text, **within(StreamConfig, changes))
-    # The operator's quotas are counted apart: those in here are the server's own.
+    # The operator's quotas are counted separately; these are the server's own.
     turn = {**NO_QUOTAS, **within(TurnConfig, changes)}
     return EffectiveSettings(stream, replace(settings.turn, **turn))

@@ -16,16 +16,19 @@ TABLES: Any = {"extra": "forbid"}
 
 @dataclass(frozen=True, slots=True)
 class ModelPrice:
-    """What a million tokens cost, in dollars."""
+    """What a million tokens cost, in dollars (`providers.model_options.TokenPrice`)."""
 
     __pydantic_config__ = TABLES
 
     input: float
     output: float
+    cached: float | None = None
+    cache_write: float | None = None
 
     def __post_init__(self) -> None:
-        if not (0 <= self.input <= MOST_DOLLARS and 0 <= self.output <= MOST_DOLLARS):
-            raise ValueError(f"input and output are dollars, from 0 to {MOST_DOLLARS}")
+        given = (self.input, self.output, self.cached or 0, self.cache_write or 0)
+        if not all(0 <= one <= MOST_DOLLARS for one in given):
+            raise ValueError(f"prices are dollars, from 0 to {MOST_DOLLARS}")
 
 
 _MODEL_OPTIONS = (
@@ -35,6 +38,7 @@ _MODEL_OPTIONS = (
     "thinking",
     "prefill",
     "reemits",
+    "cache",
     "text",
 )
 
@@ -59,6 +63,7 @@ class ModelEntry:
     thinking: str | int | None = None
     prefill: str | None = None
     reemits: bool | None = None
+    cache: str | None = None
     text: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
@@ -70,7 +75,7 @@ class ModelEntry:
             raise ValueError(str(wrong)) from None
 
     def all_params(self) -> dict[str, Any]:
-        """Return `params` together with the options that are written beside it."""
+        """Return `params` together with the options that stand beside it in the file."""
         own = {name: getattr(self, name) for name in _MODEL_OPTIONS}
         return {**self.params, **{name: one for name, one in own.items() if one is not None}}
 

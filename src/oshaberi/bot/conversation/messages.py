@@ -191,7 +191,7 @@ class TurnChannel(Protocol):
 
     @property
     def locale(self) -> str:
-        """Return the language of the server as Discord says it (`ja`), or "" if unknown."""
+        """Return the server's language as Discord writes it (`ja`), or "" if unknown."""
 
     def sink(self, answering: IncomingMessage | None) -> Sink:
         """Return the sink that sends an answer to this channel."""

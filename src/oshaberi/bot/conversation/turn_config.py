@@ -42,7 +42,9 @@ def name(what: str) -> Any:
 
 
 def quota(what: str, whose: str) -> Any:
-    return number(0, 0, MOST_COUNTED, f"most {what} for one {whose} in a day; 0 is no limit")
+    return number(
+        0, 0, MOST_COUNTED, f"maximum number of {what} per {whose} and day; 0 is no limit"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ class TurnConfig:
         8000,
         0,
         60_000,
-        "longest wait while the author of a question still types, in ms after the first message",
+        "longest wait while the author of a question is still typing, in ms after the first "
+        "message",
     )
     attention_ms: int = number(
         0,
@@ -93,7 +96,7 @@ class TurnConfig:
     language: str = choice(
         AUTO,
         (AUTO, "en", *DISCORD_LOCALES),
-        "language of what the bot says by itself where everybody sees it; `auto` takes the "
+        "language of the bot's own public messages; `auto` uses the "
         "server's. Answers to commands are in the language of whoever uses them",
     )
     waiting_limit: int = number(10, 1, 100, "maximum number of messages that wait in a channel")
@@ -125,7 +128,7 @@ class TurnConfig:
     )
     summarise_history: bool = switch(
         True,
-        "what does not fit into the model's window is summarised by the model, once, instead of "
+        "messages that do not fit into the model's window are summarised by the model instead of "
         "being dropped",
     )
     lore_budget_share: float = fraction(
@@ -158,7 +161,7 @@ class TurnConfig:
         "bots that people speak through; their webhooks count as people", "@", PROXY_BOTS
     )
     auto_channels: tuple[int, ...] = ids(
-        "channels and categories in which every message is answered that is not for others", "#"
+        "channels and categories in which the bot answers every message that is not for others", "#"
     )
     answering_persona: str = name(
         "name of the persona that answers when no other is called; empty means the default persona"

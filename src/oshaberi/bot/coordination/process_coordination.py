@@ -145,7 +145,7 @@ class ProcessCoordination(Protocol):
         """Return the leases on shards; None without Redis."""
 
     async def departure(self) -> None:
-        """Wait until a process ends that had claimed something which this process wanted."""
+        """Wait until a process ends whose claims this process had asked for."""
 
 
 class SingleProcess:

@@ -15,9 +15,9 @@ from discord.backoff import ExponentialBackoff
 
 LONGEST_SECONDS = 30.0
 LEAST_SHARE = 0.5
-"""Of the time that the back-off has grown to, at least this share is waited."""
+"""The shortest wait, as a share of the time that the back-off has grown to."""
 FORGET_SECONDS = 120.0
-"""A connection that was lost so long after the last wait has nothing to do with it."""
+"""If a connection is lost that long after the last wait, the back-off starts again."""
 
 
 class ReconnectBackoff(ExponentialBackoff[bool]):

@@ -70,7 +70,7 @@ class RedisCoordination:
         """The processes that had already claimed something for which this one asked."""
         self._departed = asyncio.Event()
         self._believes_from = 0.0
-        """From when on the keys in Redis are proof again that other processes run or have ended."""
+        """From then on, the keys in Redis prove again which other processes run or have ended."""
         self.problem: str | None = None
         self._outage_log = OutageLog(
             "redis",
@@ -222,7 +222,7 @@ class RedisCoordination:
             return
         gone = {one for one in self._others if not await self._redis.exists(_alive(one))}
         if not gone or not await self._redis.exists(mine):
-            return  # or it forgot everything between two questions
+            return  # or it forgot everything between the two requests
         if now() >= self._believes_from:
             self._others -= gone
             self._departed.set()
@@ -271,7 +271,7 @@ async def _release(lock: Lock, what: str) -> None:
 
 
 def _is_redis_failure(record: logging.LogRecord) -> bool:
-    """Return whether a record tells of a Redis that cannot be reached."""
+    """Return whether a log record is about a Redis that cannot be reached."""
     gone = (RedisConnectionError, RedisTimeoutError)
     return any(
         isinstance(one, gone)

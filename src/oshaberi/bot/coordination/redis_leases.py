@@ -17,7 +17,7 @@ from oshaberi.bot.coordination.process_coordination import FleetView, ProcessRan
 from oshaberi.discord_io import BanGuard
 from oshaberi.stream.redis_stops import FAULTS
 
-# Calls to Redis lose no cancellation, and raise one kind of error.
+# Calls to Redis never swallow a cancellation, and raise one kind of error.
 
 
 @contextmanager

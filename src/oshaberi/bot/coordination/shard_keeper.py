@@ -35,7 +35,7 @@ from oshaberi.errors import ConfigError, TemporaryError
 
 
 PAUSE_SECONDS = 5.2
-"""Discord says 5. It is longer because two IDENTIFYs may arrive closer together than they were
+"""Discord says 5. Ours is longer, because two IDENTIFYs may arrive closer together than they were
 sent."""
 POLL_SECONDS = 0.25
 
@@ -95,7 +95,7 @@ manager starts it again."""
 HANDOVER_SECONDS = 30.0
 """How long a process that ends may take to hand over its shards, one after another."""
 AWAY_SECONDS = 2.0
-"""A process that ends does not wait for leases that it has not reached for so long."""
+"""A process that is shutting down does not wait for leases that it could not reach for so long."""
 
 
 class ShardHost(Protocol):
@@ -180,7 +180,7 @@ class ShardKeeper:
         return None
 
     async def identify_turn(self, shard_id: int) -> None:
-        """Wait for permission to send IDENTIFY. Raises OSError if the lease is lost meanwhile."""
+        """Wait for permission to send IDENTIFY. Raises OSError if the lease is lost first."""
         await self._queue.confirm(shard_id)
         if not self.holds(shard_id):
             raise OSError(f"shard {shard_id} is not ours any more")
@@ -214,7 +214,7 @@ class ShardKeeper:
     async def _tick(self) -> None:
         began_s = self._fence.now_s()
         for task in self._starting.values():
-            if task.done():  # with an error that nobody foresaw
+            if task.done():  # with an unexpected error
                 task.result()
         try:
             lost = await self._table.renew(self.held)
@@ -305,7 +305,7 @@ class ShardKeeper:
     async def _give_up(self, shard_id: int) -> None:
         """Stop serving a shard. Only then may others take it."""
         await self._drop(shard_id)
-        with suppress(OSError):  # then it expires
+        with suppress(OSError):  # then the lease expires
             await self._table.give_back(shard_id)
         log.info("shard %d of %d is given up", shard_id, self._shard_count)
 

@@ -1,4 +1,4 @@
-"""What the program tells about itself: lines with the ids of stream and turn; at DEBUG every step.
+"""The program's log: lines with the ids of stream and turn, and every step at DEBUG.
 
     setup(settings.log_level, settings.log_format, secrets=settings.secrets(os.environ))
     services = TurnServices(..., observers=TurnObservers((StreamLogger(),)))

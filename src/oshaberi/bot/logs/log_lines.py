@@ -33,7 +33,7 @@ _QUIETER = {
 """Loggers of other packages whose warnings nobody needs."""
 LONGEST_MESSAGE = 10_000
 LONGEST_TRACE = 30_000
-"""Characters of a line: a log must not grow by what somebody else sends."""
+"""How long a line may be: strangers must not be able to fill the log."""
 _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {
     "message",
     "asctime",
@@ -89,7 +89,7 @@ def is_json() -> bool:
 
 
 def _log_what_python_prints() -> None:
-    """Log tracebacks that Python would print: of an uncaught error, a thread, a destructor."""
+    """Log the tracebacks that Python would print, from uncaught errors, threads and destructors."""
     log = logging.getLogger("python")
     sys.excepthook = lambda kind, error, trace: log.critical(
         "uncaught: %s", error, exc_info=(kind, error, trace)

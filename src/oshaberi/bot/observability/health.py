@@ -25,20 +25,20 @@ from oshaberi.stream.context import StreamContext
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.result import StreamResult
 
-# Which models fail or hang now, and what runs.
+# Which models fail or hang now, and which streams are running.
 #
-# A model fails if its last answer was an error. It hangs if an answer has stood still for 30
+# A model fails if its last answer was an error. It hangs if an answer has not grown for 30
 # seconds.
 
 
 log = logging.getLogger(__name__)
 
 KEPT_SECONDS = 600.0
-"""How long a failure counts. An older one says nothing about the present."""
+"""How long a failure counts. Older failures say nothing about the present."""
 MOST_MODELS = 200
 HANGING_SECONDS = 30.0
-"""After so long without a piece an answer stands still. It is given up much later
-(`inactivity_timeout_ms`): some models think for a minute without a sign."""
+"""After so long without a piece an answer counts as hanging. It is given up much later
+(`inactivity_timeout_ms`): some models think for a minute without sending anything."""
 LOOK_SECONDS = 5.0
 """How often a stream that hangs is checked again."""
 HANG_WORDS = (
@@ -51,14 +51,14 @@ NOT_THE_MODELS_FAULT: frozenset[ErrorType] = frozenset({"content_blocked", "cont
 
 @dataclass(frozen=True, slots=True)
 class RunningStream:
-    """A stream under way: its model, since when it runs, and what has come of it."""
+    """A running stream: its model, when it started, and what has arrived so far."""
 
     channel: str
     provider: str
     model: str
     seconds: float
     silent_s: float
-    """How long ago the last piece came, if one is awaited."""
+    """How long ago the last piece arrived, if another is expected."""
     messages: int
 
     @property
@@ -124,7 +124,7 @@ class ModelHealth:
             hang_log.ends(by=key)
 
     def running(self) -> tuple[RunningStream, ...]:
-        """Return the streams under way."""
+        """Return the running streams."""
         if not self._running:
             return ()
         now_s = asyncio.get_running_loop().time()
@@ -141,7 +141,7 @@ class ModelHealth:
         )
 
     def hanging(self) -> int:
-        """Return how many streams have stood still for long."""
+        """Return how many streams hang."""
         return sum(
             context.silent_s() >= HANGING_SECONDS for _, context, _ in self._running.values()
         )
@@ -180,9 +180,9 @@ def _fault(result: StreamResult) -> ErrorType | None:
 
 MOST_BYTES = 16 * 1024
 Check = Callable[[], str | None]
-"""Returns what is wrong now, in a few words; None if nothing is."""
+"""Returns what is wrong now in a few words, or None."""
 RunsOn = Literal["discord", "stage"]
-"""Where the people are: a bot on the local stage is healthy, and nobody on Discord sees it."""
+"""Where the bot runs: on the local stage it is healthy, but nobody on Discord sees it."""
 
 
 @dataclass(frozen=True, slots=True)

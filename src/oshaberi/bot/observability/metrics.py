@@ -26,7 +26,7 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from oshaberi import __version__
 from oshaberi.bot.storage.outages import CALLS, FAULTS, DatabaseMeter
-from oshaberi.bot.turns.admission.answer_reasons import NO_QUESTION, WHY
+from oshaberi.bot.turns.admission.rules import NO_QUESTION, WHY
 from oshaberi.bot.turns.services.turn_services import AnswerTimes
 from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.delivery.config import StreamConfig
@@ -43,7 +43,7 @@ from oshaberi.stream.result import Status, StreamResult
 
 WAIT_BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 WEBHOOK_REFUSALS = ("30007", "50001", "50013")
-"""Discord's codes: 15 webhooks are there already, no access, a missing permission."""
+"""Discord's codes for too many webhooks (15), no access, and a missing permission."""
 
 
 def start_at_zero(metric: MetricWrapperBase, *values: Iterable[str]) -> None:
@@ -109,7 +109,8 @@ class DiscordRequestMetrics:
 LAG_SECONDS = 0.25
 """The pause between two measurements of the loop's lag."""
 LAGS_KEPT = 240
-"""The longest lag of the last minute is reported: a scrape sees what came since the last one."""
+"""The longest lag of the last minute is reported, so that a scrape sees everything since the
+last."""
 
 GAUGES = {
     "oshaberi_turns_running": "Turns under way",
@@ -176,7 +177,7 @@ class ProcessGauges:
 
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
-"""When a counter was made is of no use to anybody, and would be every second line."""
+"""Nobody needs the time when a counter was created, which would be every second line."""
 
 ERROR_TYPES: tuple[str, ...] = get_args(ErrorType)
 STATUSES: tuple[str, ...] = get_args(Status)
@@ -243,17 +244,17 @@ class BotMetrics:
         start_at_zero(self.provider_errors, PRESETS, ERROR_TYPES)
 
     def expect_model(self, provider: str, model: str) -> None:
-        """Let the counters of a model start at 0, before it is asked for the first time."""
+        """Start the counters of a model at 0, before it is asked for the first time."""
         start_at_zero(self.provider_errors, [provider], ERROR_TYPES)
         start_at_zero(self.tokens, [provider], [model], WAYS)
 
     def note_unanswered(self, reason: str) -> None:
-        """Count a message that is not answered, except where nobody addressed the bot."""
+        """Count a message that is not answered, unless nobody addressed the bot."""
         if reason not in NO_QUESTION:
             self.unanswered.labels(reason).inc()
 
     def note_history(self, source: str) -> None:
-        """Count a history that a turn has read from there."""
+        """Count a history that a turn has read from this source."""
         self.history_reads.labels(source).inc()
 
     def database_meter(self) -> DatabaseMeter:

@@ -1,4 +1,4 @@
-"""After a crash, finds or sends the messages of an earlier process, and reports the rest.
+"""After a crash, finds or sends the messages of an earlier process, and reports the others.
 
 A message in the journal may or may not have been sent. Recovery looks for it in the channel, and
 sends it with its old nonce only if it is not there.
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 AT_ONCE = 8
 EARLIER_TURNS = 10
 """How many turns are read, so that their messages are not mistaken for those of the interrupted
-one."""
+turn."""
 INTERRUPTED = "interrupted"
 TITLE = translatable("I was interrupted")
 GO_ON = translatable(
@@ -66,7 +66,7 @@ async def servers_language(_path: ChannelPath, locale: str) -> str:
 
 
 class CrashRecovery:
-    """Finishes the streams of this `instance` that no process runs any more."""
+    """Finishes the streams of this `instance` that are no longer running in any process."""
 
     def __init__(
         self,
@@ -131,14 +131,14 @@ class CrashRecovery:
     async def _may_be_answered(self, stream: JournalledStream, turns: Sequence[TurnRecord]) -> bool:
         """Whether nobody saw anything of the answer, and its question is still open.
 
-        Only once: a question may be what ended the process.
+        Only once: the question itself may have crashed the process.
         """
         if stream.posts or any(_was_cut_unseen(turn, stream.answering_id) for turn in turns):
             return False
         return stream.answering_id in await self._db.questions.open_in(stream.channel_id)
 
     async def _leave_unanswered(self, stream: JournalledStream) -> None:
-        """Store that the answer was tried. Its question stays open (`QuestionRecovery`)."""
+        """Store that an answer was attempted. Its question stays open (`QuestionRecovery`)."""
         await self._db.turns.remember(
             TurnRecord(
                 channel_id=stream.channel_id,
@@ -199,7 +199,7 @@ class CrashRecovery:
     ) -> None:
         """Complete the record of an answer that a shutdown cut off and that will be continued.
 
-        Its last message may have been under way to Discord. The user gets no notice.
+        Its last message may have been on its way to Discord. The user gets no notice.
         """
         if all(post.state != "intended" for post in stream.posts):
             return
@@ -299,7 +299,7 @@ def _continued_turn(stream: JournalledStream, turns: Sequence[TurnRecord]) -> Tu
 
 
 def _was_recorded(stream: JournalledStream, turn: TurnRecord) -> bool:
-    """Return whether the stream's turn was stored, so only its journal entry must go."""
+    """Return whether the turn was stored: then only the journal entry must be deleted."""
     if turn.at is None or stream.began is None or turn.at < stream.began:
         return False
     return turn.persona == stream.persona and stream.answering_id in (None, turn.asked_id)

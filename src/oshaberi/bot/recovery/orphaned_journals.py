@@ -27,11 +27,11 @@ SILENT_FOR = timedelta(minutes=2)
 """How long a process may be silent: longer than a restart takes, and than the clocks of two
 machines differ."""
 LOOKS_SILENT = 3
-"""How many looks in a row must find a process silent. If only the clock was set forward, a running
+"""How many checks in a row must find a process silent. If only the clock was set forward, a running
 process has reported again by then."""
 LEASE_SECONDS = 2.0
 LOOKS_MISSING = 3
-"""How many looks in a row must find the lease missing. A process that only lost its connection has
+"""How many checks in a row must find the lease missing. A process that only lost its connection has
 taken its lease again by then."""
 
 
@@ -57,7 +57,7 @@ class OrphanedJournals:
         self._missing: Counter[str] = Counter()
 
     async def run(self) -> None:
-        """Look again and again. Never returns by itself."""
+        """Check again and again, until cancelled."""
         now = asyncio.get_running_loop().time
         beat_at = now()
         while True:
@@ -71,7 +71,7 @@ class OrphanedJournals:
             await asyncio.sleep(LEASE_SECONDS if self._leases else BEAT_SECONDS)
 
     async def look(self) -> int:
-        """Take over processes that were silent for long. Return the number of recovered items."""
+        """Take over the work of silent processes. Return the number of recovered items."""
         await self._db.instances.beat(self._instance, self._leases)
         if not self._is_ready():
             return 0
@@ -81,7 +81,7 @@ class OrphanedJournals:
         return sum([await self._take_over(name) for name in gone])
 
     async def look_at_leases(self) -> int:
-        """Take over processes that no longer hold a lease. Return the number of recovered items."""
+        """Take over the work of processes without a lease. Return the number of recovered items."""
         if not self._leases or not self._is_ready():
             return 0
         others = await self._db.instances.others(self._instance)

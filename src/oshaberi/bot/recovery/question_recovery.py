@@ -29,8 +29,8 @@ from oshaberi.bot.recovery.unsent_post_recovery import notify_once
 from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion, TurnRecord
-from oshaberi.bot.turns.admission.answer_reasons import ADMITTED
 from oshaberi.bot.turns.admission.questions import CLAIMED
+from oshaberi.bot.turns.admission.rules import ADMITTED
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.delivery.sink import Embed, Post, SinkError
 from oshaberi.languages import in_language, translatable, translated
@@ -53,7 +53,7 @@ does, or this one is ending and the next will."""
 
 
 class QuestionRecovery:
-    """Resumes the questions of this `instance` that no process answers any more.
+    """Resumes the questions of this `instance` that no process is answering any more.
 
     The authors of questions older than `max_age` get a notice instead.
     """
@@ -156,7 +156,7 @@ class QuestionRecovery:
         if last is None or last.status != INTERRUPTED or not _is_about(last, question):
             await self._end(question)
         elif not last.message_ids:
-            # It was cut off before its first message arrived.
+            # The answer was cut off before its first message arrived.
             await self._answer(question, turn_channel, incoming)
         elif self._is_too_old(question):
             await self._tell(question, turn_channel, incoming, GO_ON)
@@ -200,7 +200,7 @@ def _by_channel(questions: Iterable[StoredQuestion]) -> list[list[StoredQuestion
 
 
 def _answers(turn: TurnRecord, question: StoredQuestion) -> bool:
-    """Return whether the turn answered the question, so only its database row must go."""
+    """Return whether the turn answered the question: then only its row must be deleted."""
     if turn.at is None or question.at is None or turn.at < question.at or was_unseen(turn):
         return False
     return turn.asked_id == question.message_id

@@ -17,7 +17,7 @@ from oshaberi import __version__
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.config.loaded import DEFAULT
-from oshaberi.bot.conversation.transcript import plain_words
+from oshaberi.bot.conversation.names import plain_words
 from oshaberi.bot.logs import LoggedWarning, RecentWarnings
 from oshaberi.bot.observability.health import HealthChecks, ModelHealth, RunningStream
 from oshaberi.bot.observability.metrics import BotMetrics
@@ -25,12 +25,13 @@ from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.records import KeyRecord, UsageRecord
 from oshaberi.bot.storage.usage import UsageTotals, usage_day
-from oshaberi.bot.turns.admission.answer_reasons import why_sentence
 from oshaberi.bot.turns.admission.channel_queue import BusyChannel
+from oshaberi.bot.turns.admission.rules import why_sentence
 from oshaberi.bot.turns.services.models import OperatorModel, place_of_model
+from oshaberi.chunks import Usage
 
-# What models and servers used: today, in the last 30 days, and in total. The result is kept for 30
-# seconds.
+# How much models and servers used: today, in the last 30 days, and in total. The result is kept for
+# 30 seconds.
 
 
 LATELY_DAYS = 30
@@ -95,6 +96,7 @@ def total_of(used: Mapping[int, UsageTotals]) -> UsageTotals:
         sum(one.input_tokens for one in every),
         sum(one.output_tokens for one in every),
         sum(one.cost_micros for one in every),
+        sum(one.cached_tokens for one in every),
     )
 
 
@@ -262,7 +264,7 @@ def _models(sources: StatusSources, used: UsageOverview | None) -> list[Json]:
 
 
 def _refused(context: BotContext, link: OperatorModel | None) -> list[str]:
-    """List what the operator's model refused and is not sent: parameters, and tools by name."""
+    """List the parameters and tools that the operator's model refused. They are not sent."""
     if link is None:
         return []
     return list(context.services.models.adapters.learned.told(place_of_model(link.model)))
@@ -281,9 +283,11 @@ def _model_use(record: UsageRecord | None, link: OperatorModel | None) -> Json |
     if record is None:
         return None
     price = None if link is None else link.price
-    cost = price and record.input_tokens * price[0] + record.output_tokens * price[1]
-    totals = UsageTotals(record.requests, record.input_tokens, record.output_tokens)
-    return _totals(totals) | {"cost_micros": None if cost is None else round(cost)}
+    used = Usage(record.input_tokens, record.output_tokens, record.cached_tokens)
+    totals = UsageTotals(
+        record.requests, record.input_tokens, record.output_tokens, 0, record.cached_tokens
+    )
+    return _totals(totals) | {"cost_micros": None if price is None else price.micros(used)}
 
 
 def _usage(used: UsageOverview) -> Json:
@@ -307,6 +311,7 @@ def _totals(totals: UsageTotals) -> Json:
         "requests": totals.requests,
         "input_tokens": totals.input_tokens,
         "output_tokens": totals.output_tokens,
+        "cached_tokens": totals.cached_tokens,
         "cost_micros": totals.cost_micros,
     }
 

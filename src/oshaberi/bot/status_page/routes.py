@@ -57,7 +57,7 @@ class PageLogin:
         return end_s is not None and self._now_s() < end_s
 
     def wait_s(self, request: web.Request) -> float:
-        """Return how long the sender of a request has to wait before the next try; mostly 0."""
+        """Return how long the sender of a request has to wait before the next try, usually 0."""
         return self._throttle.wait_s(_address(request))
 
     async def let_in(self, request: web.Request, response: web.StreamResponse) -> bool:
@@ -106,7 +106,7 @@ class LoginThrottle:
     """Counts wrong tokens, for each address and for all together, in windows of a minute.
 
     A token is too long to be guessed; this keeps a stranger from trying, and from keeping the bot
-    busy with it. This machine is not held up by the tries of others.
+    busy with it. Tries from elsewhere do not delay this machine.
     """
 
     def __init__(self, now_s: Callable[[], float]) -> None:
@@ -173,7 +173,7 @@ def _digest(text: str) -> bytes:
 
 
 async def _given_token(request: web.Request) -> str | None:
-    """Return the token in a form; None if there is none: a stranger may send anything."""
+    """Return the token in a form, or None: a stranger may send anything."""
     if request.content_type != FORM:
         return None
     try:
@@ -187,7 +187,7 @@ def _is_our_form(request: web.Request) -> bool:
     """Return whether a form was sent from our own page. Browsers say which site a form comes from.
 
     For our own page they say `Origin: null`, because it asks them to send no referrer. They also
-    say that for a sandbox inside another page; there a newer header tells the difference.
+    say it for a sandbox inside another page, but there a newer header shows the difference.
     """
     if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
         return False

@@ -1,7 +1,7 @@
 """Executes batches of entries, each in one transaction.
 
-For a SQLite file in a thread of its own, otherwise in the event loop; with PostgreSQL in a single
-statement where that is possible.
+A SQLite file has its own thread; other databases use the event loop. With PostgreSQL a batch is a
+single statement where that is possible.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from oshaberi.bot.storage.group_commit import CommitUnknownError, OnActivity, Wr
 from oshaberi.bot.storage.outages import as_storage_errors
 
 MOST_IN_ONE_STATEMENT = 8
-"""Each combination of steps is prepared once on a connection: there should be few."""
+"""Each combination of steps is prepared once per connection, so there should be few."""
 _XID = text("SELECT txid_current()")
 _STATUS = text("SELECT txid_status(:xid)")
 _PARAMETER = re.compile(r"\$(\d+)")
@@ -59,8 +59,8 @@ def execute_entries(
 def single_statement_steps(entries: Sequence[WriteEntry]) -> list[WriteStep] | None:
     """Return the steps if one statement can write them all, in an order by kind; else None.
 
-    The parts of a statement do not see what the others change, so each must have a row of its own.
-    If the connection is lost, nobody knows whether it was written: it must be repeatable.
+    The parts of a statement do not see each other's changes, so each must write a different row.
+    If the connection is lost, nobody knows whether it was written, so it must be repeatable.
     """
     steps = [step for entry in entries for step in entry.steps]
     if len(steps) > MOST_IN_ONE_STATEMENT or any(entry.tallies for entry in entries):
@@ -153,7 +153,7 @@ class LoopBatches:
 class PostgresBatches:
     """For PostgreSQL. If the connection is lost during a COMMIT, the server knows the outcome.
 
-    What a message waits for is one statement: a database far away answers once, and not to BEGIN,
+    A message waits for a single statement: a distant database answers once, instead of to BEGIN,
     each step and COMMIT.
     """
 

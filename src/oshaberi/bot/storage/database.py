@@ -113,7 +113,7 @@ _ALL_AT_ONCE = select(
         for name, rows in _ROWS_AS_JSON.items()
     )
 )
-"""Every row as a JSON object, so that a database far away is waited for once."""
+"""Every row as a JSON object, so that a distant database is asked only once."""
 _LABELS = select(_SPRITES).where(_SPRITES.c.message_id.in_(bindparam("ids", expanding=True)))
 _TABLES_SHOWN = select(_SOURCES).where(_SOURCES.c.message_id.in_(bindparam("ids", expanding=True)))
 
@@ -129,7 +129,9 @@ class TurnReading:
         now = self._store.now()
         if self._store.address.kind == "postgresql":
             return await self._store.read_at_once(lambda one: _read_as_json(one, query, now))
-        return await self._store.read_at_once(lambda connection: _read(connection, query, now))
+        return await self._store.read_at_once(
+            lambda connection: _read_surroundings(connection, query, now)
+        )
 
 
 def _read_as_json(
@@ -172,7 +174,9 @@ def _of_server_first(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     return tuple(sorted(facts, key=lambda fact: fact.user_id is not None))
 
 
-def _read(connection: Connection, query: SurroundingsQuery, now: datetime) -> StoredSurroundings:
+def _read_surroundings(
+    connection: Connection, query: SurroundingsQuery, now: datetime
+) -> StoredSurroundings:
     ids = {"ids": list(query.message_ids)}
     sprites = connection.execute(_LABELS, ids).all() if query.message_ids else ()
     tables = connection.execute(_TABLES_SHOWN, ids).all() if query.message_ids else ()
@@ -276,19 +280,19 @@ class Database:
     async def wait_until_erased(self, limit_s: float) -> bool:
         """Wait until deleted text is in no file of the database. Return False after `limit_s`.
 
-        Then a program that reads the file is in the way, and it is erased as soon as that ends.
+        If so, another program is reading the file; the text is erased as soon as that program ends.
         PostgreSQL does this itself (VACUUM).
         """
         return self._store.erasure is None or await self._store.erasure.wait_until_erased(limit_s)
 
     async def erase(self, limit_s: float) -> bool:
-        """Erase everything that was ever deleted, and what was deleted in passing."""
+        """Erase everything that was ever deleted, including what was deleted in passing."""
         if self._store.erasure is not None:
             self._store.erasure.want()
         return await self.wait_until_erased(limit_s)
 
     async def delete_old_backups(self, days: int) -> None:
-        """Delete the copies of a SQLite file beside it that are older than so many days."""
+        """Delete the copies beside a SQLite file that are older than so many days."""
         file = self._store.address.file
         if file is not None:
             now = self._store.now()

@@ -37,7 +37,7 @@ CHUNK_ROWS = 64
 
 
 class _Connection(aiosqlite.Connection):
-    """A connection that stops its thread once. Whoever stops it again waits for the same end.
+    """A connection that stops its thread once. A second stop waits for the same end.
 
     The driver would queue a second stop behind the first, after which the thread does nothing more:
     a task that waits for it never ends, and neither does the event loop. It would also keep a
@@ -58,12 +58,12 @@ class _Connection(aiosqlite.Connection):
         return self._stopping
 
     def give_up(self) -> None:
-        """Release everybody who waits for the end of the thread, even if it hangs."""
+        """Release everything that waits for the end of the thread, even if the thread hangs."""
         if self._stopping is not None and not self._stopping.done():
             self._stopping.set_result(None)
 
     def _open_and_keep(self) -> sqlite3.Connection:
-        """Open it, in its thread, which closes it even if nobody takes it."""
+        """Open the connection in its thread, which closes it again if nobody takes it."""
         self._opened_connection = self._open()
         return self._opened_connection
 
@@ -246,7 +246,7 @@ def _close_connection(connection: Any) -> None:
 
 
 def _terminate_connection(connection: Any) -> None:
-    """End a connection that was abandoned. If this is cancelled too, it has ended all the same."""
+    """End a connection that was abandoned, even if this is cancelled as well."""
     with _defer_cancellation():
         connection.terminate()
 
@@ -258,7 +258,7 @@ def _defer_cancellation() -> Iterator[None]:
         yield
     except asyncio.CancelledError:
         if (task := asyncio.current_task()) is not None:
-            task.uncancel()  # it still counts once: time limits count
+            task.uncancel()  # it still counts once, because time limits count it
             task.cancel()
 
 
@@ -321,9 +321,9 @@ def _postgres(address: DatabaseAddress, foreign_keys: bool) -> AsyncEngine:
 def _check_connections(engine: Engine) -> None:
     """Replace lost connections when they are taken from the pool.
 
-    The driver knows of a connection that was closed. Only one that was unused for long, and may
-    have been lost without a sign, is asked: SQLAlchemy's own check would make every call wait for
-    three answers of a database that may be far away.
+    The driver knows which connections were closed. Only a connection that was unused for long is
+    asked, since it may have been lost silently. SQLAlchemy's own check would make every call wait
+    for three answers of a database that may be far away.
     """
 
     @event.listens_for(engine, "checkin")

@@ -66,7 +66,7 @@ class WriteEntry:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is nothing to write: the caller waits for what is in front of it."""
+        """Return whether there is nothing to write: it only waits for the entries before it."""
         return not (self.steps or self.tallies)
 
     @property
@@ -298,7 +298,7 @@ class GroupCommit:
         task.result()
 
     async def _clear_up_doubt(self) -> None:
-        """Ask the database whether a COMMIT that got no answer took effect."""
+        """Ask the database whether an unanswered COMMIT took effect."""
         while self._doubt is not None:
             xid, entries = self._doubt
             try:

@@ -153,7 +153,7 @@ class DatabaseCircuitBreaker:
                 answered = await self.watch(task)
             self.meter.on_call("call", now_s() - began_s)
         finally:
-            task.cancel()  # does nothing to one that is done
+            task.cancel()  # has no effect on a finished future
         if not answered:
             raise self.error()
         try:
@@ -176,7 +176,7 @@ class DatabaseCircuitBreaker:
             silent += 1
             if activity != self._activity:
                 silent, activity, since_s = 0, self._activity, time.monotonic()
-        if not self.is_away:  # of several that wait at the same time, one notices it
+        if not self.is_away:  # if several wait at the same time, one of them notices it
             self.meter.on_fault("silent")
         self.begin_outage(f"no answer within {ANSWER_SECONDS:g} s")
         return False

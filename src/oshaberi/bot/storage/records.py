@@ -187,6 +187,7 @@ class UsageRecord:
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +248,7 @@ class UsedRequest:
     model: str
     input_tokens: int
     output_tokens: int
+    cached_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

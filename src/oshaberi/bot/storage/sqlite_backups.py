@@ -143,7 +143,7 @@ def _copy(file: Path, path: Path) -> None:
         with closing(_readable(file)) as source, closing(sqlite3.connect(partial)) as copy:
             source.backup(copy)
             _check_pages(copy, file)
-            copy.execute("PRAGMA journal_mode=DELETE")  # one file, whoever copies it on
+            copy.execute("PRAGMA journal_mode=DELETE")  # a single file, however it is copied later
         _name(partial, path)
     finally:
         partial.unlink(missing_ok=True)
@@ -168,8 +168,8 @@ def _check_pages(database: sqlite3.Connection, file: Path) -> None:
 
 
 def _readable(path: Path) -> sqlite3.Connection:
-    """Open a file for reading. One that nobody writes to gets no files beside it."""
-    if not os.access(path, os.R_OK):  # SQLite would only say that it is unable to open it
+    """Open a file for reading, without creating files beside it if nobody writes to it."""
+    if not os.access(path, os.R_OK):  # SQLite would only say that it cannot open it
         raise PermissionError(errno.EACCES, "it may not be read", str(path))
     alone = not path.with_name(f"{path.name}-wal").exists()
     mode = "mode=ro&immutable=1" if alone else "mode=ro"
@@ -199,7 +199,7 @@ def _keep_aside(file: Path) -> Path | None:
 def _link(file: Path, revision: str) -> Path:
     kept = _free_path(file, revision)
     os.link(file, kept)
-    for beside in ("-wal", "-shm"):  # only a damaged one has them: it was not closed in order
+    for beside in ("-wal", "-shm"):  # only a damaged one has them, which was not closed properly
         with suppress(FileNotFoundError):
             file.with_name(file.name + beside).rename(kept.with_name(kept.name + beside))
     return kept

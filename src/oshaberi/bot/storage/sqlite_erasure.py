@@ -2,9 +2,9 @@
 
 A committed DELETE leaves the text on the disk: in the pages of the `-wal` file, and now and then in
 the unused part of a page, because SQLite moves rows between pages without overwriting the old place
-(`secure_delete` does not change that). So after a deletion the file is written anew (VACUUM), its
-content is moved out of the `-wal` file, and that file is cut to nothing. The deletion itself marks
-the file in the same transaction, so that the next start does it if this process ends before.
+(`secure_delete` does not change that). So after a deletion the file is rewritten (VACUUM), the
+`-wal` file is merged into it and truncated. The deletion itself marks the file in the same
+transaction, so that the next start erases the text if this process ends first.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ log = logging.getLogger(__name__)
 
 CLEAN = 1
 """SQLite's `user_version` while nothing is to be erased. A deletion sets it to a random number, so
-that one that another process makes meanwhile is noticed. A file of an older version has 0 and may
-hold anything that was ever deleted from it."""
+that deletions by other processes in the meantime are noticed. A file of an older version has 0 and
+may contain anything that was ever deleted from it."""
 
 LOCK_SECONDS = 1.5
 """How long to wait for the lock of another process."""
 READER_SECONDS = 0.2
-"""How long to wait for readers. Nobody can write meanwhile, so it is short and repeated."""
+"""How long to wait for readers. It is short and repeated, because nobody can write during it."""
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 5.0
 REST_FACTOR = 20
@@ -40,13 +40,13 @@ REST_FACTOR = 20
 again and again cannot keep the file busy."""
 STEPS_PER_SIGN = 10_000
 IN_PASSING = "in_passing"
-"""The execution option of a DELETE that every answer or every minute makes: what it deletes is gone
-from the `-wal` file after a minute, and from the file after the hourly run."""
+"""The execution option of a DELETE that runs with every answer or every minute: the deleted text is
+gone from the `-wal` file after a minute, and from the main file after the hourly run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """`reason` says why something is left; None if it is done."""
+    """`reason` says why something is left; None if nothing is."""
 
     reason: str | None
     is_rewritten: bool
@@ -154,7 +154,7 @@ class SqliteErasure:
             self._advanced.notify_all()
 
     async def _wait_for_rest(self) -> int:
-        """Wait until the file may be rewritten again. Return the number of what is wanted then."""
+        """Wait until the file may be rewritten again. Return the number of the newest request."""
         while self._loop.time() < self._rest_until_s:
             await asyncio.sleep(FIRST_PAUSE_SECONDS)
         return self._wanted
@@ -197,7 +197,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _mark_clean(connection: sqlite3.Connection, version: int) -> None:
-    """Remove the mark, unless another process has deleted something meanwhile: it erases that."""
+    """Remove the mark, unless another process has deleted, and will erase, something since."""
     connection.execute("BEGIN IMMEDIATE")
     if _version(connection) == version:
         connection.execute(f"PRAGMA user_version = {CLEAN}")

@@ -42,7 +42,7 @@ from oshaberi.bot.storage.sqlite_erasure import IN_PASSING, SqliteErasure
 from oshaberi.virtual_time import outside_work
 
 ROOM = " " * 65_536
-"""Written to find out whether an outage is over: a full disk refuses only what needs room."""
+"""Writing it shows whether an outage is over: a full disk refuses only what needs space."""
 Now = Callable[[], datetime]
 T = TypeVar("T")
 
@@ -212,7 +212,7 @@ class Transactions:
             await session.execute(text("SELECT 1"))
 
     async def _ping_writer(self) -> None:
-        """Write a row and delete it. A full disk refuses only statements that need room."""
+        """Write a row and delete it. A full disk refuses only statements that need space."""
         async with self.write() as session:
             row = {"day": date.min, "quota": ROOM, "subject_id": 0, "channel_id": 0}
             await session.execute(insert(QuotaNotice).values(row))
@@ -241,5 +241,5 @@ def beyond_newest(
 
 
 def in_passing(rows: Delete) -> Delete:
-    """Return a deletion after which the file is not rewritten at once."""
+    """Return a DELETE that does not cause the file to be rewritten at once."""
     return rows.execution_options(**{IN_PASSING: True})

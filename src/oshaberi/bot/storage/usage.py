@@ -75,7 +75,9 @@ class UsageTotals:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_micros: int = 0
-    """In millionths of a dollar, of the models that have a price."""
+    """In millionths of a dollar, of the models whose price is known."""
+    cached_tokens: int = 0
+    """Of the input, what providers read from their caches."""
 
     @property
     def tokens(self) -> int:

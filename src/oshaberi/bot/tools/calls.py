@@ -41,8 +41,8 @@ _LONGEST_ERROR = 200
 _NODE_SIZE = 8
 _TOO_LARGE = "they are too large to be checked"
 _NEVER_RUN = ("pattern", "patternProperties", "unevaluatedItems", "unevaluatedProperties")
-"""Patterns from outside may never end. What is "unevaluated" is found by walking the whole schema
-again, past our budget."""
+"""Patterns from outside may run forever. To find what is "unevaluated", the checker walks the whole
+schema again, past our budget."""
 _REFERENCE_WORK = 10
 
 
@@ -98,7 +98,7 @@ class ArgumentChecks:
         except RecursionError:
             raise
         except Exception as error:
-            # A foreign schema may be broken in any way. Its server has to check, then.
+            # A foreign schema may be broken in any way. If it is, its server has to check.
             log.warning("the schema of %s cannot be used: %s", self._tool_name, _short(str(error)))
             self._usable = False
             return []
@@ -116,7 +116,7 @@ class _Budget:
         self._left = MOST_WORK
         self._sizes = {}
         nodes: list[Any] = [args]
-        for node in nodes:  # it grows: the content of each container comes after it
+        for node in nodes:  # the list grows: the content of each container is appended
             if isinstance(node, Mapping):
                 nodes += node.values()
             elif isinstance(node, list):
@@ -267,7 +267,7 @@ MOST_CALLS = 16
 server."""
 _MOST_NAMES = 20
 _LONGEST_NAME = 64
-"""Of a name that no tool has, only this much is compared and repeated: comparing is quadratic."""
+"""Only this much of an unknown name is compared and repeated: comparing is quadratic."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def _settle(future: Future[T], job: Callable[[], T]) -> None:
         return
     try:
         result = job()
-    except BaseException as error:  # SystemExit too: whoever awaits decides what it means
+    except BaseException as error:  # SystemExit too: the code that awaits it decides what it means
         future.set_exception(error)
     else:
         future.set_result(result)

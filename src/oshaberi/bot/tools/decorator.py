@@ -81,7 +81,7 @@ class _DocstringReader:
         indent = len(line) - len(line.lstrip())
         entry = _ENTRY.fullmatch(line.strip())
         if line.strip() and not indent:
-            self._section = "?"  # prose after the section: nobody can tell what it describes
+            self._section = "?"  # prose after the section, which describes no parameter
         elif entry is not None and (self._indent == 0 or indent == self._indent):
             self._indent = indent
             self._begin(entry)
@@ -342,7 +342,7 @@ class _Parameter:
     def schema(self) -> Schema:
         schema = dict(self.kind.schema)
         if self.default is None and "anyOf" in schema:
-            schema = dict(schema["anyOf"][0])  # leaving it out says the same as null
+            schema = dict(schema["anyOf"][0])  # leaving it out means the same as null
         if self.about:
             schema["description"] = self.about
         if not self.required and self.default is not None and _is_json(self.default):

@@ -104,7 +104,8 @@ def _shorten(text: str, most: int) -> str:
 def load_tools(modules: Iterable[str], folder: Path | None = None) -> tuple[Tool, ...]:
     """Load every tool of these modules, in order. The modules may be in `folder`."""
     if folder is not None and str(folder) not in sys.path:
-        sys.path.append(str(folder))  # at the end: a file of theirs must not hide a library
+        # at the end of the path, so that their files cannot hide a library
+        sys.path.append(str(folder))
     found: dict[int, Tool] = {}
     for name in modules:
         for tool in _tools_of(_module(name), name):

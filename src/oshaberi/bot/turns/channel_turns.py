@@ -10,7 +10,6 @@ from dataclasses import replace
 from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import IncomingMessage, Person, TurnChannel
 from oshaberi.bot.storage.records import TurnRecord
-from oshaberi.bot.turns.admission.answer_reasons import reason_word
 from oshaberi.bot.turns.admission.channel_queue import Arrival, BusyChannel, QueuedJob
 from oshaberi.bot.turns.admission.message_admission import MessageAdmission
 from oshaberi.bot.turns.admission.questions import (
@@ -20,15 +19,14 @@ from oshaberi.bot.turns.admission.questions import (
     OpenQuestions,
     UnbegunQuestions,
 )
-from oshaberi.bot.turns.admission.rules import UnaddressedMessage
+from oshaberi.bot.turns.admission.rules import UnaddressedMessage, reason_word
 from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
 from oshaberi.bot.turns.notices import StatusReactions
 from oshaberi.bot.turns.personas import PersonaCache
 from oshaberi.bot.turns.quotas import QuotaBook
-from oshaberi.bot.turns.running.queue_runner import QueueRunner
+from oshaberi.bot.turns.running.queue_runner import QueueRunner, TurnRunner
 from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.bot.turns.turn_control import ControlReply, TurnControl
-from oshaberi.bot.turns.turn_tasks import BackgroundTasks
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +43,7 @@ class ChannelTurns:
         self._deleted = services.notes.deleted_messages
         operator = services.models.operator
         self.persona_cache = PersonaCache(services.db, operator)
-        self._background = BackgroundTasks()
+        self._background = services.background
         self._reactions = StatusReactions(self._background)
         self.questions = OpenQuestions(services.db, services.instance)
         self._entering: KeyedLocks[int] = KeyedLocks()
@@ -55,11 +53,12 @@ class ChannelTurns:
             services.settings, self.persona_cache, services.clock, services.draw
         )
         self._reasons: BoundedCache[int, str] = BoundedCache(MOST_SEEN)
-        parts = (self.admission, self.questions, self._reasons, self._background)
         quotas = QuotaBook(services.db, operator, services.clock)
-        self._runner = QueueRunner(services, quotas, *parts)
+        turns = TurnRunner(services, quotas, self._reactions, self._reasons.get)
+        known = (self.admission, self.questions, self._reasons)
+        self._runner = QueueRunner(services.traffic, turns, *known, self._reactions)
         self._queues = self._runner.queues
-        self._unbegun = UnbegunQuestions(self._queues, *parts, claim)
+        self._unbegun = UnbegunQuestions(self._queues, *known, self._background, claim)
         self._control = TurnControl(
             *(services.db, services.settings, services.traffic.stops, services.models, quotas),
             *(self.persona_cache, self.admission.cooldowns, self.questions, self._runner),

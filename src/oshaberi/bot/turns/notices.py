@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob
 from oshaberi.bot.turns.outcome import TurnOutcome
-from oshaberi.bot.turns.turn_tasks import BackgroundTasks
+from oshaberi.bot.turns.services.turn_services import BackgroundTasks
 from oshaberi.chunks import ProviderError
 from oshaberi.delivery.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.notices import error_notice, timeout_notice
@@ -46,10 +46,27 @@ def nothing_said() -> Embed:
     )
 
 
+def cut_at_limit(*, is_empty: bool) -> Embed:
+    """Return the notice for an answer that ended at the model's limit for its output."""
+    if is_empty:
+        return Embed(
+            translated("The model gave no answer"),
+            translated(
+                "It reached its limit for one answer before it said anything. Whoever runs the bot "
+                "can raise `max_output_tokens`, or let it think less."
+            ),
+            offers_retry=True,
+        )
+    return Embed(
+        translated("This answer is not complete"),
+        translated("It reached the limit for one answer. `/continue` goes on with it."),
+    )
+
+
 def not_delivered() -> Embed:
     return Embed(
         translated("This answer is not complete"),
-        translated("Discord did not take all of it. `/continue` sends the rest."),
+        translated("Discord did not accept all of it. `/continue` sends the rest."),
     )
 
 
@@ -59,11 +76,13 @@ def restart_notice(goes_on: bool) -> Embed:
 
 
 def failure_notice(result: StreamResult, silent_ms: int) -> Embed | None:
-    """Return the notice for a failed stream, or None (spec 04 O9)."""
+    """Return the notice for a failed or unfinished stream, or None (spec 04 O9)."""
     if result.status in ("timeout", "error") and isinstance(result.data, ProviderError):
         return error_notice(result.data)
     if result.status == "timeout":
         return timeout_notice(silent_ms)
+    if result.finish_reason == "length" and result.status in ("completed", "empty_response"):
+        return cut_at_limit(is_empty=result.status == "empty_response")
     if result.status == "empty_response":
         return nothing_said()
     return not_delivered() if result.status == "error" and result.undelivered else None
@@ -204,7 +223,7 @@ ASK_LATER = translatable(
 
 DISCORD_AWAY = translatable("I could not reach Discord")
 ASK_AGAIN = translatable(
-    "Discord did not take my messages for too long. Ask again if you still need an answer."
+    "Discord refused my messages for too long. Ask again if you still need an answer."
 )
 
 

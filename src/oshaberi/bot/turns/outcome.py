@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from oshaberi.bot.turns.admission.answer_reasons import Unsaid
+from oshaberi.bot.turns.admission.rules import Unsaid
 from oshaberi.bot.turns.quotas import QuotaReachedError
 from oshaberi.bot.turns.services.models import ModelName
 from oshaberi.bot.turns.services.turn_services import AnswerTimes
@@ -243,6 +243,15 @@ def stored_unsaid_reason(outcomes: Sequence[TurnOutcome]) -> str | None:
 
 def _shortened(noted: str) -> str:
     return noted if len(noted) <= LONGEST_NOTE else f"{noted[: LONGEST_NOTE - 1].rstrip()}…"
+
+
+def result_of_stop(request: StopRequest) -> StreamResult:
+    """Return the result of a turn that was stopped while no stream was running."""
+    if request.follow_up:
+        return StreamResult("follow_up_interrupt")
+    if request.at_boundary:
+        return StreamResult("interrupted", request.reason)
+    return StreamResult("stopped_by_user", request.reason)
 
 
 def stop_reason(request: StopRequest) -> Unsaid | None:

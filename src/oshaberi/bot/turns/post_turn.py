@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 
 from oshaberi.bot.conversation.messages import TurnChannel
-from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
+from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import (
@@ -23,7 +23,7 @@ from oshaberi.bot.storage.records import (
     TurnTraces,
     UsedRequest,
 )
-from oshaberi.bot.turns.admission.channel_queue import TurnRequest
+from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.context.surroundings import persona_of
 from oshaberi.bot.turns.notices import NoticeSender
@@ -45,19 +45,16 @@ from oshaberi.events import Table
 from oshaberi.render.grid import Picture
 
 
-def cut_question(
-    turn_channel: TurnChannel, turn_request: TurnRequest, instance: str
-) -> StoredQuestion:
+def cut_question(job: QueuedJob, instance: str) -> StoredQuestion:
     """Return the question to store: the one that the first part of the answer answers."""
-    earlier = turn_request.continues
-    asked_id = None if earlier is None else earlier.asked_id
+    asked_id = None if job.continues is None else job.continues.asked_id
     return StoredQuestion(
-        channel_id=turn_channel.channel_id,
-        message_id=asked_id or turn_request.newest.said.id,
-        server_id=turn_channel.server_id,
-        user_id=turn_request.user_id,
+        channel_id=job.turn_channel.channel_id,
+        message_id=asked_id or job.newest.said.id,
+        server_id=job.turn_channel.server_id,
+        user_id=job.user_id,
         instance=instance,
-        why=turn_request.why,
+        why=job.why,
         is_begun=True,
     )
 
@@ -83,7 +80,7 @@ _SHOWN_AFTER = ("completed", "error", "timeout", "empty_response")
 
 @dataclass(frozen=True, slots=True)
 class TurnRecords:
-    """Where turns are stored, by whom and when. What was in deleted messages is not."""
+    """Where turns are stored, by whom and when. Deleted messages are left out."""
 
     db: Database
     instance: str
@@ -97,17 +94,15 @@ class PostTurnEffects:
     def __init__(
         self,
         records: TurnRecords,
-        turn_channel: TurnChannel,
         turn_request: TurnRequest,
-        settings: EffectiveSettings,
         announcer: NoticeSender,
         plug_ins: DeliveryPlugIns,
     ) -> None:
         self._records = records
         self._plug_ins = plug_ins
-        self._turn_channel = turn_channel
-        self._turn_request = turn_request
-        self._settings = settings
+        self._asked = turn_request
+        self._job = turn_request.job
+        self._settings = turn_request.job.settings
         self._announcer = announcer
         self._stored: TurnRecord | None = None
 
@@ -181,14 +176,14 @@ class PostTurnEffects:
         )
         if outcome.status != "interrupted":
             return traces
-        question = cut_question(self._turn_channel, self._turn_request, self._records.instance)
+        question = cut_question(self._job, self._records.instance)
         if turn.continue_after_restart:
             return replace(traces, cut_question=question)
         return replace(traces, settled_question_id=question.message_id)
 
     async def log_thoughts(self, outcome: TurnOutcome) -> None:
-        config, persona = self._settings.turn, self._turn_request.persona
-        work = log_thoughts(self._turn_channel, config, persona, outcome)
+        config, persona = self._settings.turn, self._asked.persona
+        work = log_thoughts(self._job.turn_channel, config, persona, outcome)
         await _quietly("thought log", lambda: work)
 
     async def _show_thoughts(self, outcome: TurnOutcome) -> int | None:
@@ -205,7 +200,7 @@ class PostTurnEffects:
 
     def _displayed(self, text: str, number: int) -> PersonaMessage:
         """Return a message of the persona as the display mode shows it."""
-        persona, stream = self._turn_request.persona, self._settings.stream
+        persona, stream = self._asked.persona, self._settings.stream
         message = PersonaMessage(text, face_of(None, persona_of(persona)), persona.name, "", number)
         if stream.display_mode == PERSONA_MODE or stream.delivery == "live":
             return message
@@ -213,18 +208,18 @@ class PostTurnEffects:
         return self._plug_ins.shown(stream.display_mode, message, limit)
 
     def _record(self, outcome: TurnOutcome) -> TurnRecord:
-        newest, earlier = self._turn_request.newest, self._turn_request.continues
+        newest, earlier = self._job.newest, self._job.continues
         asked_id = None if newest.said.by_us else newest.said.id
         return TurnRecord(
-            channel_id=self._turn_channel.channel_id,
-            server_id=self._turn_channel.server_id,
-            user_id=self._turn_request.user_id,
+            channel_id=self._job.turn_channel.channel_id,
+            server_id=self._job.turn_channel.server_id,
+            user_id=self._job.user_id,
             asked_id=asked_id if earlier is None else earlier.asked_id,
-            persona=self._turn_request.persona.name,
+            persona=self._asked.persona.name,
             message_ids=tuple(sorted({*outcome.message_ids, *outcome.notice_ids})),
             status=outcome.status,
             undelivered=outcome.undelivered,
-            why=self._turn_request.why,
+            why=self._job.why,
             at=self._records.clock(),
             answer_id=None if earlier is None else earlier.first_id,
             questions=self._questions(outcome),
@@ -232,27 +227,28 @@ class PostTurnEffects:
 
     def _questions(self, outcome: TurnOutcome) -> dict[int, str]:
         """Return why each message was answered or not, so that it is known after a restart."""
-        asked = self._turn_request
-        if asked.kind != "answer":
+        if self._job.kind != "answer":
             return {}
-        ids = [one.said.id for one in asked.asked if not one.said.by_us]
-        reasons = {one: outcome.unsaid or asked.reason_of(one) for one in ids}
-        return {one: asked.why if why in (None, "seen") else why for one, why in reasons.items()}
+        ids = [one.said.id for one in self._job.asked if not one.said.by_us]
+        reasons = {one: outcome.unsaid or self._asked.reason_of(one) for one in ids}
+        return {
+            one: self._job.why if why in (None, "seen") else why for one, why in reasons.items()
+        }
 
     def _exchange(self, outcome: TurnOutcome, record: TurnRecord) -> Exchange | None:
         """Return the exchange with the time of the turn's record, so that both can be found."""
         if not self._settings.turn.short_memory_size or not (outcome.text or outcome.details):
             return None
         deleted = self._records.deleted_messages
-        if any(deleted.get(one.said.id) for one in self._turn_request.asked):
+        if any(deleted.get(one.said.id) for one in self._job.asked):
             return None
         return Exchange(
-            channel_id=self._turn_channel.channel_id,
-            user_id=self._turn_request.user_id,
-            asked="\n".join(incoming.said.text for incoming in self._turn_request.asked),
+            channel_id=self._job.turn_channel.channel_id,
+            user_id=self._job.user_id,
+            asked="\n".join(incoming.said.text for incoming in self._job.asked),
             answered=outcome.text,
             details=outcome.details,
-            persona=self._turn_request.persona.name,
+            persona=self._asked.persona.name,
             at=record.at,
         )
 

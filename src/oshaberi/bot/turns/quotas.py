@@ -26,6 +26,7 @@ from oshaberi.bot.storage.usage import (
     UsageLimit,
     UsageTotals,
     UsedUp,
+    has_limits,
     renewal,
     usage_day,
 )
@@ -41,23 +42,24 @@ from oshaberi.chunks import Usage
 from oshaberi.delivery.sink import Embed
 from oshaberi.errors import OshaberiError
 from oshaberi.languages import translatable, translated
+from oshaberi.providers.model_options import TokenPrice
 from oshaberi.providers.request.token_estimate import call_tokens, text_tokens
 from oshaberi.stream.result import StreamResult
 
 
 def cost_of(used: Usage, candidate: ModelCandidate, links: Sequence[OperatorModel]) -> int:
-    """Return the cost in millionths of a dollar. Prices are in dollars per million tokens."""
+    """Return the cost in millionths of a dollar: as the provider says, else by the price."""
+    if used.cost_dollars is not None:
+        return round(used.cost_dollars * 1_000_000)
     price = _price(candidate, links)
-    if price is None:
-        return 0
-    return round(used.input_tokens * price[0] + used.output_tokens * price[1])
+    return 0 if price is None else price.micros(used)
 
 
-def _price(candidate: ModelCandidate, links: Sequence[OperatorModel]) -> tuple[float, float] | None:
+def _price(candidate: ModelCandidate, links: Sequence[OperatorModel]) -> TokenPrice | None:
     """Return the price that is set with the model's own key, else the operator's."""
     own = candidate.model.params.get("price")
     if own and not candidate.is_operators:
-        return own["input"], own["output"]
+        return TokenPrice(**own)
     prices = (
         link.price
         for link in links
@@ -152,7 +154,7 @@ class QuotaBook:
     async def is_notice_due(self, refusal: QuotaRefusal, place: QuotaPlace) -> bool:
         """Return whether a notice is due, and note that it is sent.
 
-        Of a user's quota it is due once a day, of any other once a day in each channel.
+        For a user's quota it is due once a day, for any other once a day in each channel.
         """
         if isinstance(refusal, QuotaUnknownError):
             return self._is_first_today(place.channel_id)
@@ -260,6 +262,7 @@ class RequestQuota:
             candidate.model.model,
             used.input_tokens,
             used.output_tokens,
+            used.cached_tokens,
         )
 
     async def _look(self, limits: _Limits) -> QuotaRefusal | None:
@@ -279,13 +282,14 @@ class RequestQuota:
             used.input_tokens - counted.input_tokens,
             used.output_tokens,
             cost_of(used, reservation.candidate, self._book.operator.models),
+            used.cached_tokens,
         )
 
     def _limits(self, operator_pays: bool) -> _Limits:
         known = self._known_limits.get(operator_pays)
         if known is None:
             found = limits_of(self._book.operator.turn, self._own, self._place, operator_pays)
-            known = _Limits(found, any(limit.is_set for limit in found))
+            known = _Limits(found, has_limits(found))
             self._known_limits[operator_pays] = known
         return known
 
@@ -326,33 +330,23 @@ def _unknown(error: StorageError) -> QuotaUnknownError:
 
 
 _USED_UP: dict[tuple[Subject, str], str] = {
-    ("user", "requests"): translatable(
-        "All requests that you may use in a day ({most:,}) are used up."
-    ),
-    ("user", "tokens"): translatable(
-        "All tokens that you may use in a day ({most:,}) are used up."
-    ),
+    ("user", "requests"): translatable("You have used all of today's requests ({most:,})."),
+    ("user", "tokens"): translatable("You have used all of today's tokens ({most:,})."),
     ("channel", "requests"): translatable(
-        "All requests that this channel may use in a day ({most:,}) are used up."
+        "This channel has used all of today's requests ({most:,})."
     ),
-    ("channel", "tokens"): translatable(
-        "All tokens that this channel may use in a day ({most:,}) are used up."
-    ),
+    ("channel", "tokens"): translatable("This channel has used all of today's tokens ({most:,})."),
     ("server", "requests"): translatable(
-        "All requests that this server may use in a day ({most:,}) are used up."
+        "This server has used all of today's requests ({most:,})."
     ),
-    ("server", "tokens"): translatable(
-        "All tokens that this server may use in a day ({most:,}) are used up."
-    ),
+    ("server", "tokens"): translatable("This server has used all of today's tokens ({most:,})."),
 }
 
 
 def quota_words(refusal: QuotaRefusal, place: QuotaPlace) -> str:
     """Say which quota is used up and when it is renewed, in the reader's time zone."""
     if isinstance(refusal, QuotaUnknownError):
-        return translated(
-            "How much was used today cannot be looked up right now. Try again in a moment."
-        )
+        return translated("I cannot look up today's usage right now. Try again in a moment.")
     reached, at = refusal.reached, int(refusal.renews_at.timestamp())
     subject = reached.limit.account.subject
     words = translated(_USED_UP[subject, reached.counted], most=reached.most)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from oshaberi.bot.conversation.transcript import plain_name
+from oshaberi.bot.conversation.names import plain_name
 from oshaberi.delivery.notices import DESCRIPTION_LIMIT
 from oshaberi.delivery.sink import Embed
 from oshaberi.languages import translated

@@ -12,10 +12,10 @@ from oshaberi.bot.clocks import loop_time_s, utc_now
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person, TurnChannel
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import TAKEN_BACK, PersonaRecord, TurnRecord
-from oshaberi.bot.turns.admission.answer_reasons import ADMITTED, reason_word, why_sentence
 from oshaberi.bot.turns.admission.channel_queue import Kind, QueuedJob
+from oshaberi.bot.turns.admission.message_admission import Cooldowns
 from oshaberi.bot.turns.admission.questions import RESTART, OpenQuestions
-from oshaberi.bot.turns.admission.rules import Cooldowns, unlisted
+from oshaberi.bot.turns.admission.rules import ADMITTED, reason_word, unlisted, why_sentence
 from oshaberi.bot.turns.personas import PersonaCache, allowed_in, default_of, persona_called
 from oshaberi.bot.turns.quotas import QuotaBook, RequestQuota, quota_place, quota_words
 from oshaberi.bot.turns.running.queue_runner import QueueRunner

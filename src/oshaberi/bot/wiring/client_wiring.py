@@ -1,4 +1,4 @@
-"""Makes the client of a process, and what runs between its connection and its first question."""
+"""Makes the client of a process, and what runs before its first question."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class ProcessStores:
 async def open_stores(settings: LoadedSettings) -> AsyncIterator[ProcessStores]:
     """Open the database and Redis, which processes share, and take this process's lease."""
     vault = SecretVault.from_environment_or_file(settings.secret_key_file)
-    with _owned(settings):
+    with _sole_owner_of_file(settings):
         async with (
             Database.open(settings.database_url, vault) as db,
             shared_state(settings.redis_url, settings.instance) as shared,
@@ -80,8 +80,8 @@ async def shared_state(
         yield shared
 
 
-def _owned(settings: LoadedSettings) -> AbstractContextManager[object]:
-    """Keep a second process off a SQLite file. With Redis that is not needed: turns hold locks."""
+def _sole_owner_of_file(settings: LoadedSettings) -> AbstractContextManager[object]:
+    """Keep a second process away from a SQLite file. With Redis, the locks of turns do."""
     if settings.redis_url is not None:
         return nullcontext()
     return sole_owner(settings.database_url, settings.instance)

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: what they end, and by when the process has ended at the latest.
+"""SIGINT and SIGTERM: what they end, and how long the process may take to end.
 
 What a signal means depends on what the process does (`Life`):
 
@@ -8,7 +8,7 @@ What a signal means depends on what the process does (`Life`):
 - closing: the process is ending already.
 
 Cancelled or closing work can hang: in a DNS query, at a gateway that does not confirm the end of a
-connection. So a process that nobody else lives in has a `HardEnd` as well.
+connection. So a process of the bot alone has a `HardEnd` as well.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ShutdownSignals:
     """Catches the signals for a block of the main thread, in a running loop or around one.
 
     While no loop runs there is nothing to close, so a process with a `hard_end` ends at once.
-    Without a `hard_end` the process is never ended from here: others live in it.
+    Without a `hard_end`, the process also runs other things and is never ended from here.
     """
 
     def __init__(self, hard_end: HardEnd | None = None) -> None:
@@ -168,7 +168,7 @@ class ShutdownSignals:
 
 
 class HardEnd:
-    """Ends the process at a given moment, whatever hangs in it.
+    """Ends the process at a given time, even if something in it hangs.
 
     Only for a process that has nothing to do but this. Messages and questions are stored before
     they matter, so this loses as much as a crash does: what the database had not stored yet.
@@ -186,7 +186,7 @@ class HardEnd:
         self._moments.put(None)
 
     def set(self, moment: float) -> None:
-        """End the process at this moment (of `time.monotonic`) instead of an earlier choice."""
+        """End the process at this time (of `time.monotonic`) instead of an earlier choice."""
         self._moments.put(moment)
 
     def _wait(self) -> None:

@@ -61,7 +61,7 @@ def backup(file: Path, config_file: Path | None) -> None:
     """Copy the SQLite database to FILE, which must not exist. The bot may be running.
 
     FILE can be read by you only. It does not contain secret.key, without which the stored API keys
-    are lost: back that up too. For PostgreSQL the command names the pg_dump that does it.
+    are lost: back that up too. For PostgreSQL it prints the pg_dump command to use.
 
     \b
     Examples:
@@ -81,7 +81,7 @@ def backup(file: Path, config_file: Path | None) -> None:
 @click.argument("file", type=FILE)
 @config_option
 def restore(file: Path, config_file: Path | None) -> None:
-    """Put FILE in the place of the SQLite database. End the bot first.
+    """Replace the SQLite database with FILE. Stop the bot first.
 
     FILE is a copy made by `db backup`, or the one made before a migration. It stays as it is, and
     the old database is kept beside the new one. For PostgreSQL the command names the pg_restore

@@ -13,7 +13,15 @@ from oshaberi.cli.commands.replay import keep_quiet
 from oshaberi.cli.options import complete_file
 from oshaberi.cli.replay_output import Transcript
 from oshaberi.delivery.ledger import DELIVERED
-from oshaberi.inspector.decisions import DEGREES, STATUS, STOPS, fate_told, numbered, quoted, tell
+from oshaberi.inspector.decisions import (
+    DEGREES,
+    STATUS,
+    STOPS,
+    describe_fate,
+    numbered,
+    quoted,
+    tell,
+)
 from oshaberi.inspector.engine_recorder import EngineRecorder
 from oshaberi.scenes import Scene, load_scene
 from oshaberi.scenes.playback import PlayedScene, perform
@@ -86,7 +94,7 @@ def _ending(result: StreamResult) -> Iterator[str]:
     yield STATUS[result.status] + because
     for entry in result.ledger.entries:
         if entry.expected and entry.fate != DELIVERED:
-            yield f"{quoted(entry.text)} was not delivered: {fate_told(entry.fate)}."
+            yield f"{quoted(entry.text)} was not delivered: {describe_fate(entry.fate)}."
     yield _books(result.ledger.sums())
 
 
@@ -94,7 +102,7 @@ def _books(sums: Mapping[str, int]) -> str:
     """Say what happened to every character."""
     if not sums:
         return "There was no visible text to account for."
-    kept = [f"{count} ({fate_told(fate)})" for fate, count in sums.items() if fate != DELIVERED]
+    kept = [f"{count} ({describe_fate(fate)})" for fate, count in sums.items() if fate != DELIVERED]
     delivered = counted(sums.get(DELIVERED, 0), "character")
     rest = f"Kept back: {', '.join(kept)}." if kept else "Nothing was kept back."
     return f"{delivered} delivered. {rest}"

@@ -227,7 +227,7 @@ def _print_address(address: str) -> None:
 
 
 def _say(line: str) -> None:
-    """Print a line for whoever started the bot. A log in JSON has nothing else beside it."""
+    """Print a line for whoever started the bot. A JSON log must not be mixed with other output."""
     if _logs_json():
         log.info("%s", line)
     else:

@@ -45,7 +45,7 @@ def _read_only(file: Path | None) -> str | None:
 
 
 def _locked(file: Path | None) -> str | None:
-    """Return that another program keeps a SQLite database locked, or None.
+    """Return a complaint if another program keeps a SQLite database locked, else None.
 
     A running bot holds the lock for milliseconds.
     """

@@ -160,4 +160,5 @@ def _tokens(usage: Any) -> Sequence[TokenCount]:
         return ()
     read_in = () if usage.get("input_tokens") is None else (usage.get(name) for name in _READ_IN)
     cached = (usage.get("cache_read_input_tokens"),)
-    return (token_count(read_in, (usage.get("output_tokens"),), cached),)
+    stored = (usage.get("cache_creation_input_tokens"),)
+    return (token_count(read_in, (usage.get("output_tokens"),), cached, stored),)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from oshaberi.checked_json import parse_json
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.request.dialogue import DialogueTurn, as_text, base64_of, system_text, turns
+from oshaberi.providers.request.dialogue import (
+    DialogueTurn,
+    as_text,
+    base64_of,
+    stable_end,
+    system_text,
+    turns,
+)
 from oshaberi.providers.request.model_request import (
+    CacheTime,
     Endpoint,
     FilePart,
     ImagePart,
+    Item,
     Part,
     Request,
     Thinking,
@@ -90,9 +99,15 @@ def body(
         **thinking_fields(request.thinking, known, longest),
     }
     stops = stop_strings(request, (), most_stop_strings(endpoint, known))
+    mark = cache_mark(request.cache) if known.cache_marks else {}
+    tools = [_tool(tool) for tool in request.tools]
+    system = _system(request.items, mark)
+    if tools and mark and not system:
+        tools[-1] |= mark
     optional: Fields = {
-        "system": system_text(request.items) or None,
-        "tools": [_tool(tool) for tool in request.tools] or None,
+        # The API's cache begins with the tools: a mark here covers them.
+        "system": system or None,
+        "tools": tools or None,
         "stop_sequences": list(stops) or None,
         **sampling(request, known),
     }
@@ -108,16 +123,55 @@ def _is_in_foreign_loop(request: Request, endpoint: Endpoint) -> bool:
     return isinstance(last, ToolRound) and not last.signature_for(endpoint.name, endpoint.model)
 
 
+# Tells the API what to cache: it reads the beginning of a request from its cache only up to a mark
+# of an earlier request, and looks back from a mark over a few blocks only.
+
+
+LOOK_BACK = 20
+"""Over how many blocks before a mark the API looks for an earlier mark."""
+
+
+def cache_mark(wanted: CacheTime) -> Fields:
+    """Return the field that marks a block; none if nothing is to be cached."""
+    if wanted == "off":
+        return {}
+    longer = {"ttl": wanted} if wanted != "5m" else {}
+    return {"cache_control": {"type": "ephemeral", **longer}}
+
+
+def _mark_stable(made: Sequence[Fields], mark: Fields) -> None:
+    """Mark the last of these blocks, and one that is as far before it as the API looks back.
+
+    So a mark of the last request is found even if much was said since.
+    """
+    blocks = [block for message in made for block in message["content"]]
+    for block in (*blocks[-1:], *blocks[-LOOK_BACK : 1 - LOOK_BACK]):
+        if block["type"] not in ("thinking", "redacted_thinking"):
+            block.update(mark)
+
+
+def _system(items: Sequence[Item], mark: Fields) -> str | list[Fields]:
+    text = system_text(items)
+    return [{"type": "text", "text": text, **mark}] if text and mark else text
+
+
 def messages(request: Request, endpoint: Endpoint, capabilities: ModelCapabilities) -> list[Fields]:
     made: list[Fields] = []
     call_ids = CallIds(endpoint, capabilities)
-    for turn in turns(request.items, user_first=True):
+    mark = cache_mark(request.cache) if capabilities.cache_marks else {}
+    stable = stable_end(request.items) if mark else 0
+    for turn in turns(request.items, user_first=True, stable=stable):
         if isinstance(turn, DialogueTurn):
             _say(made, turn.role, [_part(part, turn.role) for part in turn.parts])
+            if turn.ends_stable:
+                _mark_stable(made, mark)
         else:
             ids = call_ids.of(turn)
             _say(made, "assistant", _asked(turn, ids, endpoint))
             _say(made, "user", _answered(turn, ids))
+    if request.items and isinstance(request.items[-1], ToolRound):
+        # The next round begins with all that is here.
+        made[-1]["content"][-1].update(mark)
     prefill = (request.prefill or "").rstrip()
     if prefill and takes_prefill(request, capabilities):
         # Trailing whitespace is refused.

@@ -241,7 +241,7 @@ class LearnedLimits:
 
 
 def doubt_words(names: frozenset[str]) -> str:
-    """Say what is left out: fields by their names, tools as tools."""
+    """Describe what is left out: fields by name, tools marked as tools."""
     listed = ", ".join(sorted(names))
     return f"it is not sent {listed}" if len(names) == 1 else f"it refuses one of: {listed}"
 

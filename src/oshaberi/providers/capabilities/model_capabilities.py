@@ -58,6 +58,8 @@ class ModelCapabilities:
     """Whether the model gets its own ids back unchanged."""
     signs_calls: bool = False
     """Whether every call in the history needs a signature."""
+    cache_marks: bool = True
+    """Whether a request may mark where its stable beginning ends."""
     reasoning_with_calls: bool = False
     """Whether calls in the history need the reasoning that led to them."""
 

@@ -159,12 +159,16 @@ def _tokens(event: Event) -> Iterator[TokenCount]:
     usage = event.get("usage") or (event.get("x_groq") or {}).get("usage")
     if isinstance(usage, Mapping):
         details = usage.get("prompt_tokens_details")
-        cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
+        given = details if isinstance(details, Mapping) else {}
         yield token_count(
             (usage.get("prompt_tokens"),),
             (usage.get("completion_tokens"),),
             # DeepSeek counts them in a field of its own.
-            (cached or usage.get("prompt_cache_hit_tokens"),),
+            (given.get("cached_tokens") or usage.get("prompt_cache_hit_tokens"),),
+            # LiteLLM passes on what Anthropic calls it.
+            (given.get("cache_write_tokens") or usage.get("cache_creation_input_tokens"),),
+            # OpenRouter's price of this request.
+            usage.get("cost"),
         )
     elif isinstance(timings := event.get("timings"), Mapping):
         # llama.cpp counts even where nobody asked it to (`stream_options`).

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.request.dialogue import DialogueTurn, as_text, base64_of, system_text, turns
+from oshaberi.providers.request.dialogue import (
+    DialogueTurn,
+    as_text,
+    base64_of,
+    stable_end,
+    system_text,
+    turns,
+)
 from oshaberi.providers.request.model_request import (
     Endpoint,
     ImagePart,
@@ -122,22 +130,59 @@ def body(
     return made
 
 
+# Models that cache only what a request marks, or cache it better. All others do it by themselves.
+
+
+_MARKED_BY_OPENAI = re.compile(r"gpt-(?:5\.[6-9]|[6-9])")
+_OPENAI = frozenset({"openai", "openai-chat", "openai-responses"})
+_CLAUDE = re.compile(r"(?:^|/|\.)claude-")
+
+
+def cache_mark(request: Request, endpoint: Endpoint, capabilities: ModelCapabilities) -> Fields:
+    """Return the field that marks the end of what is to be cached; none if nothing is marked."""
+    if request.cache == "off" or not capabilities.cache_marks:
+        return {}
+    if endpoint.quirks.get("gateway") and _CLAUDE.search(endpoint.model):
+        longer = {"ttl": request.cache} if request.cache != "5m" else {}
+        return {"cache_control": {"type": "ephemeral", **longer}}
+    is_openai = endpoint.is_known_server and endpoint.name in _OPENAI
+    if is_openai and _MARKED_BY_OPENAI.match(endpoint.model):
+        return {"prompt_cache_breakpoint": {"mode": "explicit"}}
+    return {}
+
+
 def messages(request: Request, endpoint: Endpoint, capabilities: ModelCapabilities) -> list[Fields]:
     made: list[Fields] = []
     ids = CallIds(endpoint, capabilities)
+    mark = cache_mark(request, endpoint, capabilities)
     system = system_text(request.items)
     if system:
-        made.append({"role": "system", "content": system})
+        marked = [{"type": "text", "text": system, **mark}]
+        made.append({"role": "system", "content": marked if mark else system})
+    stable = stable_end(request.items) if mark else 0
     user_first = bool(endpoint.quirks.get("user_first"))
-    for turn in turns(request.items, user_first=user_first):
+    for turn in turns(request.items, user_first=user_first, stable=stable):
         if isinstance(turn, DialogueTurn):
-            made.append({"role": turn.role, "content": _content(turn)})
+            # In parts: what the next request adds must not change what was cached.
+            in_parts = bool(mark) and turn.role == "user"
+            content = [_part(part) for part in turn.parts] if in_parts else _content(turn)
+            made.append({"role": turn.role, "content": content})
+            if turn.ends_stable:
+                _mark_last(made, mark)
         else:
             made += _round(turn, ids.of(turn), endpoint, capabilities)
     if request.prefill and "prefill" in endpoint.quirks and capabilities.prefill:
         prefix: Fields = {"role": "assistant", "content": request.prefill}
         made.append(prefix | endpoint.quirks["prefill"])
     return made
+
+
+def _mark_last(made: Sequence[Fields], mark: Fields) -> None:
+    """Mark the last text of a user, which every API of this family accepts."""
+    parts = [part for one in made if one["role"] == "user" for part in one["content"]]
+    texts = [part for part in parts if part["type"] == "text"]
+    for part in texts[-1:]:
+        part.update(mark)
 
 
 def _content(turn: DialogueTurn) -> str | list[Fields]:

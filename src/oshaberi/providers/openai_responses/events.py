@@ -273,8 +273,14 @@ def _ended(response: Event) -> Iterator[Step]:
     usage = response.get("usage")
     if isinstance(usage, Mapping):
         details = usage.get("input_tokens_details")
-        cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
-        yield token_count((usage.get("input_tokens"),), (usage.get("output_tokens"),), (cached,))
+        given = details if isinstance(details, Mapping) else {}
+        yield token_count(
+            (usage.get("input_tokens"),),
+            (usage.get("output_tokens"),),
+            (given.get("cached_tokens"),),
+            (given.get("cache_write_tokens"),),
+            usage.get("cost"),
+        )
 
 
 def _failure(event: Event) -> ProviderFailure:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.request.dialogue import DialogueTurn, as_text, base64_of, system_text, turns
+from oshaberi.providers.openai_chat.request import cache_mark
+from oshaberi.providers.request.dialogue import (
+    DialogueTurn,
+    as_text,
+    base64_of,
+    stable_end,
+    system_text,
+    turns,
+)
 from oshaberi.providers.request.model_request import (
     Endpoint,
     FilePart,
@@ -40,7 +48,7 @@ _REASONING = re.compile(r"(?:^|/|\.)(?:o[1-9]|gpt-(?:[5-9]|oss)|codex|computer-u
 
 
 def reasons(model: str) -> bool:
-    """Tell by its name whether a model is one of OpenAI's reasoning models."""
+    """Return whether a model is one of OpenAI's reasoning models, by its name."""
     return _REASONING.search(model) is not None
 
 
@@ -99,11 +107,19 @@ def input_items(
     made: list[Fields] = []
     ids = CallIds(endpoint, capabilities)
     system = system_text(request.items)
+    mark = cache_mark(request, endpoint, capabilities)
     if system:
-        made.append(_message("system", system))
-    for turn in turns(request.items):
+        marked: list[Fields] = [{"type": "input_text", "text": system, **mark}]
+        made.append(_message("system", marked if mark else system))
+    stable = stable_end(request.items) if mark else 0
+    for turn in turns(request.items, stable=stable):
         if isinstance(turn, DialogueTurn):
-            made.append(_message(turn.role, _content(turn)))
+            # In parts: what the next request adds must not change what was cached.
+            in_parts = bool(mark) and turn.role == "user"
+            content = [_part(part) for part in turn.parts] if in_parts else _content(turn)
+            made.append(_message(turn.role, content))
+            if turn.ends_stable:
+                _mark_last(made, mark)
         else:
             made += _round(turn, ids.of(turn), turn.signature_for(endpoint.name, endpoint.model))
     return made
@@ -115,6 +131,15 @@ def input_items(
 def _message(role: str, content: str | list[Fields]) -> Fields:
     """Return a message with its type: llama.cpp takes no item without one."""
     return {"type": "message", "role": role, "content": content}
+
+
+def _mark_last(made: Sequence[Fields], mark: Fields) -> None:
+    """Mark the last text of a user: only the input can be marked."""
+    said = [one for one in made if one.get("role") == "user"]
+    parts = [part for one in said for part in one["content"]]
+    texts = [part for part in parts if part["type"] == "input_text"]
+    for part in texts[-1:]:
+        part.update(mark)
 
 
 def _content(turn: DialogueTurn) -> str | list[Fields]:

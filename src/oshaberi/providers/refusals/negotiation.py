@@ -122,6 +122,6 @@ class RequestNegotiation:
 
 
 def _without(guilty: Iterable[str], before: RequestAttempt, words: Doubt) -> RequestAttempt:
-    """Leave out what the error names, each as a doubt of its own."""
+    """Leave out what the error names. Each name is a separate doubt."""
     found = [replace(words, names=frozenset({name})) for name in dict.fromkeys(guilty)]
     return RequestAttempt(before.left_out | frozenset(guilty), (*before.doubts, *found))

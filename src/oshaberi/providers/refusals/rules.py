@@ -239,6 +239,10 @@ RULES: tuple[tuple[str, Teach], ...] = (
         r"missing a `?thought_signature",
         _change("foreign calls get a placeholder", signs_calls=True),
     ),
+    (
+        r"cache_control|prompt_cache_breakpoint",
+        _change("it takes no marks for its cache", cache_marks=False),
+    ),
     (r"reasoning_content", _change("calls carry their reasoning", reasoning_with_calls=True)),
     (r"prefill|must end with a user message", _change("it takes no prefill", prefill=False)),
     (

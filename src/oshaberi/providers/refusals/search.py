@@ -35,7 +35,7 @@ class RequestAttempt(NamedTuple):
 
 
 def tool_name(name: str) -> str:
-    """Return how a doubt calls a tool; fields go by their own names."""
+    """Return the name of a tool in a `Doubt`. Fields keep their own names."""
     return f"tool {name}"
 
 
@@ -116,8 +116,8 @@ def unexplained(
 ) -> list[RequestAttempt]:
     """Return the attempts after a refusal that names nothing.
 
-    The optional fields and the tools are suspected each for itself, and at last together.
-    `words` is a doubt without names: what the server said.
+    First the optional fields and the tools are suspected separately, then together. `words` is a
+    doubt without names: what the server said.
     """
     optional, tools = optional - before.left_out, tools - before.left_out
 

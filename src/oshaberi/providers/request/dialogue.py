@@ -53,6 +53,8 @@ class DialogueTurn:
 
     role: Literal["user", "assistant"]
     parts: tuple[Part, ...]
+    ends_stable: bool = False
+    """Whether what an API should cache ends here (`stable_end`)."""
 
 
 def system_text(items: Iterable[Item]) -> str:
@@ -65,29 +67,63 @@ def system_text(items: Iterable[Item]) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-def turns(items: Iterable[Item], *, user_first: bool = False) -> list[DialogueTurn | ToolRound]:
+def stable_end(items: Sequence[Item]) -> int:
+    """Return how many items the next turn's request will begin with, too.
+
+    These are what comes before the notes of this turn and the question. An API that caches
+    prompts is told where they end.
+    """
+    asked = next((n for n, item in enumerate(items) if _is_tagged(item, "current")), len(items))
+    ends = [n + 1 for n in range(asked) if _is_tagged(items[n], "history", "sample")]
+    return ends[-1] if ends else 0
+
+
+def _is_tagged(item: Item, *tags: str) -> bool:
+    return isinstance(item, ContextItem) and item.tag in tags
+
+
+def turns(
+    items: Iterable[Item], *, user_first: bool = False, stable: int = 0
+) -> list[DialogueTurn | ToolRound]:
     """Return the dialogue, with neighbouring turns of one role joined.
 
     A tool round begins as the assistant's turn and ends as the user's. With `user_first` the
-    dialogue begins with the user.
+    dialogue begins with the user. If so many items are `stable`, the turn that ends them says so,
+    and the texts of users stay apart: what is said next changes none of the parts before it.
     """
     joined: list[DialogueTurn | ToolRound] = []
-    for item in items:
+    for number, item in enumerate(items, 1):
         if isinstance(item, ToolRound):
             joined.append(item)
         elif item.role != "system" and any(map(_says_something, item.parts)):
-            _join(joined, DialogueTurn(item.role, item.parts))
+            _join(joined, DialogueTurn(item.role, item.parts), is_apart=stable > 0)
+        if number == stable and joined and isinstance(joined[-1], DialogueTurn):
+            joined[-1] = replace(joined[-1], ends_stable=True)
     if user_first and joined and not _is_user(joined[0]):
         joined.insert(0, DialogueTurn("user", (TextPart(GAP),)))
     return joined
 
 
-def _join(joined: list[DialogueTurn | ToolRound], turn: DialogueTurn) -> None:
+def _join(joined: list[DialogueTurn | ToolRound], turn: DialogueTurn, *, is_apart: bool) -> None:
     last = joined[-1] if joined else None
-    if isinstance(last, DialogueTurn) and last.role == turn.role:
-        joined[-1] = DialogueTurn(turn.role, _merged(last.parts, turn.parts))
-    else:
+    if not isinstance(last, DialogueTurn) or last.role != turn.role:
         joined.append(turn)
+        return
+    is_apart = is_apart and turn.role == "user"
+    if is_apart:
+        turn = replace(turn, parts=_on_a_new_line(last.parts, turn.parts))
+    if last.ends_stable:
+        joined.append(turn)
+    else:
+        parts = (*last.parts, *turn.parts) if is_apart else _merged(last.parts, turn.parts)
+        joined[-1] = DialogueTurn(turn.role, parts)
+
+
+def _on_a_new_line(before: Sequence[Part], after: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Begin with a line break if a text follows a text: APIs join them without one."""
+    if before and after and isinstance(before[-1], TextPart) and isinstance(after[0], TextPart):
+        return (TextPart(f"\n{after[0].text}"), *after[1:])
+    return after
 
 
 def _merged(before: Sequence[Part], after: Sequence[Part]) -> tuple[Part, ...]:

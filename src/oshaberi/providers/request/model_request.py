@@ -187,11 +187,20 @@ THINKING_ALLOWED = Sentence(
 )
 
 
+CacheTime = Literal["off", "5m", "1h"]
+"""How long an API that must be told may keep the stable beginning of a request."""
+
+
 @dataclass(slots=True)
 class RequestSize:
-    """The estimated tokens of a request as it was sent; 0 if there is no useful estimate."""
+    """The estimated tokens of a request as it was sent; 0 if there is no useful estimate.
+
+    `base_tokens` are those of what is never left out, `window` is the model's; 0 if unknown.
+    """
 
     estimated_tokens: int = 0
+    base_tokens: int = 0
+    window: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +222,7 @@ class Request:
     temperature: float | None = None
     top_p: float | None = None
     prefill: str | None = None
+    cache: CacheTime = "5m"
     extra: Mapping[str, Any] = field(default_factory=dict)
     size: RequestSize | None = field(default=None, repr=False, compare=False)
     """Filled in when the request is prepared, if it is set."""

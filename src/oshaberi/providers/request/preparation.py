@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from oshaberi.errors import Sentence
+from oshaberi.providers.capabilities.learned import Lesson
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.request.dialogue import for_model
 from oshaberi.providers.request.model_request import (
@@ -46,6 +48,8 @@ async def known_window(endpoint: Endpoint, capabilities: ModelCapabilities) -> i
 
 REPLY = 4096
 """How many tokens are reserved for the answer if its length is not limited."""
+STEPS = 8
+"""A history that is too long is cut in so many steps of the room."""
 
 
 def trimmed(request: Request, window: int | None, count: Count = text_tokens) -> tuple[Item, ...]:
@@ -61,23 +65,78 @@ def overflowing(
 ) -> frozenset[int]:
     """Return the indexes of the items to drop.
 
-    If some must be dropped, it drops so many that the rest takes at most `share` of the room.
+    If some must be dropped, it drops so many that the rest takes at most `share` of the room. The
+    history before the question is dropped in steps of an eighth of the room: as it grows, several
+    requests in a row begin with the same words, which an API may have in its cache.
     """
     if window is None:
         return frozenset()
     costs = [item_tokens(item, count) for item in request.items]
-    room = window - (request.max_output_tokens or min(REPLY, window // 4))
+    room = window - _reply_tokens(request, window)
     room -= tool_tokens(request.tools, count)
     if sum(costs) <= room:
         return frozenset()
     over = sum(costs) - room * share
+    step = max(room // STEPS, 1)
+    in_steps = -(-over // step) * step
+    asked = _current(request.items)
     dropped: set[int] = set()
+    cuts_history = False
     for index in _expendable(request.items):
-        if over <= 0:
+        is_old = index < asked and _tag(request.items[index]) != "sample"
+        if (in_steps if is_old and cuts_history else over) <= 0:
             break
+        cuts_history = is_old
         over -= costs[index]
+        in_steps -= costs[index]
         dropped.add(index)
     return frozenset(dropped)
+
+
+def _reply_tokens(request: Request, window: int) -> int:
+    return request.max_output_tokens or min(REPLY, window // 4)
+
+
+# A window that has no room for what is never left out: first the tools go, then it is an error.
+
+
+LEAST_REPLY = 8
+"""The tools are left out if they leave less than this part (an eighth) of the window."""
+OVERESTIMATE = 1.5
+"""By how much the estimate may exceed what an API counts. Beyond that it is not asked at all."""
+
+
+def base_tokens(request: Request, count: Count = text_tokens) -> int:
+    """Estimate the tokens of what is never left out, apart from the tools."""
+    expendable = set(_expendable(request.items))
+    kept = (item for number, item in enumerate(request.items) if number not in expendable)
+    return sum(item_tokens(item, count) for item in kept)
+
+
+def tools_fit(request: Request, window: int | None, count: Count = text_tokens) -> bool:
+    """Return whether the window has room for the tools, what is never left out, and an answer."""
+    if window is None or not request.tools:
+        return True
+    needed = base_tokens(request, count) + tool_tokens(request.tools, count)
+    return needed + window // LEAST_REPLY <= window
+
+
+def window_words(base: int, window: int) -> Sentence:
+    """Say which number is too small."""
+    return Sentence(
+        "the model's `window` ({window}) is too small: the rules, the persona and the question "
+        "alone have about {base} tokens",
+        window=window,
+        base=base,
+    )
+
+
+class WindowTooSmallError(Exception):
+    """The model cannot be asked, whatever is left out."""
+
+    def __init__(self, base: int, window: int) -> None:
+        super().__init__(window_words(base, window))
+        self.words = window_words(base, window)
 
 
 def comparable_tokens(request: Request) -> int:
@@ -143,11 +202,34 @@ async def prepared(
     request = for_model(request, capabilities)
     count = counter_of(endpoint)
     window = await _window(request, endpoint, capabilities, count)
+    request = _without_tools_if_needed(request, endpoint, capabilities, window, count)
+    base = base_tokens(request, count)
+    if window is not None and base > window * OVERESTIMATE:
+        raise WindowTooSmallError(base, window)
     request = replace(request, items=trimmed(request, window, count))
     if request.size is not None:
         request.size.estimated_tokens = comparable_tokens(request)
+        request.size.base_tokens, request.size.window = base, window or 0
     ready = await _with_images(request.items, endpoint.fetch_image)
     return replace(request, items=tuple(map(_sendable, ready)))
+
+
+def _without_tools_if_needed(
+    request: Request,
+    endpoint: Endpoint,
+    capabilities: ModelCapabilities,
+    window: int | None,
+    count: Count,
+) -> Request:
+    """Return the request, without its tools if the window has no room for them. `/status` says so.
+
+    Earlier calls become text: some APIs refuse calls of tools that are not declared.
+    """
+    if tools_fit(request, window, count):
+        return request
+    words = f"its window of {window} tokens has no room for the tools, which are left out"
+    endpoint.learned.learn(place_of(endpoint), Lesson(words))
+    return for_model(request, replace(capabilities, tools=False))
 
 
 async def left_out(
@@ -158,6 +240,8 @@ async def left_out(
         request = replace(request, max_output_tokens=endpoint.max_output_tokens)
     count = counter_of(endpoint)
     window = await _window(request, endpoint, capabilities, count)
+    if not tools_fit(request, window, count):
+        request = replace(request, tools=())
     return overflowing(request, window, count, share)
 
 

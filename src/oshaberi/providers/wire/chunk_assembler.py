@@ -249,12 +249,9 @@ class ChunkAssembler:
         return self._last(self._outlet.ended_by)
 
     def _count(self, step: TokenCount) -> None:
-        before = self._tokens or TokenCount()
-        self._tokens = TokenCount(
-            before.input_tokens if step.input_tokens is None else step.input_tokens,
-            before.output_tokens if step.output_tokens is None else step.output_tokens,
-            before.cached_tokens if step.cached_tokens is None else step.cached_tokens,
-        )
+        """Take what a count says. What it does not say, an earlier one may have said."""
+        said = {name: value for name, value in step._asdict().items() if value is not None}
+        self._tokens = (self._tokens or TokenCount())._replace(**said)
 
     def _last(self, reason: str | None) -> Chunk:
         if reason in _BLOCKED:
@@ -285,7 +282,8 @@ class ChunkAssembler:
     def _usage(self) -> Usage | None:
         if self._tokens is None or self._tokens == TokenCount():
             return None
-        return Usage(*(count or 0 for count in self._tokens))
+        total, written, cached, stored, cost_dollars = self._tokens
+        return Usage(total or 0, written or 0, cached or 0, stored or 0, cost_dollars)
 
 
 def _said(text: str) -> tuple[Chunk, ...]:

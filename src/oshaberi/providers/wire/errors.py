@@ -21,7 +21,8 @@ from oshaberi.providers.request.answer_budgets import (
     BudgetName,
     budget_words,
 )
-from oshaberi.providers.request.model_request import Endpoint
+from oshaberi.providers.request.model_request import Endpoint, RequestSize
+from oshaberi.providers.request.preparation import WindowTooSmallError, window_words
 
 # Reads the errors that SDKs raise and servers send: status, codes, words, retry-after.
 
@@ -54,6 +55,8 @@ def read_failure(error: Exception) -> ProviderFailure:
             "the provider sent something that is not JSON ({problem})", problem=error.msg
         )
         return our_failure(words, is_transient=True)
+    if isinstance(error, WindowTooSmallError):
+        return our_failure(error.words, kind="context_length")
     if isinstance(error, BudgetExceededError):
         return _over_budget(error.name, error.most_bytes)
     if isinstance(error, BodyTooLargeError):
@@ -180,6 +183,15 @@ async def explained(problem: ProviderError, endpoint: Endpoint, family: str) -> 
     if problem.type == "model_error":
         return _with(problem, await _models(endpoint, family))
     return _with(problem, _hint(problem, endpoint))
+
+
+def with_window(problem: ProviderError, size: RequestSize) -> ProviderError:
+    """Add which number is too small, if the request was too long although nothing more can go."""
+    is_too_long = problem.type == "context_length" and size.window > 0
+    if not is_too_long or size.base_tokens <= size.window:
+        return problem
+    words = window_words(size.base_tokens, size.window)
+    return _with(problem, ErrorHint(words, words))
 
 
 def _with(problem: ProviderError, hint: ErrorHint) -> ProviderError:

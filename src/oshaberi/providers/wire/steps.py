@@ -53,22 +53,40 @@ class TokenCount(NamedTuple):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
-    """How many of the input came from the API's cache."""
+    """How many of the input were read from the API's cache."""
+    cache_write_tokens: int | None = None
+    """How many of the input were stored in the API's cache."""
+    cost_dollars: float | None = None
+    """The price of the request, as the API reports it."""
+
+
+MOST_DOLLARS = 10_000.0
+"""The highest price of one request that is believed."""
 
 
 def token_count(
     read_in: Iterable[object] = (),
     written: Iterable[object] = (),
     cached: Iterable[object] = (),
+    stored: Iterable[object] = (),
+    cost_dollars: object = None,
 ) -> TokenCount:
     """Return an API's counts, each the sum of what was given.
 
     If one of them cannot be a count, none is believed: the request is estimated instead.
     """
-    given = [[one for one in counts if one is not None] for counts in (read_in, written, cached)]
+    counted = (read_in, written, cached, stored)
+    given = [[one for one in counts if one is not None] for counts in counted]
     if any(whole_count(one) is None for counts in given for one in counts):
         return TokenCount()
-    return TokenCount(*map(_total, given))
+    total, out, from_cache, into_cache = map(_total, given)
+    return TokenCount(total, out, from_cache, into_cache, _possible_cost(cost_dollars))
+
+
+def _possible_cost(given: object) -> float | None:
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    return float(given) if 0 <= given <= MOST_DOLLARS else None
 
 
 def _total(counts: Sequence[object]) -> int | None:

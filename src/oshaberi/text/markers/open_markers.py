@@ -138,9 +138,9 @@ class OpenMarkers(CopiedState):
         self._release(kind, rule)
 
     def line_break(self) -> None:
-        """Handle a newline. The newest link's text may go on, and holds lines from now on.
+        """Handle a newline. The text of the newest link may continue, and delays lines from now on.
 
-        A target whose hold has ended goes no further than its line.
+        A link target that may not delay lines any more ends at the end of its line.
         """
         self.labels = self.labels[-1:] if self._newest_is_label() else []
         lapsed = 0 if self.open["]("] else len(self.targets)

@@ -21,7 +21,7 @@ _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9]+")
 
 
 class EmojiPart(NamedTuple):
-    """A stretch of the text that becomes a message, and its text there."""
+    """A stretch of text that becomes a message, and the message's text."""
 
     start: int
     end: int

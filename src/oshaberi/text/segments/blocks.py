@@ -136,7 +136,8 @@ def heads_table(text: str, line: int, brk: LineBreak, limit: int, final: bool) -
             return WAIT
     elif text[end] != "\n":
         return 0
-    width = header_width(text[line : brk.at])
+    header = text[line : brk.at]
+    width = 0 if "\n" in header else header_width(header)
     if width and len(separator(text[brk.line : end])) == width:
         return end
     return 0

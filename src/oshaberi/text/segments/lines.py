@@ -211,7 +211,7 @@ class CurrentLine(CopiedState):
     def _carried_end(self, brk: LineBreak, final: bool) -> int:
         """Return the end of the next line's punctuation that belongs here; 0 if none, or WAIT.
 
-        A rule vanishes (spec 06 S4), so nothing joins it.
+        A horizontal rule is not sent (spec 06 S4), so no punctuation is added to it.
         """
         text = self._buffer.text
         end = carry_end(text, brk.solid, final) if text[brk.solid] in PUNCTUATION else 0

@@ -180,14 +180,14 @@ def face(name: str, mood: str | None = None) -> str:
     return _svg(
         f'{back}<path d="M20 136q4 -34 44 -34t44 34z" fill="{shirt}"/>'
         f'<path d="M54 88h20v18q-10 9 -20 0z" fill="{skin}"/>'
-        f'<path d="{_long(seed[3])}" fill="{hair}"/>'
+        f'<path d="{_long_hair(seed[3])}" fill="{hair}"/>'
         f'<ellipse cx="64" cy="66" rx="37" ry="38" fill="{skin}"/>'
         f'{_features(feeling, 64, 70, 0.92)}<path d="{cut}" fill="{hair}"/>'
     )
 
 
-def _long(seed: int) -> str:
-    """Return the hair behind the head; half of the people have some."""
+def _long_hair(seed: int) -> str:
+    """Return the hair drawn behind the head. Half of the people have long hair."""
     return "M22 60q-6 46 8 52h68q14 -6 8 -52z" if seed & 8 else ""
 
 

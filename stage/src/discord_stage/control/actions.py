@@ -10,7 +10,7 @@ from dataclasses import asdict
 from discord_stage.control.live_feed import as_people_see, standing_faults
 from discord_stage.errors import StageError
 from discord_stage.gateway.gateway_sessions import SessionHub
-from discord_stage.interactions.interaction_flow import told
+from discord_stage.interactions.interaction_flow import interaction_payload
 from discord_stage.interactions.targets import PostedFile
 from discord_stage.payloads import record_payloads
 from discord_stage.people_actions import PeopleActions
@@ -137,16 +137,18 @@ class ControlActions:
             "world": self._world,
             "messages": self._messages,
             "requests": lambda _asked: [asdict(record) for record in state.request_log.records],
-            "interactions": lambda asked: told(self._interaction(asked, "id")),
+            "interactions": lambda asked: interaction_payload(self._interaction(asked, "id")),
             "problems": lambda _asked: list(state.request_log.problems),
         }
         self.acts: dict[str, Action] = {
             "post": self._post,
-            "dm": lambda said: self._shown(people.dm(text_of(said, "content"), user=user_of(said))),
+            "dm": lambda said: self._message_payload(
+                people.dm(text_of(said, "content"), user=user_of(said))
+            ),
             "open_dm": self._open_dm,
             "join": self._join,
             "leave": lambda said: people.leave(key_of(said, "user")),
-            "edit": lambda said: self._shown(
+            "edit": lambda said: self._message_payload(
                 people.edit(number_of(said, "message"), text_of(said, "content"))
             ),
             "delete": lambda said: people.delete(number_of(said, "message")),
@@ -216,7 +218,7 @@ class ControlActions:
             raise StageError("there is no such interaction")
         return item
 
-    def _shown(self, item: StageMessage) -> Json:
+    def _message_payload(self, item: StageMessage) -> Json:
         return as_people_see(self._state, item)
 
     def _post(self, said: Json) -> Json:
@@ -224,7 +226,7 @@ class ControlActions:
         channel, content = key_of(said, "channel"), text_of(said, "content")
         user, files = user_of(said), files_of(said)
         nonce = None if said.get("nonce") is None else text_of(said, "nonce")
-        return self._shown(
+        return self._message_payload(
             self._people.post(
                 channel, content, user=user, reply_to=reply_to, files=files, nonce=nonce
             )
@@ -249,13 +251,17 @@ class ControlActions:
             text_of(said, "button"),
         )
         values = None if said.get("values") is None else texts_of(said, "values")
-        return told(self._people.press(message, button, user=user_of(said), values=values))
+        return interaction_payload(
+            self._people.press(message, button, user=user_of(said), values=values)
+        )
 
     def _run(self, said: Json) -> Json:
         command, place = text_of(said, "command"), said.get("channel")
         channel = None if place is None else key_of(said, "channel")
         options = options_of(said)
-        return told(self._people.run(command, options, channel=channel, user=user_of(said)))
+        return interaction_payload(
+            self._people.run(command, options, channel=channel, user=user_of(said))
+        )
 
     def _choose(self, said: Json) -> Json:
         """Use an entry in the context menu of a message, or of a `person`."""
@@ -264,8 +270,10 @@ class ControlActions:
             person = key_of(said, "person")
             place = None if said.get("channel") is None else key_of(said, "channel")
             begun = self._people.choose_for_person(entry, person, channel=place, user=user_of(said))
-            return told(begun)
-        return told(self._people.choose(entry, number_of(said, "message"), user=user_of(said)))
+            return interaction_payload(begun)
+        return interaction_payload(
+            self._people.choose(entry, number_of(said, "message"), user=user_of(said))
+        )
 
     def _complete(self, said: Json) -> Json:
         command, option, typed = (text_of(said, key) for key in ("command", "option", "typed"))
@@ -278,11 +286,11 @@ class ControlActions:
             channel=channel,
             user=user_of(said),
         )
-        return told(begun)
+        return interaction_payload(begun)
 
     def _submit(self, said: Json) -> Json:
         asked = self._interaction(said, "interaction")
-        return told(self._people.submit(asked, fields_of(said)))
+        return interaction_payload(self._people.submit(asked, fields_of(said)))
 
     def _fault(self, said: Json) -> None:
         self._state.faults.add(Fault.from_json(said))

@@ -1,4 +1,4 @@
-"""Gateway sessions: the events that each was sent, those that it missed, and its socket."""
+"""Gateway sessions: each has its socket, the events it was sent and those it missed."""
 
 from __future__ import annotations
 
@@ -186,10 +186,10 @@ class SessionHub:
         """
         waiting = [(session, session.sequence) for session in self.connected()]
         for session, sequence in waiting:
-            # Not asked without need: discord.py sends at most 110 frames a minute.
-            if session.connection is not None and _behind(session, sequence):
+            # Ask only if necessary: discord.py sends at most 110 frames a minute.
+            if session.connection is not None and _is_behind(session, sequence):
                 session.connection.send(HEARTBEAT, None)
-        while any(_behind(session, sequence) for session, sequence in waiting):
+        while any(_is_behind(session, sequence) for session, sequence in waiting):
             await self._state.changes.wait()
 
     def dispatched(self) -> int:
@@ -217,5 +217,5 @@ class SessionHub:
         return bool(world.permissions_of(world.bot.id, channel) & Permission.VIEW_CHANNEL)
 
 
-def _behind(session: GatewaySession, sequence: int) -> bool:
+def _is_behind(session: GatewaySession, sequence: int) -> bool:
     return session.connection is not None and session.acknowledged < sequence

@@ -55,7 +55,8 @@ class Gateway:
             return web.Response(status=503)
         socket = web.WebSocketResponse(compress=False, max_msg_size=FRAME_MOST)
         await socket.prepare(request)
-        # zstd needs a package of its own; plain frames are accepted whatever was asked (facts)
+        # zstd needs a package of its own; plain frames are accepted whatever the client asked for
+        # (facts)
         compress = request.query.get("compress") == "zlib-stream"
         connection = GatewayConnection(socket, request, compress)
         writer = asyncio.create_task(connection.write())
@@ -84,7 +85,7 @@ class _GatewayConversation:
         }
 
     async def run(self, socket: web.WebSocketResponse) -> None:
-        # discord.py beats by the wall's clock, but gives up on us by the loop's.
+        # discord.py sends heartbeats by the wall clock, but times out by the loop's clock.
         interval = max(1, round(self._state.settings.heartbeat_ms / self._state.loop_scale))
         self._connection.send(HELLO, {"heartbeat_interval": interval})
         try:
@@ -100,7 +101,7 @@ class _GatewayConversation:
 
     def _leave(self) -> None:
         session = self._session
-        # A session that was resumed elsewhere meanwhile hangs on another socket.
+        # In the meantime the session may have been resumed on another socket.
         if session is not None and session.connection is self._connection:
             session.connection = None
         self._state.changes.notify()

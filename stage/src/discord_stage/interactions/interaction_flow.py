@@ -142,7 +142,7 @@ def find_by_token(state: StageState, token: str) -> Interaction:
 def answer(
     state: StageState, item: Interaction, kind: int, data: Json, draft: MessageDraft
 ) -> StageMessage | None:
-    """Give the first answer. Return the message it created or changed."""
+    """Send the first answer. Return the message that it created or changed."""
     if kind not in ALLOWED[item.type]:
         raise bad_form(("type",), "BASE_TYPE_CHOICES", "Not a valid answer to this interaction")
     reply = InteractionReply(kind)
@@ -161,11 +161,16 @@ def answer(
         check_modal(data)
         item.modal = data
     item.reply = reply
-    state.emit("INTERACTION_ANSWER", told(item), channel_id=item.channel_id, only_for=item.user_id)
+    state.emit(
+        "INTERACTION_ANSWER",
+        interaction_payload(item),
+        channel_id=item.channel_id,
+        only_for=item.user_id,
+    )
     return message
 
 
-def told(item: Interaction) -> Json:
+def interaction_payload(item: Interaction) -> Json:
     """Return what the user sees of the interaction."""
     return {
         "id": str(item.id),

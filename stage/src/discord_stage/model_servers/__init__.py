@@ -2,7 +2,7 @@
 
 `scripts` has the steps of a script, `server` plays it. `wire_format` is the protocol that the
 formats implement: `openai_wire`, `openai_responses_wire`, `anthropic_wire`, `google_wire`,
-`novelai_wire`.
+`novelai_wire`. `prompt_cache` counts what an API would read from its cache.
 """
 
 from discord_stage.model_servers.anthropic_wire import AnthropicWire
@@ -10,6 +10,7 @@ from discord_stage.model_servers.google_wire import GoogleWire
 from discord_stage.model_servers.novelai_wire import NovelAIWire
 from discord_stage.model_servers.openai_responses_wire import OpenAIResponsesWire
 from discord_stage.model_servers.openai_wire import OpenAIWire
+from discord_stage.model_servers.prompt_cache import PromptCache
 from discord_stage.model_servers.server import ModelConnection, ModelServer
 from discord_stage.model_servers.wire_format import ReceivedRequest, WireFormat
 
@@ -21,6 +22,7 @@ __all__ = [
     "NovelAIWire",
     "OpenAIResponsesWire",
     "OpenAIWire",
+    "PromptCache",
     "ReceivedRequest",
     "WireFormat",
 ]

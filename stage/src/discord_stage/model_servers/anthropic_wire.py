@@ -116,8 +116,9 @@ class AnthropicEncoder:
         usage = {"output_tokens": 1}
         if count is not None:
             usage = {
-                "input_tokens": count.input_tokens - count.cached_tokens,
+                "input_tokens": count.input_tokens - count.cached_tokens - count.cache_write_tokens,
                 "cache_read_input_tokens": count.cached_tokens,
+                "cache_creation_input_tokens": count.cache_write_tokens,
                 "output_tokens": count.output_tokens,
             }
         delta = {"stop_reason": _REASONS[reason], "stop_sequence": None}

@@ -72,14 +72,14 @@ class OpenAIResponsesEncoder:
         ]
 
     def say(self, text: str) -> Sequence[str]:
-        opened = self._opened("message")
+        opened = self._open_item("message")
         assert self._open is not None
         self._open["content"][0]["text"] += text
         delta = self._of_item("response.output_text.delta", content_index=0, delta=text)
         return [*opened, delta]
 
     def think(self, step: Think) -> Sequence[str]:
-        frames = self._opened("reasoning")
+        frames = self._open_item("reasoning")
         assert self._open is not None
         for text in step.pieces:
             self._open["summary"][0]["text"] += text
@@ -90,7 +90,7 @@ class OpenAIResponsesEncoder:
         return frames
 
     def call(self, step: Call) -> Sequence[str]:
-        frames = self._opened("function_call", step)
+        frames = self._open_item("function_call", step)
         assert self._open is not None
         self._open["arguments"] = step.arguments
         kind = "response.function_call_arguments"
@@ -123,7 +123,10 @@ class OpenAIResponsesEncoder:
         if count is not None:
             usage = {
                 "input_tokens": count.input_tokens,
-                "input_tokens_details": {"cached_tokens": count.cached_tokens},
+                "input_tokens_details": {
+                    "cached_tokens": count.cached_tokens,
+                    "cache_write_tokens": count.cache_write_tokens,
+                },
                 "output_tokens": count.output_tokens,
                 "output_tokens_details": {"reasoning_tokens": 0},
                 "total_tokens": count.input_tokens + count.output_tokens,
@@ -133,7 +136,7 @@ class OpenAIResponsesEncoder:
         response = self._response(status, usage=usage, incomplete_details=details)
         return [*closed, self._frame(f"response.{status}", response=response)]
 
-    def _opened(self, kind: str, call: Call | None = None) -> list[str]:
+    def _open_item(self, kind: str, call: Call | None = None) -> list[str]:
         """Open an item of this kind, unless one is open. Each call is its own item."""
         if self._open is not None and self._open["type"] == kind and call is None:
             return []

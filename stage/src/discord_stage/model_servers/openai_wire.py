@@ -113,7 +113,10 @@ class OpenAIEncoder:
         if count is not None and self._counts:
             usage = {
                 "prompt_tokens": count.input_tokens,
-                "prompt_tokens_details": {"cached_tokens": count.cached_tokens},
+                "prompt_tokens_details": {
+                    "cached_tokens": count.cached_tokens,
+                    "cache_write_tokens": count.cache_write_tokens,
+                },
                 "completion_tokens": count.output_tokens,
                 "total_tokens": count.input_tokens + count.output_tokens,
             }

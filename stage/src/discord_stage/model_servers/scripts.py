@@ -58,11 +58,15 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The token count, as the API reports it. `cached_tokens` of the input came from its cache."""
+    """The token count, as the API reports it.
+
+    Of the input, `cached_tokens` came from its cache and `cache_write_tokens` were stored in it.
+    """
 
     input_tokens: int
     output_tokens: int
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

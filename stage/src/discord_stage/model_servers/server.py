@@ -13,6 +13,7 @@ from http import HTTPStatus
 from types import TracebackType
 from typing import assert_never
 
+from discord_stage.model_servers.prompt_cache import PromptCache, TooManyMarksError
 from discord_stage.model_servers.scripts import (
     Call,
     Count,
@@ -239,11 +240,21 @@ class ModelConnection:
 class ModelServer:
     """Plays one script per request, in order; without a script it says hello.
 
-    `slice_bytes` cuts its output into pieces of that size, at any byte.
+    `slice_bytes` cuts its output into pieces of that size, at any byte. With a `cache` it counts
+    the tokens of each request, and those that it has read before.
     """
 
-    def __init__(self, wire: WireFormat, *scripts: Sequence[Step], slice_bytes: int = 0) -> None:
+    def __init__(
+        self,
+        wire: WireFormat,
+        *scripts: Sequence[Step],
+        slice_bytes: int = 0,
+        cache: PromptCache | None = None,
+    ) -> None:
         self.wire = wire
+        self.cache = cache
+        self.counts: list[Count] = []
+        """What each answer with a `cache` counted."""
         self.requests: list[ReceivedRequest] = []
         self.connections: list[ModelConnection] = []
         self._scripts: deque[Script] = deque(tuple(script) for script in scripts)
@@ -320,7 +331,7 @@ class ModelServer:
         try:
             await self._converse(connection, reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # they hung up: that is what `closed` says
+            pass  # they hung up, which `closed` shows
         finally:
             del self._serving[task]
             writer.close()
@@ -355,6 +366,12 @@ class ModelServer:
         if not self.wire.answers(request):
             return WireAnswer(404, "<html>404 Not Found</html>", {"content-type": "text/html"})
         script = self._scripts.popleft() if self._scripts else (Say("Hello!"),)
+        if self.cache is not None:
+            try:
+                self.counts.append(self.cache.count(request.json))
+            except TooManyMarksError as error:
+                return self.wire.refuse(Refuse("api_error", str(error)))
+            script = (*script, self.counts[-1])
         return plan(self.wire, script, request)
 
     async def _stream(

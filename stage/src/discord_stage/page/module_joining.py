@@ -22,7 +22,7 @@ OTHER = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
 def joined(entry: Path, roots: Mapping[str, Path] | None = None) -> str:
     """Return the modules, each in a function, in the order in which a browser would run them.
 
-    `roots` are the folders behind the beginnings of absolute addresses.
+    `roots` maps the start of an absolute address to its folder.
     """
     join = _Join(roots or {})
     join.add(entry, ())
@@ -48,7 +48,7 @@ class _Join:
         for _, target in IMPORT.findall(source):
             self.add(self._file(path, target), (*importers, path))
         self._names[path] = name = f"$module{len(self._names)}"
-        self._exports[path] = "{ " + ", ".join(_exported(source)) + " }"
+        self._exports[path] = "{ " + ", ".join(_export_names(source)) + " }"
         self._functions.append(
             f"// {path.parent.name}/{path.name}\nconst {name} = (() => {{\n"
             f"{self._body(path, source)}\nreturn {self._exports[path]};\n}})();\n"
@@ -79,5 +79,5 @@ class _Join:
         )
 
 
-def _exported(source: str) -> list[str]:
+def _export_names(source: str) -> list[str]:
     return ["".join(names) for _, *names in EXPORT.findall(source)]

@@ -34,7 +34,7 @@ HEADERS = {
 }
 POLICY = {
     "default-src": "'self'",
-    # An avatar or an embed's picture may lie anywhere; without a network a drawn one stands in.
+    # Avatars and embedded pictures may be anywhere. Without a network, a drawn one replaces them.
     "img-src": "'self' data: blob: https:",
     "connect-src": "'self' ws://{host}",
     "object-src": "'none'",
@@ -75,23 +75,23 @@ class Page:
         router.add_get("/favicon.ico", self._icon)
 
     async def _index(self, request: web.Request) -> web.StreamResponse:
-        return _served(request, FOLDER, "index.html")
+        return _serve_file(request, FOLDER, "index.html")
 
     async def _icon(self, request: web.Request) -> web.StreamResponse:
-        return _served(request, FOLDER, "icon.svg")
+        return _serve_file(request, FOLDER, "icon.svg")
 
     async def _file(self, request: web.Request) -> web.StreamResponse:
-        return _served(request, FOLDER, request.match_info["path"], MAIN)
+        return _serve_file(request, FOLDER, request.match_info["path"], MAIN)
 
     async def _extension_file(self, request: web.Request) -> web.StreamResponse:
         extension = self._extensions.get(request.match_info["name"])
         if extension is None:
             raise web.HTTPNotFound(text="the page has no such extension")
         folder = extension.folder.resolve()
-        return _served(request, folder, request.match_info["path"], folder / extension.entry)
+        return _serve_file(request, folder, request.match_info["path"], folder / extension.entry)
 
 
-def _served(
+def _serve_file(
     request: web.Request, folder: Path, name: str, entry: Path | None = None
 ) -> web.StreamResponse:
     """Return a file of the folder, or everything that `entry` imports. The host was checked."""
@@ -118,7 +118,7 @@ def _file_in(folder: Path, name: str) -> Path | None:
 
 
 def _script(entry: Path) -> bytes:
-    """Return the modules as one script, joined anew if one of them was changed."""
+    """Return the modules as one script. Join them again if one of them was changed."""
     modules = [*FOLDER.rglob("*.js"), *entry.parent.rglob("*.js")]
     return _script_of(entry, max(one.stat().st_mtime_ns for one in modules))
 

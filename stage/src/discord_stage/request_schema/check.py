@@ -48,7 +48,7 @@ class RouteConstraints:
 class ConstraintTable:
     routes: dict[str, RouteConstraints]
     shapes: dict[str, Json]
-    """Objects by name; a node `{"is": "shape", "name": …}` stands for one."""
+    """Objects by name; a node `{"is": "shape", "name": …}` refers to one."""
     missing: tuple[str, ...]
     """`METHOD /path` of every route that Discord has and the stage lacks."""
 
@@ -130,7 +130,7 @@ FieldPath = tuple[str | int, ...]
 PERMISSIONS = frozenset({"allow", "deny", "permissions", "default_member_permissions"})
 """Sets of bits that clients write as texts, as Discord's documentation says."""
 DISCRIMINATORS = ("type", "trigger_type", "entity_type")
-"""The fields whose value tells which branch of a union is meant."""
+"""The fields whose value decides which branch of a union is meant."""
 SNOWFLAKE_MOST = 2**64 - 1
 _SNOWFLAKE = re.compile(r"0|[1-9][0-9]*", re.ASCII)
 
@@ -283,7 +283,7 @@ def _object(node: Json, value: Any, path: FieldPath) -> Problems:
 
 
 def _union(node: Json, value: Any, path: FieldPath) -> Problems:
-    branches = [_resolved(branch) for branch in node["of"]]
+    branches = [_resolve_shape(branch) for branch in node["of"]]
     if isinstance(value, dict):
         yield from _object_union(branches, value, path)
         return
@@ -303,10 +303,10 @@ def _object_union(branches: list[Json], value: Json, path: FieldPath) -> Problem
         if all(_values(branch, key) for branch in objects):
             yield from _by_value(objects, key, value, path)
             return
-    # The one that knows most of its fields: any of them may have further ones.
+    # Take the branch that knows most of the fields: each branch allows unknown ones.
     known = [len(value.keys() & branch["fields"].keys()) for branch in objects]
     best = [b for b, count in zip(objects, known, strict=True) if count == max(known)]
-    yield from _least(best or branches, value, path)
+    yield from _problems_of_best_branch(best or branches, value, path)
 
 
 def _values(branch: Json, key: str) -> list[object]:
@@ -326,17 +326,17 @@ def _by_value(branches: list[Json], key: str, value: Json, path: FieldPath) -> P
         message = f'Value of field "{key}" must be one of ({", ".join(known)}).'
         yield FieldProblem((*path, key), "UNION_TYPE_CHOICES", message)
         return
-    yield from _least(same, value, path)
+    yield from _problems_of_best_branch(same, value, path)
 
 
-def _least(branches: list[Json], value: Any, path: FieldPath) -> Problems:
-    """Yield nothing if one branch fits, otherwise the problems of the one that fits best."""
+def _problems_of_best_branch(branches: list[Json], value: Any, path: FieldPath) -> Problems:
+    """Yield nothing if a branch fits, else the problems of the branch that fits best."""
     found = [list(differences(branch, value, path)) for branch in branches]
     if all(found):
         yield from min(found, key=len)
 
 
-def _resolved(node: Json) -> Json:
+def _resolve_shape(node: Json) -> Json:
     return constraint_table().shapes[node["name"]] if node["is"] == "shape" else node
 
 
@@ -376,7 +376,7 @@ def _problems(
     constraints: RouteConstraints, path: Mapping[str, str], query: Mapping[str, str], body: Any
 ) -> Iterator[FieldProblem]:
     for (name, text), node in zip(path.items(), constraints.path, strict=False):
-        yield from differences(node, _read(node, text), (name,))
+        yield from differences(node, _parse_query_text(node, text), (name,))
     if constraints.query is not None:
         yield from _query(constraints.query, query)
     if constraints.body is not None and (body is not None or constraints.body_required):
@@ -389,15 +389,15 @@ def _query(node: Json, query: Mapping[str, str]) -> Iterator[FieldProblem]:
             yield FieldProblem((name,), "BASE_TYPE_REQUIRED", "This field is required")
     for name, field in node["fields"].items():
         if name in query:
-            yield from differences(field, _read(field, query[name]), (name,))
+            yield from differences(field, _parse_query_text(field, query[name]), (name,))
 
 
-def _read(node: Json, text: str) -> Any:
+def _parse_query_text(node: Json, text: str) -> Any:
     """Parse a text of the query as the type that the route expects."""
     if node["is"] == "boolean":
         return _SWITCH.get(text.lower(), text)
     if node["is"] in ("integer", "number"):
         return int(text) if text.lstrip("-").isdecimal() and len(text) <= 20 else text
     if node["is"] == "list":
-        return [_read(node["items"], one) for one in text.split(",")]
+        return [_parse_query_text(node["items"], one) for one in text.split(",")]
     return text

@@ -161,7 +161,7 @@ def _fault_answer(fault: Fault) -> web.Response:
 
 
 def _reset(request: web.Request) -> None:
-    """Close with RST instead of FIN: data that was already written may be lost."""
+    """Close with RST instead of FIN. Data that was already written may be lost."""
     transport = request.transport
     if transport is not None:
         raw = transport.get_extra_info("socket")

@@ -27,7 +27,7 @@ from discord_stage.world.ids import number_in
 
 _FILE = re.compile(r"files\[(\d{1,3})\]")
 _SLACK = 1024 * 1024
-"""How many bytes a form may have besides its files."""
+"""How many bytes a form may have, not counting its files."""
 
 
 async def read_body(request: web.Request) -> tuple[Any, list[Upload]]:

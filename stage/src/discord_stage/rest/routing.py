@@ -37,7 +37,7 @@ class RouteCall:
     reason: str | None = None
     """The reason for the audit log."""
     created: bool = False
-    """Whether something new was created: then the answer is 201, otherwise 200."""
+    """Whether something new was created: the answer is then 201 instead of 200."""
 
     def id(self, name: str) -> int:
         return snowflake(self.path[name], name)

@@ -52,7 +52,7 @@ def check_components(body: Json, errors: FormErrors, *, v2: bool = False) -> lis
     rows = field_types.objects(body, "components")
     if not v2:
         _check_legacy(rows, errors)
-    placed = list(_placed(rows, ("components",)))
+    placed = list(_components_with_paths(rows, ("components",)))
     if v2:
         _check_totals([item for item, _ in placed], errors)
     _check_custom_ids(placed, errors)
@@ -178,7 +178,7 @@ def check_modal(data: Json) -> None:
     if not rows:
         message = "Must be between 1 and 5 in length."
         errors.add(("data", "components"), "BASE_TYPE_BAD_LENGTH", message)
-    placed = list(_placed(rows, ("data", "components")))
+    placed = list(_components_with_paths(rows, ("data", "components")))
     _check_custom_ids(placed, errors)
     for item, place in placed:
         if item.get("type") in SELECTS:
@@ -186,7 +186,9 @@ def check_modal(data: Json) -> None:
     errors.raise_if_any()
 
 
-def _placed(items: Sequence[Json], place: ComponentPath) -> Iterator[tuple[Json, ComponentPath]]:
+def _components_with_paths(
+    items: Sequence[Json], place: ComponentPath
+) -> Iterator[tuple[Json, ComponentPath]]:
     """Yield every component with its path, at any depth."""
     for number, item in enumerate(items):
         yield from _one_placed(item, (*place, number))
@@ -194,7 +196,7 @@ def _placed(items: Sequence[Json], place: ComponentPath) -> Iterator[tuple[Json,
 
 def _one_placed(item: Json, place: ComponentPath) -> Iterator[tuple[Json, ComponentPath]]:
     yield item, place
-    yield from _placed(item.get("components") or [], (*place, "components"))
+    yield from _components_with_paths(item.get("components") or [], (*place, "components"))
     for key in ("component", "accessory"):
         if isinstance(item.get(key), dict):
             yield from _one_placed(item[key], (*place, key))
@@ -202,4 +204,4 @@ def _one_placed(item: Json, place: ComponentPath) -> Iterator[tuple[Json, Compon
 
 def walk(components: Sequence[Json]) -> Iterator[Json]:
     """Yield every component at any depth."""
-    return (item for item, _ in _placed(components, ()))
+    return (item for item, _ in _components_with_paths(components, ()))

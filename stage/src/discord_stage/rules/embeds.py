@@ -35,10 +35,10 @@ def check_embeds(body: Json, errors: FormErrors) -> list[Json] | None:
     if total > TOTAL_MOST:
         message = f"Embed size exceeds maximum size of {TOTAL_MOST}"
         errors.add(("embeds",), "MAX_EMBED_SIZE_EXCEEDED", message)
-    return [_stored(embed) for embed in embeds]
+    return [_stored_form(embed) for embed in embeds]
 
 
-def _stored(embed: Json) -> Json:
+def _stored_form(embed: Json) -> Json:
     """Return the embed without null values, and with defaults for what the sender left out."""
     kept = {key: value for key, value in embed.items() if value is not None}
     if "fields" in kept:

@@ -19,7 +19,7 @@ DIGITS_MOST = 20
 class Snowflakes:
     """Creates ids. A later id is always larger, even within one millisecond.
 
-    With a `foundation` date the ids have that date until the first event.
+    With a `foundation` date, ids have that date until the first event.
     """
 
     def __init__(self, foundation: datetime | None = None) -> None:

@@ -100,7 +100,7 @@ def in_channel(guild: Guild, channel: Channel, user_id: int) -> int:
     granted = _apply(granted, channel.overwrites.get(user_id))
     if is_timed_out(guild.members[user_id]):
         granted &= _IN_TIMEOUT
-    # Without sight of a channel nothing else counts.
+    # Somebody who cannot see a channel has no other permission in it.
     return granted if granted & Permission.VIEW_CHANNEL else 0
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from typing import Any
 
-# How long the names of users, guilds, channels and the like may be, in characters.
+# How long names of users, guilds, channels and so on may be, in characters.
 
 
 NAME_MOST = 100

@@ -68,7 +68,7 @@ class World:
     ) -> World:
         """Build a world from its description, or a small one. Raises WorldError.
 
-        With a date in `founded` the same description always gets the same ids.
+        With a date in `founded`, the same description always gets the same ids.
         """
         found = read_description(description, founded)
         world = cls(found.application, found.snowflakes)

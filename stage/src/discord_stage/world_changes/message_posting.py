@@ -172,7 +172,7 @@ def made_before(state: StageState, author_id: int, draft: MessageDraft) -> Stage
     if draft.nonce is None or not draft.enforce_nonce:
         return None
     made = state.nonces.find(author_id, draft.nonce)
-    # A deleted one is 10008: it was delivered once (facts: nonce).
+    # If it was deleted, the answer is 10008: it was delivered once (facts: nonce).
     return None if made is None else state.world.find_message(*made)
 
 
@@ -188,7 +188,7 @@ def post(
     loading: bool = False,
     message_id: int | None = None,
 ) -> StageMessage:
-    """Put a message into a channel and send its event. Permissions were checked before."""
+    """Put a message into a channel and send its event. The caller has checked permissions."""
     check_filters(state.world.guild_of(channel), draft.content or "")
     number = message_id or state.world.snowflakes.new()
     item = StageMessage(
@@ -214,7 +214,7 @@ def post(
     if draft.forwards:
         item.snapshot = _snapshot(state, item)
     _put_files(state, item, draft.uploads)
-    item.embeds = _resolved(state, item, draft.embeds or [])
+    item.embeds = _with_file_urls(state, item, draft.embeds or [])
     granted = ALL if speaker.is_webhook else state.world.permissions_of(speaker.id, channel)
     mention_rules.apply(state.world, item, draft.allowed, granted)
     state.world.messages.setdefault(channel.id, {})[item.id] = item
@@ -280,7 +280,7 @@ def edit(state: StageState, item: StageMessage, draft: MessageDraft) -> None:
     item.content, item.attachments, item.components = content, kept, components
     item.flags = item.flags & ~MessageFlag.LOADING | draft.flags & SETTABLE
     _put_files(state, item, draft.uploads)
-    item.embeds = _resolved(state, item, embeds)
+    item.embeds = _with_file_urls(state, item, embeds)
     item.edited_at = now_iso()
     granted = ALL if item.username else state.world.permissions_of(item.author_id, channel)
     mention_rules.apply(state.world, item, draft.allowed, granted)
@@ -330,7 +330,7 @@ def _picture_size(content: bytes) -> tuple[int | None, int | None]:
     return width, height
 
 
-def _resolved(state: StageState, item: StageMessage, embeds: list[Json]) -> list[Json]:
+def _with_file_urls(state: StageState, item: StageMessage, embeds: list[Json]) -> list[Json]:
     """Replace `attachment://name` in embeds by the URL of that file of the message."""
     sources = {a["filename"]: a["url"] for a in shown(state, item)["attachments"]}
     return [

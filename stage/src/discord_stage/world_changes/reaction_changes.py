@@ -126,7 +126,7 @@ def _new(state: StageState, message: StageMessage, name: str, number: int | None
     if len(message.reactions) >= REACTIONS_MOST:
         raise refusal(30010)
     emoji = _custom(state, number)
-    # A standard emoji is no ASCII word; which ones there are changes every year.
+    # A standard emoji is never an ASCII word. There is no list here: it changes every year.
     if (number is not None and emoji is None) or (number is None and name.isascii()):
         raise refusal(10014)
     reaction = Reaction(emoji.name if emoji else name, number, bool(emoji and emoji.animated))

@@ -1,7 +1,7 @@
 """`/model`: which models answer in a server or a channel, and with which keys.
 
-- `model_commands`: `/model show`, `set`, `reset` and `relearn`, the chain as it is stored, and
-  checked input.
+- `model_commands`: `/model show`, `set`, `reset` and `relearn`, and how a chain is read, stored and
+  checked.
 - `option_commands`: `/model option` and `/model fallback`. `key_commands`: `/model key`.
 """
 

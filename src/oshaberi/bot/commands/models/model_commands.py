@@ -120,7 +120,7 @@ async def own_chain(context: BotContext, asker: CommandUser, where: Where = None
 
 
 async def chain_of(context: BotContext, asker: CommandUser, where: Where = None) -> Chain:
-    """Return the models to try in `where`, in order. None means where the command was used."""
+    """Return the models to try in `where`, in order. None: where the command was used."""
     return (await inherited_chain(context, asker, where or asker.path))[0]
 
 
@@ -193,7 +193,7 @@ def format_option(value: object) -> str:
 ChooseModel = Callable[
     [BotContext, CommandUser, str, str, str | None, Where], Coroutine[Any, Any, str]
 ]
-"""Takes provider, model, base URL and place; returns what to answer."""
+"""Takes provider, model, base URL and place; returns the text of the answer."""
 
 
 async def show_models(context: BotContext, asker: CommandUser, where: Where = None) -> str:
@@ -245,7 +245,7 @@ async def relearn_models(context: BotContext, asker: CommandUser, where: Where =
     if not forgotten:
         return translated("Nothing was learned about the models that answer here.")
     return translated(
-        "Forgotten what was refused by {models}. The next request sends everything again.",
+        "I have forgotten what {models} refused. The next request sends everything again.",
         models=", ".join(forgotten),
     )
 

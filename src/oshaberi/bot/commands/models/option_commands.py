@@ -94,7 +94,7 @@ def option_choices(typed: str) -> Choices:
     return choices(typed, shown)
 
 
-@model.command(name="option", description="Set how a model is asked: window, thinking, price, …")
+@model.command(name="option", description="Set a model's options: window, thinking, price, …")
 @app_commands.describe(
     option="What to set",
     value="Leave it out to remove the option",

@@ -178,7 +178,7 @@ def checked_url(url: str) -> str:
 def check_size(before: PersonaRecord, after: PersonaRecord) -> None:
     """Refuse a change that makes a text or a list of the persona too long.
 
-    What was stored before, by the operator perhaps, may stay as it is.
+    Longer values that were stored earlier, perhaps by the operator, may stay.
     """
     for field, limit in PERSONA_LIMITS.items():
         value = getattr(after, field)

@@ -1,4 +1,4 @@
-"""Reads a request to the demo model: who asks what, which persona answers, which tools."""
+"""Reads a request to the demo model: who asks what, which persona answers, with which tools."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _rest(words: str, end: int) -> str:
     return behind[leading.end() if leading else 0 :].strip()
 
 
-# Reads a request to the demo model: who asks what, which persona answers, which tools.
+# Reads a request to the demo model: who asks what, which persona answers, with which tools.
 #
 # It expects the format of Oshaberi's turns: the persona in the system text, `Name: words` from
 # users.

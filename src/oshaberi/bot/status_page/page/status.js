@@ -41,7 +41,7 @@ function clock(at) {
 }
 
 const tokens = (used) =>
-  `${short.format(used.input_tokens)} read, ${short.format(used.output_tokens)} written`;
+  `${short.format(used.input_tokens)} read${used.cached_tokens ? ` (${short.format(used.cached_tokens)} from caches)` : ""}, ${short.format(used.output_tokens)} written`;
 
 // -- parts of the page --------------------------------------------------------------------------
 

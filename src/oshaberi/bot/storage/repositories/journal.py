@@ -30,7 +30,7 @@ Post = table_rows.JournalPostRow
 BEGIN_SECONDS = 0.05
 """How soon a response is stored, whether or not it has messages."""
 JOURNAL_KEPT_DAYS = 7
-"""After that no process will finish a response."""
+"""No process finishes a response that is older."""
 
 
 _POSTS = table_rows.Base.metadata.tables[Post.__tablename__]
@@ -201,7 +201,7 @@ def _post(row: Post) -> JournalledPost:
 
 
 QUESTIONS_KEPT_DAYS = 7
-"""After that nobody expects an answer, even in a channel that could not be reached."""
+"""Nobody expects an answer to an older question, even in a channel that could not be reached."""
 
 _QUESTIONS = Base.metadata.tables[QuestionRow.__tablename__]
 _SETTLE = in_passing(

@@ -56,7 +56,7 @@ from oshaberi.bot.storage.usage import first_kept_day
 
 
 class OptOutRepository:
-    """The opt-outs. `user_id in opt_outs` looks in memory; `refresh` reads the database."""
+    """The opt-outs. `user_id in opt_outs` only looks in memory; `refresh` reads the database."""
 
     def __init__(self, store: Transactions) -> None:
         self._store = store
@@ -219,7 +219,7 @@ class PersonalDataRepository:
         The backups beside a SQLite file lose the rows too.
         """
         gone: dict[str, int] = {}
-        await self._store.writer.flush()  # what waits to be written is theirs too
+        await self._store.writer.flush()  # entries that wait to be written may be theirs, too
         async with self._store.write(*_changes(subject)) as session:
             for table, rows in _owned_rows(subject):
                 if table.is_choice:

@@ -35,7 +35,7 @@ KEPT_DAYS = 62
 """The most that `retention_usage_days` can be."""
 _KEY = ("day", "purse", "server_id", "subject", "subject_id")
 """The columns of the key; `purse` is that of `budget_owner`."""
-_COUNTED = ("requests", "input_tokens", "output_tokens", "cost_micros")
+_COUNTED = ("requests", "input_tokens", "output_tokens", "cost_micros", "cached_tokens")
 _OLD = in_passing(delete(UsageCount).where(UsageCount.day < bindparam("edge")))
 _OLD_NOTICES = in_passing(delete(QuotaNotice).where(QuotaNotice.day < bindparam("edge")))
 
@@ -122,12 +122,7 @@ class DailyUsageRepository:
         self, owner: BudgetOwner, first: date, last: date
     ) -> Mapping[int, UsageTotals]:
         """Return the totals of each server from the first of these days to the last."""
-        columns = (
-            UsageCount.requests,
-            UsageCount.input_tokens,
-            UsageCount.output_tokens,
-            UsageCount.cost_micros,
-        )
+        columns = [getattr(UsageCount, name) for name in _COUNTED]
         days = UsageCount.day.between(first, last)
         within = and_(days, UsageCount.budget_owner == owner, UsageCount.subject == "server")
         rows = select(UsageCount.subject_id, *map(func.sum, columns)).where(within)
@@ -177,6 +172,7 @@ def _values(day: date, account: UsageAccount, used: UsageTotals) -> dict[str, An
         "input_tokens": used.input_tokens,
         "output_tokens": used.output_tokens,
         "cost_micros": used.cost_micros,
+        "cached_tokens": used.cached_tokens,
     }
 
 
@@ -205,12 +201,7 @@ def _within(account: UsageAccount, first: date, last: date) -> ColumnElement[boo
 
 
 async def _totals(session: AsyncSession, rows: ColumnElement[bool]) -> UsageTotals:
-    columns = (
-        UsageCount.requests,
-        UsageCount.input_tokens,
-        UsageCount.output_tokens,
-        UsageCount.cost_micros,
-    )
+    columns = [getattr(UsageCount, name) for name in _COUNTED]
     sums = select(*(func.coalesce(func.sum(column), 0) for column in columns)).where(rows)
     return UsageTotals(*map(int, (await session.execute(sums)).one()))
 
@@ -221,7 +212,7 @@ def _account(row: UsageCount) -> UsageAccount:
 
 
 def _record(row: UsageCount) -> UsageTotals:
-    return UsageTotals(row.requests, row.input_tokens, row.output_tokens, row.cost_micros)
+    return UsageTotals(*(getattr(row, name) for name in _COUNTED))
 
 
 # Totals: tokens per server and model.
@@ -240,6 +231,7 @@ class TokenUsageRepository:
                 "requests": UsageRow.requests + row.excluded.requests,
                 "input_tokens": UsageRow.input_tokens + row.excluded.input_tokens,
                 "output_tokens": UsageRow.output_tokens + row.excluded.output_tokens,
+                "cached_tokens": UsageRow.cached_tokens + row.excluded.cached_tokens,
             },
         )
 
@@ -247,20 +239,31 @@ class TokenUsageRepository:
         self, server_id: int, provider: str, model: str, input_tokens: int, output_tokens: int
     ) -> None:
         """Count one request."""
-        step = self._adding(server_id, provider, model, input_tokens, output_tokens)
+        step = self._adding(server_id, provider, model, input_tokens, output_tokens, 0)
         await self._store.writer.write_entry(WriteEntry(tallies=(step,)))
 
     def adding(self, used: Sequence[UsedRequest]) -> list[WriteStep]:
         """Return the steps that count requests for their models."""
         return [
             self._adding(
-                one.server_id, one.provider, one.model, one.input_tokens, one.output_tokens
+                one.server_id,
+                one.provider,
+                one.model,
+                one.input_tokens,
+                one.output_tokens,
+                one.cached_tokens,
             )
             for one in used
         ]
 
     def _adding(
-        self, server_id: int, provider: str, model: str, input_tokens: int, output_tokens: int
+        self,
+        server_id: int,
+        provider: str,
+        model: str,
+        input_tokens: int,
+        output_tokens: int,
+        cached_tokens: int,
     ) -> WriteStep:
         values = {
             "server_id": server_id,
@@ -269,13 +272,19 @@ class TokenUsageRepository:
             "requests": 1,
             "input_tokens": input_tokens,
             "output_tokens": output_tokens,
+            "cached_tokens": cached_tokens,
         }
         return WriteStep(self._add, values)
 
     @reads
     async def by_model(self) -> tuple[UsageRecord, ...]:
         """Return the usage of each model in all servers together, the most used model first."""
-        counts = (UsageRow.requests, UsageRow.input_tokens, UsageRow.output_tokens)
+        counts = (
+            UsageRow.requests,
+            UsageRow.input_tokens,
+            UsageRow.output_tokens,
+            UsageRow.cached_tokens,
+        )
         sums = [func.sum(column) for column in counts]
         rows = select(UsageRow.provider, UsageRow.model, *sums).group_by(
             UsageRow.provider, UsageRow.model
@@ -306,6 +315,7 @@ class TokenUsageRepository:
                 row.requests,
                 row.input_tokens,
                 row.output_tokens,
+                row.cached_tokens,
             )
             for row in found
         )

@@ -65,11 +65,11 @@ class TableOwnership:
     secret: frozenset[str] = frozenset()
     """Columns that are never exported."""
     of_others: frozenset[str] = frozenset()
-    """Columns that also contain what others said: no user's export has them."""
+    """Columns that also contain what others said. They are not in any user's export."""
     is_ended: Callable[[datetime], ColumnElement[bool]] | None = None
-    """The rows that nothing running at that time needs any more; None means all rows."""
+    """The rows that no running answer needs any more at that time; None means all rows."""
     is_count: bool = False
-    """Quotas depend on these rows: whoever deletes today's could use a quota twice."""
+    """Quotas depend on these rows: a user who deleted today's could use a quota twice."""
     is_choice: bool = False
     """A choice of the user, valid until they change it: it is not deleted with the rest."""
 

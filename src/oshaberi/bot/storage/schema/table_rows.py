@@ -316,6 +316,7 @@ class UsageRow(Base):
     requests: Mapped[int]
     input_tokens: Mapped[int]
     output_tokens: Mapped[int]
+    cached_tokens: Mapped[int] = mapped_column(server_default="0")
 
 
 class UsageCount(Base):
@@ -336,6 +337,8 @@ class UsageCount(Base):
     requests: Mapped[int]
     input_tokens: Mapped[int]
     output_tokens: Mapped[int]
+    cached_tokens: Mapped[int] = mapped_column(server_default="0")
+    """Of the input, what providers read from their caches."""
     cost_micros: Mapped[int]
     """In millionths of a dollar, by the prices of that day."""
 

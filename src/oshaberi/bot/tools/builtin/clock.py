@@ -27,7 +27,7 @@ async def current_time(context: ToolContext, timezone: str = "UTC") -> str:
 
 def _zone(name: str) -> tzinfo:
     if name.upper() == "UTC":
-        return UTC  # known also where no time zones are installed
+        return UTC  # known even where no time zones are installed
     try:
         return ZoneInfo(name[:_LONGEST_NAME])
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -86,7 +86,8 @@ class McpConnection:
         try:
             result = await client.call_tool(name, dict(args))
         except asyncio.CancelledError:
-            self._is_suspect = True  # it took too long, or nobody waits any more: is it alive?
+            # It took too long, or nobody waits any more. Is the server still alive?
+            self._is_suspect = True
             raise
         except MCPError as error:
             if error.code != CONNECTION_CLOSED:
@@ -173,7 +174,8 @@ class McpConnection:
                 self._up(client)
                 await self._serve(client)
         except (Exception, asyncio.CancelledError) as error:
-            # A foreign program and three libraries: whatever it is ends this connection alone.
+            # A foreign program and three libraries are involved. Any error of theirs ends only this
+            # connection.
             if _is_cancelled():
                 raise
             why = self._describe(error, chatter)
@@ -208,7 +210,8 @@ class McpConnection:
                 async with asyncio.timeout(self._start_s):
                     self.tools = await list_tools(client, self._server, self.call)
 
-    # -- what becomes of it ----------------------------------------------------------------------
+    # -- the end of a connection
+    # ----------------------------------------------------------------------
 
     def _up(self, client: Client) -> None:
         self._client = client

@@ -61,7 +61,7 @@ class McpTools:
         await self._close()
 
     async def _close(self) -> None:
-        """Let each task close what it opened, and cancel those that take too long."""
+        """Let each task close what it opened. Cancel tasks that take too long."""
         for connection in self._connections:
             connection.stop()
         if not self._tasks:

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 _LONGEST_LINE = 500
 _KEPT = 4 * (_LONGEST_LINE + MARGIN)
-"""Bytes of a line without an end: all that is looked at, whatever comes after."""
+"""How many bytes of a line without an end are read. The rest is ignored."""
 
 
 class ServerStderr(asyncio.Protocol):

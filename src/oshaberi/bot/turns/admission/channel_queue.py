@@ -16,61 +16,11 @@ from typing import Literal
 from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord, TurnRecord
-from oshaberi.bot.turns.admission.answer_reasons import UNADDRESSED, UNINVITED, reason_word
+from oshaberi.bot.turns.admission.rules import UNADDRESSED, UNINVITED, reason_word
 from oshaberi.bot.turns.personas import allowed_in, who_answers, who_is_asked
 from oshaberi.stream.stops import ActiveChannel
 
 Kind = Literal["answer", "go_on", "deliver"]
-
-
-@dataclass(frozen=True, slots=True)
-class TurnRequest:
-    """One persona's answer to one message, or to several of one user that belong together.
-
-    `go_on` asks the model to continue its last answer; `deliver` sends `text`, which an earlier
-    turn could not send.
-    """
-
-    asked: tuple[IncomingMessage, ...]
-    newest: IncomingMessage
-    """The last of them."""
-    answering: IncomingMessage | None
-    """The message to reply to, or None."""
-    persona: PersonaRecord
-    personas: tuple[PersonaRecord, ...]
-    why: str
-    user_id: int
-    """The user who may stop it: a person, even if a persona asked."""
-    is_unaddressed: bool = False
-    """Whether the bot answers although nobody addressed it."""
-    is_uninvited: bool = False
-    """Whether the message is answered by chance, so that nobody waits for the answer."""
-    kind: Kind = "answer"
-    text: str = ""
-    before: int | None = None
-    """The model sees only messages from before this one."""
-    hidden_ids: frozenset[int] = frozenset()
-    """Messages that the model does not see: their words are already in `asked`, or they are
-    questions that are answered later."""
-    continues: TurnRecord | None = None
-    """The turn whose answer this one continues."""
-    answered_ids: frozenset[int] = frozenset()
-    """The messages with which other personas answered the same question."""
-    waiting_ids: Callable[[], frozenset[int]] = field(default=frozenset, compare=False)
-    """Returns the questions of the channel that wait for a turn of their own."""
-
-    reason_of: Callable[[int], str | None] = field(default=lambda _message_id: None, compare=False)
-    """Returns why a message was admitted, as it is stored."""
-
-    stored: asyncio.Task[None] | None = field(default=None, compare=False)
-    """Stores the question. No model is asked before it is done."""
-
-    def asks_about(self, words: Iterable[str]) -> bool:
-        """Return whether somebody addresses the bot and names one of these words, in any case."""
-        if self.is_unaddressed:
-            return False
-        texts = [one.said.text.replace("\\", "").lower() for one in self.asked]
-        return any(word.lower() in text for word in words for text in texts)
 
 
 Arrival = Literal["new", "missed", "stored"]
@@ -80,10 +30,11 @@ has ended."""
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """One piece of work for a channel.
+    """One piece of work for a channel: a question, and the personas that answer it.
 
-    `depth` counts the personas that answered each other up to this job. `called` counts the answers
-    of personas to each other that its message has caused so far.
+    `go_on` asks the model to continue its last answer; `deliver` sends `text`, which an earlier
+    turn could not send. `depth` counts the personas that answered each other up to this job;
+    `called` the answers of personas to each other that its message has caused so far.
     """
 
     turn_channel: TurnChannel
@@ -92,21 +43,31 @@ class QueuedJob:
     personas: tuple[PersonaRecord, ...]
     why: str
     user_id: int
+    """The user who may stop it: a person, even if a persona asked."""
     settings: EffectiveSettings
     kind: Kind = "answer"
     text: str = ""
     before: int | None = None
+    """The model sees only messages from before this one."""
     hidden_ids: frozenset[int] = frozenset()
+    """Messages that the model does not see: their words are already in `asked`, or they are
+    questions that are answered later."""
     depth: int = 0
     called: int = 0
     continues: TurnRecord | None = None
+    """The turn whose answer this one continues."""
     arrival: Arrival = "new"
     asked_s: float | None = None
     """When its first message was written, by the loop's clock; None if it is not a message."""
     burst: Burst | None = None
     """The burst of its author, open until they have finished writing."""
     stored: asyncio.Task[None] | None = field(default=None, compare=False)
-    """Stores the question."""
+    """Stores the question. No model is asked before it is done."""
+
+    @property
+    def newest(self) -> IncomingMessage:
+        """Return the last of the messages."""
+        return self.asked[-1]
 
     @property
     def message_ids(self) -> tuple[int, ...]:
@@ -130,37 +91,29 @@ class QueuedJob:
     @property
     def answering_message(self) -> IncomingMessage | None:
         """Return the message to reply to, or None."""
-        newest = self.asked[-1]
+        newest = self.newest
         return newest if self.kind == "answer" and not newest.said.by_us else None
 
-    def turn_request(
-        self,
-        persona: PersonaRecord,
-        answered_ids: frozenset[int] = frozenset(),
-        waiting_ids: Callable[[], frozenset[int]] = frozenset,
-        reason_of: Callable[[int], str | None] = lambda _message_id: None,
-    ) -> TurnRequest:
-        """Return what one of the personas has to do."""
-        return TurnRequest(
-            self.asked,
-            self.asked[-1],
-            self.answering_message,
-            persona,
-            self.personas,
-            self.why,
-            self.user_id,
-            self.is_unaddressed,
-            self.is_uninvited,
-            answered_ids=answered_ids,
-            waiting_ids=waiting_ids,
-            reason_of=reason_of,
-            kind=self.kind,
-            text=self.text,
-            before=self.before,
-            hidden_ids=self.hidden_ids,
-            continues=self.continues,
-            stored=self.stored,
-        )
+    def asks_about(self, words: Iterable[str]) -> bool:
+        """Return whether somebody addresses the bot and names one of these words, in any case."""
+        if self.is_unaddressed:
+            return False
+        texts = [one.said.text.replace("\\", "").lower() for one in self.asked]
+        return any(word.lower() in text for word in words for text in texts)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """One persona's answer to the question of a job."""
+
+    job: QueuedJob
+    persona: PersonaRecord
+    answered_ids: frozenset[int] = frozenset()
+    """The messages with which other personas answered the same question."""
+    waiting_ids: Callable[[], frozenset[int]] = frozenset
+    """Returns the questions of the channel that wait for a turn of their own."""
+    reason_of: Callable[[int], str | None] = lambda _message_id: None
+    """Returns why a message was admitted, as it is stored."""
 
 
 def joined(first: QueuedJob, second: QueuedJob) -> QueuedJob:
@@ -210,7 +163,7 @@ def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
 
 
 def with_changes(job: QueuedJob, asked: tuple[IncomingMessage, ...]) -> QueuedJob:
-    """Return a job after an edit or deletion: the personas that its messages call now answer it."""
+    """Return a job after an edit or deletion, for the personas that its messages now call."""
     if not job.is_message:
         return replace(job, asked=asked)
     called = _called(asked, job.personas)
@@ -288,6 +241,24 @@ class ChannelQueue:
         else:
             jobs = (new if job is old else job for job in self.waiting)
             self.waiting = deque(job for job in jobs if job.asked)
+
+    def enter(self, job: QueuedJob) -> bool:
+        """Put a job where `follow_up_policy` says. Return whether it interrupts the running turn.
+
+        Only a new message interrupts, and only a turn of the same user. A message from before a
+        restart waits in order of time, and a message that is answered by chance waits too.
+        """
+        policy = job.settings.turn.follow_up_policy
+        if policy == "collect":
+            self.collect(job)
+        elif job.arrival != "new":
+            self.put_in_order(job)
+        elif policy == "interrupt" and self.job.user_id == job.user_id and not job.is_uninvited:
+            self.put_first(job)
+            return True
+        else:
+            self.waiting.append(job)
+        return False
 
     def put_first(self, job: QueuedJob) -> None:
         """Put an interrupting job first; join it with the first one if that is of the same user."""

@@ -1,38 +1,188 @@
 """Decides about each message that the bot receives, with what it knows of earlier ones.
 
-`rules` decides by the message alone; this module adds the loop guard for bots, the bot's
-attention and the cooldown. It reads the database only for what the caches lack.
+`rules` decides by the message alone; this module adds the cooldown, the loop guard for bots and the
+bot's attention. All three are in memory, limited in size: an ignored message costs no query.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 
 from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, TurnChannel
-from oshaberi.bot.conversation.turn_config import EffectiveSettings
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord
-from oshaberi.bot.turns.admission.answer_reasons import (
+from oshaberi.bot.turns.admission.channel_queue import Arrival, QueuedJob, burst_of
+from oshaberi.bot.turns.admission.rules import (
     ADMITTED,
     BY_CHANCE,
     UNINVITED,
     Admission,
     Refused,
-    reason_word,
-)
-from oshaberi.bot.turns.admission.channel_queue import Arrival, QueuedJob, burst_of
-from oshaberi.bot.turns.admission.rules import (
-    BotRounds,
-    ChannelAttention,
-    Cooldowns,
     UnaddressedMessage,
     admission,
+    reason_word,
     why_ignored,
 )
+from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.personas import PersonaCache, allowed_in, who_answers
 from oshaberi.bot.turns.services.turn_services import SettingsOf
+
+MOST_USERS = 10_000
+
+
+class Cooldowns:
+    """When each user last began a turn, by the loop's clock, which never jumps.
+
+    Only the most recent users are kept.
+    """
+
+    def __init__(self) -> None:
+        self._last_s: OrderedDict[int, float] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._last_s)
+
+    def allows(self, user: int, now_s: float, least_ms: int) -> bool:
+        last_s = self._last_s.get(user)
+        return last_s is None or now_s - last_s >= least_ms / 1000
+
+    def note(self, user: int, now_s: float) -> None:
+        self._last_s[user] = now_s
+        self._last_s.move_to_end(user)
+        if len(self._last_s) > MOST_USERS:
+            self._last_s.popitem(last=False)
+
+
+MOST_CHANNELS = 2000
+
+
+class BotRounds:
+    """The loop guard of `answer_bots`: how often bots were answered since a person wrote.
+
+    It is in memory only, so a restart resets it.
+    """
+
+    def __init__(self) -> None:
+        self._rounds: BoundedCache[int, int] = BoundedCache(MOST_CHANNELS)
+
+    def allows(self, channel_id: int, most: int) -> bool:
+        return (self._rounds.get(channel_id) or 0) < most
+
+    def note_bot(self, channel_id: int) -> None:
+        """Note that the bot answers a message of another bot."""
+        self._rounds.put(channel_id, (self._rounds.get(channel_id) or 0) + 1)
+
+    def note_person(self, channel_id: int) -> None:
+        """Note that a person wrote something, to anybody."""
+        self._rounds.forget(channel_id)
+
+
+# Attention: with whom the bot talked, and by what chance it answers messages that address nobody.
+# All of it is in memory and limited in size: an ignored message costs no database query.
+SHARE_OF_OTHERS = 0.5
+"""The share of the chance that people get who did not talk with the bot."""
+SHARE_AFTER_OTHERS = 0.5
+"""The share of the chance that is left after each message by or for other people."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecentTalk:
+    """The last talk of a channel: with whom, as which persona, and when (the loop's clock)."""
+
+    user_id: int
+    answering: tuple[PersonaRecord, ...]
+    at_s: float
+    passed: int = 0
+    """Messages since then that were written by or for other people."""
+    asked_id: int = 0
+    """The question. What was written before it does not belong to the talk."""
+
+    def chance(self, user_id: int, now_s: float, config: TurnConfig) -> float:
+        """Return the chance that the bot answers a message that addresses nobody."""
+        age_ms = (now_s - self.at_s) * 1000
+        if age_ms >= config.attention_ms:
+            return 0.0
+        fading = (1 - age_ms / config.attention_ms) * SHARE_AFTER_OTHERS**self.passed
+        share = 1.0 if user_id == self.user_id else SHARE_OF_OTHERS
+        return config.attention_chance * fading * share
+
+
+def odds_as_text(chance: float, drew: float) -> tuple[str, str]:
+    """Return both numbers as text: as short as possible, but different if they are."""
+    for digits in (2, 4, 8):
+        texts = _decimal(chance, digits), _decimal(drew, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def _decimal(number: float, digits: int) -> str:
+    """Return a number with so many significant digits, never as `1e-05`."""
+    return f"{Decimal(f'{number:.{digits}g}'):f}"
+
+
+class ChannelAttention:
+    """The recent talks of the bot, one per channel."""
+
+    def __init__(self) -> None:
+        self._talks: BoundedCache[int, RecentTalk] = BoundedCache(MOST_CHANNELS)
+
+    def talk(self, channel_id: int) -> RecentTalk | None:
+        return self._talks.get(channel_id)
+
+    def note_talk(
+        self,
+        channel_id: int,
+        user_id: int,
+        answering: tuple[PersonaRecord, ...],
+        now_s: float,
+        asked_id: int = 0,
+    ) -> None:
+        talk = RecentTalk(user_id, answering, now_s, asked_id=asked_id)
+        self._talks.put(channel_id, talk)
+
+    def note_passed(self, channel_id: int, user_id: int, *, is_for_others: bool) -> None:
+        """Note an unanswered message. It counts if it was written by or for other people."""
+        talk = self._talks.get(channel_id)
+        if talk is not None and (is_for_others or user_id != talk.user_id):
+            self._talks.put(channel_id, replace(talk, passed=talk.passed + 1))
+
+    def may_answer(self, channel_id: int, user_id: int, config: TurnConfig, now_s: float) -> bool:
+        """Return whether a message that addresses nobody has a chance of an answer."""
+        if config.interjection_chance:
+            return True
+        talk = self._talks.get(channel_id) if config.attention_ms else None
+        return talk is not None and talk.chance(user_id, now_s, config) > 0
+
+    def decide(
+        self,
+        incoming: IncomingMessage,
+        config: TurnConfig,
+        now_s: float,
+        draw: Callable[[], float],
+    ) -> Admission:
+        """Decide about a message that addresses nobody. `draw` returns a number below 1."""
+        talk = self._talks.get(incoming.channel_id) if config.attention_ms else None
+        if talk is not None and incoming.said.id < talk.asked_id:
+            talk = None
+        heeded = 0.0 if talk is None else talk.chance(incoming.user_id, now_s, config)
+        chance = max(heeded, config.interjection_chance)
+        if not chance:
+            return Admission("unaddressed")
+        drew = draw()
+        odds = odds_as_text(chance, drew)
+        if talk is None or heeded < chance:
+            return Admission("interjection" if drew < chance else "uninvited", odds)
+        detail = (f"{now_s - talk.at_s:.0f}", *odds)
+        if drew >= chance:
+            return Admission("inattentive", detail)
+        is_theirs = incoming.user_id == talk.user_id
+        return Admission("attention" if is_theirs else "overhearing", detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +193,8 @@ class HeardMessage:
     settings: EffectiveSettings
     personas: tuple[PersonaRecord, ...]
     admission: Admission
+    at_s: float
+    """When it was heard, by the loop's clock."""
 
     @property
     def may_belong(self) -> bool:
@@ -76,7 +228,7 @@ class MessageAdmission:
         settings, personas = await self.known(incoming.path)
         incoming = _with_its_author(incoming, settings.turn.proxy_bots)
         decided = admission(incoming, personas, settings.turn)
-        return HeardMessage(incoming, settings, personas, decided)
+        return HeardMessage(incoming, settings, personas, decided, loop_time_s())
 
     async def known(self, path: ChannelPath) -> tuple[EffectiveSettings, tuple[PersonaRecord, ...]]:
         """Return a channel's settings and the personas of its server."""
@@ -127,7 +279,7 @@ class MessageAdmission:
         elif found.reason == "unaddressed" and reason_word(known_why) in BY_CHANCE:
             return _stored_admission(known_why)
         elif found.reason == "unaddressed" and is_new and incoming.can_answer and not is_bot:
-            found = self.attention.decide(incoming, config, loop_time_s(), self.draw)
+            found = self.attention.decide(incoming, config, heard.at_s, self.draw)
         if not found.ok:
             if is_new:
                 self.attention.note_passed(
@@ -142,7 +294,7 @@ class MessageAdmission:
         cooldown_ms = 0 if is_known else config.cooldown_ms
         by_chance = (self._unasked,) if found.reason in UNINVITED else ()
         for cooldowns in (self.cooldowns, *by_chance):
-            if not cooldowns.allows(incoming.user_id, loop_time_s(), cooldown_ms):
+            if not cooldowns.allows(incoming.user_id, heard.at_s, cooldown_ms):
                 return Admission("cooldown")
         return found
 

@@ -12,7 +12,6 @@ from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion
-from oshaberi.bot.turns.admission.answer_reasons import ADDRESSED, HAD_A_TURN, reason_word
 from oshaberi.bot.turns.admission.channel_queue import (
     ChannelQueue,
     QueuedJob,
@@ -20,8 +19,9 @@ from oshaberi.bot.turns.admission.channel_queue import (
     with_part,
 )
 from oshaberi.bot.turns.admission.message_admission import HeardMessage, MessageAdmission
+from oshaberi.bot.turns.admission.rules import ADDRESSED, HAD_A_TURN, reason_word
 from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.turn_tasks import BackgroundTasks
+from oshaberi.bot.turns.services.turn_services import BackgroundTasks
 
 log = logging.getLogger(__name__)
 

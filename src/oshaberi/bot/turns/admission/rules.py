@@ -1,27 +1,193 @@
-"""Whether a message is answered, with the reason in one word (spec 08).
+"""Whether and why a message is answered, by the message alone (spec 08).
 
-The rules look at the message alone, or remember little: cooldowns, attention, bot rounds.
+First the reasons, each in one word, and the sentences of *Why this turn*; then the rules. What
+depends on earlier messages (cooldowns, attention, bot rounds) is in `message_admission`.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, Person
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord
-from oshaberi.bot.turns.admission.answer_reasons import (
-    ADMITTED,
-    Admission,
-    Admitted,
-    Reason,
-    Refused,
-)
-from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.personas import is_anybody_named, named_in
+from oshaberi.languages import translatable, translated
+
+Admitted = Literal[
+    "mention",
+    "reply",
+    "direct",
+    "auto",
+    "trigger",
+    "persona",
+    "burst",
+    "attention",
+    "overhearing",
+    "interjection",
+]
+Refused = Literal[
+    "own",
+    "bot",
+    "blocked",
+    "blocked_role",
+    "blocked_channel",
+    "unlisted",
+    "elsewhere",
+    "unaddressed",
+    "mute",
+    "cooldown",
+    "others",
+    "inattentive",
+    "uninvited",
+    "bot_rounds",
+    "age_restricted",
+]
+Reason = Admitted | Refused
+
+WHY: dict[str, str] = {
+    "mention": translatable("the bot was mentioned"),
+    "reply": translatable("it replies to a message of the bot"),
+    "direct": translatable("it is a direct message"),
+    "auto": translatable("every message of this channel is answered (auto_channels)"),
+    "trigger": translatable("it contains a trigger word of a persona"),
+    "persona": translatable("another persona called this one by its trigger word"),
+    "burst": translatable("it belongs to the question that its author had begun (burst_wait_ms)"),
+    "attention": translatable(
+        "the bot and its author had been talking {ago} s ago: chance {chance}, drew {drew}"
+    ),
+    "overhearing": translatable(
+        "the bot had been talking here {ago} s ago: chance {chance}, drew {drew}"
+    ),
+    "interjection": translatable(
+        "the bot may speak unasked (interjection_chance): chance {chance}, drew {drew}"
+    ),
+    "own": translatable("it is a message of the bot itself"),
+    "bot": translatable("bots are not answered (answer_bots)"),
+    "bot_rounds": translatable(
+        "bots had answered each other often enough; now a person has to write (bot_rounds_limit)"
+    ),
+    "others": translatable("it mentions or replies to somebody else"),
+    "inattentive": translatable(
+        "nobody was addressed; the bot had been talking here {ago} s ago: chance "
+        "{chance}, drew {drew}"
+    ),
+    "uninvited": translatable(
+        "nobody was addressed, and the bot did not speak unasked (interjection_chance): "
+        "chance {chance}, drew {drew}"
+    ),
+    "copy": translatable("it is the copy that a proxy bot made of a message that was answered"),
+    "replaced": translatable("a proxy bot replaced it by its copy"),
+    "withdrawn": translatable("it was deleted before its turn"),
+    "blocked": translatable("its author is blocked (blocked_users)"),
+    "blocked_channel": translatable("its channel or category is blocked (blocked_channels)"),
+    "blocked_role": translatable("a role of its author is blocked (blocked_roles)"),
+    "unlisted": translatable(
+        "the bot answers only certain users and roles (allowed_users, allowed_roles)"
+    ),
+    "age_restricted": translatable(
+        "the persona that would answer does so only in age-restricted channels "
+        "(`/persona age-restrict`)"
+    ),
+    "elsewhere": translatable("the bot answers only in certain channels (allowed_channels)"),
+    "unaddressed": translatable("nobody was addressed: no mention, reply or trigger word"),
+    "mute": translatable("the bot may not write in this channel (Send Messages)"),
+    "cooldown": translatable("its author had asked a moment before (cooldown_ms)"),
+    "full": translatable("too many messages were waiting already (waiting_limit)"),
+    "silent": translatable(
+        "the model read it and chose to say nothing (silence_markers, `stay_silent`)"
+    ),
+    "silent_because": translatable(
+        "the model read it and chose to say nothing (silence_markers). It noted: “{reason}”"
+    ),
+    "failed": translatable("its answer failed before its first word"),
+    "used_up": translatable("a quota was used up (`/usage`)"),
+    "stopped": translatable("somebody stopped its answer before its first word (`/stop`)"),
+    "superseded": translatable(
+        "its author wrote again before the answer's first word (follow_up_policy)"
+    ),
+    "discord_away": translatable(
+        "Discord accepted no messages from the bot for too long (discord_outage_patience_s)"
+    ),
+    "overloaded": translatable(
+        "too many answers were being written (max_simultaneous_turns, max_wait_s)"
+    ),
+    "private": translatable("its author does not want the bot to read it (`/privacy opt-out`)"),
+    "system": translatable("Discord posted it, not a person"),
+    "claimed": translatable("another process of the bot took it"),
+    "seen": translatable("the bot is deciding about it at this moment"),
+    "closing": translatable("the bot was shutting down"),
+    "continue": translatable("somebody asked to continue"),
+    "restart": translatable("its answer had been cut off by a restart of the bot"),
+    "regenerate": translatable("somebody asked for another answer"),
+}
+"""Each word as the end of a sentence that begins with "Because". Its placeholders are the
+words that were stored, in this order; the last one may have spaces."""
+
+ADMITTED = frozenset(get_args(Admitted))
+Unsaid = Literal[
+    "silent",
+    "silent_because",
+    "failed",
+    "used_up",
+    "stopped",
+    "superseded",
+    "overloaded",
+    "discord_away",
+    "mute",
+]
+"""Why an answer that had begun came to nothing."""
+HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))
+ADDRESSED = frozenset(("mention", "reply", "trigger"))
+"""Reasons that depend on the words of a message, so that an edit can change them."""
+UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
+"""Reasons for an answer although nobody addressed the bot: the model may say nothing."""
+UNINVITED = UNADDRESSED - {"auto"}
+"""Reasons of answers by chance: nobody waits for such an answer, so nobody is told if there is
+none."""
+BY_CHANCE = UNINVITED | {"inattentive", "uninvited"}
+"""Reasons that a number was drawn for."""
+NO_QUESTION = frozenset(
+    {"own", "bot", "unaddressed", "others", "inattentive", "uninvited"}
+    | {"copy", "replaced", "withdrawn", "claimed", "seen"}
+)
+"""Reasons of messages that are not for the bot, or that another process or turn has taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """A decision: its reason in one word, and the numbers on which it is based."""
+
+    reason: Reason
+    detail: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return self.reason in ADMITTED
+
+    @property
+    def as_stored(self) -> str:
+        """Return the word and the numbers, in the form in which they are stored."""
+        return " ".join((self.reason, *self.detail))
+
+
+def reason_word(stored: str) -> str:
+    """Return the reason without its numbers."""
+    return stored.partition(" ")[0]
+
+
+def why_sentence(stored: str) -> str | None:
+    """Return the sentence for a stored reason, with its details; None for an unknown reason."""
+    word, _, detail = stored.partition(" ")
+    if word not in WHY:
+        return None
+    names = re.findall(r"{(\w+)}", WHY[word])
+    details = dict(zip(names, detail.split(" ", max(0, len(names) - 1)), strict=False))
+    return translated("Because {reason}.", reason=translated(WHY[word], **details))
+
 
 RoleIds = Callable[[], frozenset[int]]
 """Returns the roles of a person. Few servers have settings that need them."""
@@ -47,7 +213,6 @@ class UnaddressedMessage:
     """The bot's name on this server."""
 
 
-# By the message alone. `message_admission` adds cooldown, attention and the loop guard.
 def admission(
     incoming: IncomingMessage, personas: Sequence[PersonaRecord], config: TurnConfig
 ) -> Admission:
@@ -132,156 +297,3 @@ def _call(
     ):
         return "auto"
     return "trigger" if named_in(text, personas, by_name=False) else None
-
-
-MOST_USERS = 10_000
-
-
-class Cooldowns:
-    """When each user last began a turn, by the loop's clock, which never jumps.
-
-    Only the most recent users are kept.
-    """
-
-    def __init__(self) -> None:
-        self._last_s: OrderedDict[int, float] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._last_s)
-
-    def allows(self, user: int, now_s: float, least_ms: int) -> bool:
-        last_s = self._last_s.get(user)
-        return last_s is None or now_s - last_s >= least_ms / 1000
-
-    def note(self, user: int, now_s: float) -> None:
-        self._last_s[user] = now_s
-        self._last_s.move_to_end(user)
-        if len(self._last_s) > MOST_USERS:
-            self._last_s.popitem(last=False)
-
-
-MOST_CHANNELS = 2000
-
-
-class BotRounds:
-    """The loop guard of `answer_bots`: how often bots were answered since a person wrote.
-
-    It is in memory only, so a restart resets it.
-    """
-
-    def __init__(self) -> None:
-        self._rounds: BoundedCache[int, int] = BoundedCache(MOST_CHANNELS)
-
-    def allows(self, channel_id: int, most: int) -> bool:
-        return (self._rounds.get(channel_id) or 0) < most
-
-    def note_bot(self, channel_id: int) -> None:
-        """Note that the bot answers a message of another bot."""
-        self._rounds.put(channel_id, (self._rounds.get(channel_id) or 0) + 1)
-
-    def note_person(self, channel_id: int) -> None:
-        """Note that a person wrote something, to anybody."""
-        self._rounds.forget(channel_id)
-
-
-# Attention: with whom the bot talked, and by what chance it answers messages that address nobody.
-# All of it is in memory and limited in size: an ignored message costs no database query.
-SHARE_OF_OTHERS = 0.5
-"""The share of the chance that people get who did not talk with the bot."""
-SHARE_AFTER_OTHERS = 0.5
-"""The share of the chance that is left after each message by or for other people."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecentTalk:
-    """The last talk of a channel: with whom, as which persona, and when (the loop's clock)."""
-
-    user_id: int
-    answering: tuple[PersonaRecord, ...]
-    at_s: float
-    passed: int = 0
-    """Messages since then that were written by or for other people."""
-    asked_id: int = 0
-    """The question. What was written before it does not belong to the talk."""
-
-    def chance(self, user_id: int, now_s: float, config: TurnConfig) -> float:
-        """Return the chance that the bot answers a message that addresses nobody."""
-        age_ms = (now_s - self.at_s) * 1000
-        if age_ms >= config.attention_ms:
-            return 0.0
-        fading = (1 - age_ms / config.attention_ms) * SHARE_AFTER_OTHERS**self.passed
-        share = 1.0 if user_id == self.user_id else SHARE_OF_OTHERS
-        return config.attention_chance * fading * share
-
-
-def odds_as_text(chance: float, drew: float) -> tuple[str, str]:
-    """Return both numbers as text: as short as possible, but different if they are."""
-    for digits in (2, 4, 8):
-        texts = _decimal(chance, digits), _decimal(drew, digits)
-        if texts[0] != texts[1]:
-            break
-    return texts
-
-
-def _decimal(number: float, digits: int) -> str:
-    """Return a number with so many significant digits, never as `1e-05`."""
-    return f"{Decimal(f'{number:.{digits}g}'):f}"
-
-
-class ChannelAttention:
-    """The recent talks of the bot, one per channel."""
-
-    def __init__(self) -> None:
-        self._talks: BoundedCache[int, RecentTalk] = BoundedCache(MOST_CHANNELS)
-
-    def talk(self, channel_id: int) -> RecentTalk | None:
-        return self._talks.get(channel_id)
-
-    def note_talk(
-        self,
-        channel_id: int,
-        user_id: int,
-        answering: tuple[PersonaRecord, ...],
-        now_s: float,
-        asked_id: int = 0,
-    ) -> None:
-        talk = RecentTalk(user_id, answering, now_s, asked_id=asked_id)
-        self._talks.put(channel_id, talk)
-
-    def note_passed(self, channel_id: int, user_id: int, *, is_for_others: bool) -> None:
-        """Note an unanswered message. It counts if it was written by or for other people."""
-        talk = self._talks.get(channel_id)
-        if talk is not None and (is_for_others or user_id != talk.user_id):
-            self._talks.put(channel_id, replace(talk, passed=talk.passed + 1))
-
-    def may_answer(self, channel_id: int, user_id: int, config: TurnConfig, now_s: float) -> bool:
-        """Return whether a message that addresses nobody has a chance of an answer."""
-        if config.interjection_chance:
-            return True
-        talk = self._talks.get(channel_id) if config.attention_ms else None
-        return talk is not None and talk.chance(user_id, now_s, config) > 0
-
-    def decide(
-        self,
-        incoming: IncomingMessage,
-        config: TurnConfig,
-        now_s: float,
-        draw: Callable[[], float],
-    ) -> Admission:
-        """Decide about a message that addresses nobody. `draw` returns a number below 1."""
-        talk = self._talks.get(incoming.channel_id) if config.attention_ms else None
-        if talk is not None and incoming.said.id < talk.asked_id:
-            talk = None
-        heeded = 0.0 if talk is None else talk.chance(incoming.user_id, now_s, config)
-        chance = max(heeded, config.interjection_chance)
-        if not chance:
-            return Admission("unaddressed")
-        drew = draw()
-        odds = odds_as_text(chance, drew)
-        if talk is None or heeded < chance:
-            return Admission("interjection" if drew < chance else "uninvited", odds)
-        detail = (f"{now_s - talk.at_s:.0f}", *odds)
-        if drew >= chance:
-            return Admission("inattentive", detail)
-        is_theirs = incoming.user_id == talk.user_id
-        return Admission("attention" if is_theirs else "overhearing", detail)

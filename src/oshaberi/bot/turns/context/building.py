@@ -12,14 +12,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from oshaberi.bot.conversation.messages import ChannelInfo, Person
-from oshaberi.bot.conversation.transcript import (
-    TranscriptNames,
-    handle_of,
-    indented,
-    plain_name,
-    reserved_names,
-    shortened,
-)
+from oshaberi.bot.conversation.names import TranscriptNames, handle_of, plain_name, reserved_names
+from oshaberi.bot.conversation.transcript import indented, shortened
 from oshaberi.bot.storage.records import ConversationSummary, Exchange, Fact, PersonaRecord
 from oshaberi.bot.turns.context.character import (
     DIRECTIONS,
@@ -119,18 +113,27 @@ def place_note(
     return "\n".join(lines)
 
 
+def earlier_talks_note(exchanges: Sequence[Exchange], since: datetime | None) -> str:
+    """List the exchanges from before the history, which begins at `since`."""
+    told = [_exchange(one) for one in exchanges if not _is_in_history(one, since)]
+    if not told:
+        return ""
+    title = "Notes about earlier talks in this channel, oldest first:"
+    return "\n".join([title, *(f"- {words}" for words in told)])
+
+
 def memory_note(
     facts: Sequence[Fact], exchanges: Sequence[Exchange], since: datetime | None
 ) -> str:
-    """List the facts, and what the history from `since` on does not show of the exchanges."""
+    """List the facts, and what the history from `since` on does not show of its exchanges."""
     lines = []
     if facts:
         lines.append("Notes that you were asked to keep:")
         lines += [f"- {indented(fact.text)}" for fact in facts]
-    told = [words for one in exchanges if (words := _exchange(one, since))]
-    if told:
-        lines.append("Notes about earlier talks in this channel, oldest first:")
-        lines += [f"- {words}" for words in told]
+    aside = [one for one in exchanges if one.details and _is_in_history(one, since)]
+    if aside:
+        lines.append("What you kept aside in this talk, oldest first:")
+        lines += [f"- asked {_quoted(one.asked, 120)}; {_aside(one)}" for one in aside]
     return "\n".join(lines)
 
 
@@ -148,12 +151,17 @@ def _person(person: Person, name: str) -> str:
     return f"{name} (also @{plain_name(handle)})"
 
 
-def _exchange(one: Exchange, since: datetime | None) -> str:
-    kept = f"kept aside: {_quoted(one.details)}" if one.details else ""
-    if since is not None and one.at is not None and _comparable(one.at, since) >= since:
-        return f"asked {_quoted(one.asked, 120)}; {kept}" if kept else ""
+def _exchange(one: Exchange) -> str:
     answer = f"asked {_quoted(one.asked)}; {one.persona or 'you'} answered {_quoted(one.answered)}"
-    return f"{answer}; {kept}" if kept else answer
+    return f"{answer}; {_aside(one)}" if one.details else answer
+
+
+def _aside(one: Exchange) -> str:
+    return f"kept aside: {_quoted(one.details)}"
+
+
+def _is_in_history(one: Exchange, since: datetime | None) -> bool:
+    return since is not None and one.at is not None and _comparable(one.at, since) >= since
 
 
 def _quoted(text: str, most: int = MOST_TEXT) -> str:
@@ -228,15 +236,27 @@ def _words(part: Part) -> str:
 
 
 def context_items(around: TurnSurroundings) -> tuple[ContextItem, ...]:
-    """Return all items: the rules, the persona, the notes, then the conversation."""
+    """Return all items: the rules, the persona, the history, the notes, then the question.
+
+    What is different in each turn stands last, because APIs charge less for the beginning of a
+    request that they have read before.
+    """
     asker = plain_name(around.newest.author.name)
     character = turn_character(around.persona, asker, around.now, around.newest.id, around.lore)
+    dialogue = list(ContextDialogue(around).items())
+    asked = next(n for n, item in enumerate(dialogue) if item.tag == "current")
+    while around.go_on and asked and dialogue[asked - 1].role == "assistant":
+        # Nothing may stand between the words that are to go on and the request to do so.
+        asked -= 1
+    before, after = with_notes(dialogue, asked, character.notes)
     return (
         said("system", _rules(around, character), "system"),
         *([said("system", character.system, "persona")] if character.system else []),
         *character.samples,
+        *_earlier(around),
+        *before,
         *_notes(around),
-        *with_notes(tuple(ContextDialogue(around).items()), character.notes),
+        *after,
     )
 
 
@@ -262,16 +282,25 @@ def _rules(around: TurnSurroundings, character: TurnCharacter) -> str:
     return f"{text}\n{DIRECTIONS.format(name=plain_name(around.persona.name))}"
 
 
+def _earlier(around: TurnSurroundings) -> Iterator[ContextItem]:
+    """Yield what stands for the time before the history."""
+    talks = earlier_talks_note(around.exchanges, _begins(around))
+    if talks:
+        yield said("user", talks, "memory")
+    if around.summary is not None:
+        yield summary_note(around.summary)
+
+
+def _begins(around: TurnSurroundings) -> datetime | None:
+    return around.history[0].at if around.history else None
+
+
 def _notes(around: TurnSurroundings) -> Iterator[ContextItem]:
     yield said(
         "user",
         place_note(around.channel_info, around.personas, around.persona, around.now),
         "knowledge",
     )
-    history = around.history
-    since = history[0].at if history else None
-    memory = memory_note(around.facts, around.exchanges, since)
+    memory = memory_note(around.facts, around.exchanges, _begins(around))
     if memory:
         yield said("user", memory, "memory")
-    if around.summary is not None:
-        yield summary_note(around.summary)

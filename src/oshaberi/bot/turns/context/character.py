@@ -18,7 +18,8 @@ from oshaberi.bot.characters.lorebooks import Lorebook
 from oshaberi.bot.characters.macros import MacroValues, expanded
 from oshaberi.bot.characters.prompt import CharacterPrompt, ExampleLine, character_prompt
 from oshaberi.bot.conversation.messages import ChannelMessage
-from oshaberi.bot.conversation.transcript import indented, line, plain_name
+from oshaberi.bot.conversation.names import plain_name
+from oshaberi.bot.conversation.transcript import indented, line
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.languages import said as said_in_language
 from oshaberi.languages import translated
@@ -173,22 +174,27 @@ def _role(role: str) -> Role:
 
 
 def with_notes(
-    dialogue: Sequence[ContextItem], notes: Sequence[PlacedNote]
-) -> tuple[ContextItem, ...]:
-    """Insert the notes. One that is deeper than the conversation is long stands at its beginning.
+    dialogue: Sequence[ContextItem], asked: int, notes: Sequence[PlacedNote]
+) -> tuple[list[ContextItem], list[ContextItem]]:
+    """Return the dialogue with its notes: what stands before the question, and the rest.
 
-    Chat APIs take system text only at the start, so a note is a line of its own in the dialogue.
+    `asked` is the question's place. Only a note of depth 0 stands after it; one that is deeper than
+    the conversation is long stands at its beginning. Chat APIs take system text only at the start,
+    so a note is a line of its own in the dialogue.
     """
-    asked_at = next((n for n, one in enumerate(dialogue) if one.tag == "current"), len(dialogue))
     placed: dict[int, list[ContextItem]] = {}
     for note in notes:
         at = max(len(dialogue) - note.depth, 0)
+        at = at if note.depth == 0 else min(at, asked)
         text = f"[Direction: {indented(note.text)}]" if note.role == "system" else note.text
         role: Role = "user" if note.role == "system" else note.role
-        tag: Tag = "current" if at > asked_at else "knowledge"
+        tag: Tag = "current" if at > asked else "knowledge"
         placed.setdefault(at, []).append(said(role, text, tag))
     found: list[ContextItem] = []
+    split = 0
     for at in range(len(dialogue) + 1):
         found += placed.get(at, ())
+        if at == asked:
+            split = len(found)
         found += dialogue[at : at + 1]
-    return tuple(found)
+    return found[:split], found[split:]

@@ -1,4 +1,4 @@
-"""Everything that one answer depends on: collected, and told to the text engine.
+"""Everything that one answer depends on: collected, and passed to the text engine.
 
 A part that cannot be read is left out: an answer with less memory is better than none.
 """
@@ -11,7 +11,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from oshaberi.bot.characters.lore_scan import LoreScan
 from oshaberi.bot.conversation.messages import (
@@ -20,12 +20,10 @@ from oshaberi.bot.conversation.messages import (
     ChannelMessage,
     IncomingMessage,
     Person,
-    TurnChannel,
     said_since,
     visible_exchanges,
     visible_history,
 )
-from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import (
@@ -36,7 +34,8 @@ from oshaberi.bot.storage.records import (
     StoredSurroundings,
     SurroundingsQuery,
 )
-from oshaberi.bot.turns.admission.channel_queue import TurnRequest
+from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
+from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.context.character import woken_lore
 from oshaberi.bot.turns.personas import MessageAttribution
 from oshaberi.bot.turns.services.lore_shelf import LoreShelf, books_in
@@ -44,6 +43,17 @@ from oshaberi.bot.turns.services.models import OperatorChoices
 from oshaberi.bot.turns.services.turn_services import ReadText
 from oshaberi.bot.turns.shown_reasoning import is_shown_thought
 from oshaberi.text.config import Known, Persona, Sprite, TextConfig
+
+
+class HistoryStart(NamedTuple):
+    """Where a channel's history and memories began in the last request to a model.
+
+    They begin there again until they are too long. So most requests begin with the same messages
+    as the one before, which a model's API may have in its cache.
+    """
+
+    message_id: int
+    exchange_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,84 +137,97 @@ class ContextSources:
     read_text: ReadText | None
     clock: Callable[[], datetime]
     lore: LoreShelf
+    history_starts: BoundedCache[int, HistoryStart]
     window: int | None = None
     """How many tokens the smallest model of the chain reads, if its options say so."""
 
 
-async def surroundings(
-    sources: ContextSources,
-    turn_channel: TurnChannel,
-    turn_request: TurnRequest,
-    config: TurnConfig,
-) -> TurnSurroundings:
+async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurroundings:
     """Collect what an answer depends on. Parts that fail are left out."""
-    since = sources.operator.context_since
-    limit = (
-        0 if turn_request.kind == "deliver" else config.history_messages + len(turn_request.asked)
-    )
-    channel_info = await turn_channel.channel_info(turn_request.before, limit)
-    asker = turn_request.newest.said.author
-    channel_info = replace(
-        channel_info,
-        history=said_since(
-            visible_history(channel_info.history, asker, turn_request.user_id), since
-        ),
-    )
+    job, since = asked.job, sources.operator.context_since
+    config, asker = job.settings.turn, job.newest.said.author
+    limit = 0 if job.kind == "deliver" else config.history_messages + len(job.asked)
+    channel_info = await job.turn_channel.channel_info(job.before, limit)
+    visible = visible_history(channel_info.history, asker, job.user_id)
+    keeps_start = asker.can_read_history and job.before is None
+    start = sources.history_starts.get(job.newest.channel_id) if keeps_start else None
+    visible, is_new = _from_start(visible, start, limit, config.history_messages // 2)
+    channel_info = replace(channel_info, history=said_since(visible, since))
     ours = [one.id for one in channel_info.history if one.by_us]
     stored, texts, lore = await asyncio.gather(
-        _or("memory", _stored(sources.db, turn_request, config, ours), StoredSurroundings()),
-        _texts(sources.read_text, turn_request, channel_info),
-        _or("lore", _lore(sources, turn_channel, turn_request, channel_info, config), LoreScan()),
+        _or("memory", _stored(sources.db, job, ours), StoredSurroundings()),
+        _texts(sources.read_text, job, channel_info),
+        _or("lore", _lore(sources, asked, channel_info), LoreScan()),
     )
-    go_on, summary = turn_request.kind == "go_on", _summary(stored, turn_request, config)
-    asked_ids = () if go_on else (incoming.said.id for incoming in turn_request.asked)
+    exchanges = stored.exchanges
+    if keeps_start and is_new and visible:
+        start = HistoryStart(visible[0].id, _first_shown(exchanges, config.short_memory_size))
+        sources.history_starts.put(job.newest.channel_id, start)
+    if start is not None and start.exchange_at is not None:
+        first_at = start.exchange_at
+        exchanges = tuple(one for one in exchanges if one.at is None or one.at >= first_at)
+    go_on, summary = job.kind == "go_on", _summary(stored, job)
+    asked_ids = () if go_on else job.message_ids
     return TurnSurroundings(
-        asked=turn_request.asked,
-        persona=turn_request.persona,
-        personas=turn_request.personas,
+        asked=job.asked,
+        persona=asked.persona,
+        personas=job.personas,
         channel_info=channel_info,
-        history=shown_history(
-            channel_info.history, {*asked_ids, *turn_request.hidden_ids}, summary
-        ),
+        history=shown_history(channel_info.history, {*asked_ids, *job.hidden_ids}, summary),
         now=sources.clock(),
         facts=stored.facts,
-        exchanges=said_since(
-            visible_exchanges(stored.exchanges, asker, turn_request.user_id), since
-        ),
+        exchanges=said_since(visible_exchanges(exchanges, asker, job.user_id), since),
         sprites=stored.sprites,
         tables=stored.tables,
         texts=texts,
         go_on=go_on,
         summary=summary,
-        silence_marker=_silence_marker(turn_request, config),
-        is_uninvited=turn_request.is_uninvited,
-        answered_ids=turn_request.answered_ids,
-        waiting_ids=turn_request.waiting_ids(),
+        silence_marker=_silence_marker(job),
+        is_uninvited=job.is_uninvited,
+        answered_ids=asked.answered_ids,
+        waiting_ids=asked.waiting_ids(),
         lore=lore,
     )
 
 
-async def _lore(
-    sources: ContextSources,
-    turn_channel: TurnChannel,
-    turn_request: TurnRequest,
-    channel_info: ChannelInfo,
-    config: TurnConfig,
-) -> LoreScan:
+async def _lore(sources: ContextSources, asked: TurnRequest, channel_info: ChannelInfo) -> LoreScan:
     """Return the lore that the question and the messages before it wake."""
-    if turn_request.kind == "deliver":
+    job = asked.job
+    if job.kind == "deliver":
         return LoreScan()
-    shelf = await sources.lore.of(sources.db, turn_channel.server_id)
-    books = books_in(shelf, turn_request.persona, turn_channel.path.ids)
-    newest_id = turn_request.newest.said.id
+    shelf = await sources.lore.of(sources.db, job.turn_channel.server_id)
+    books = books_in(shelf, asked.persona, job.turn_channel.path.ids)
+    newest_id = job.newest.said.id
     seen = {one.id: one for one in channel_info.history if one.id <= newest_id}
-    seen |= {incoming.said.id: incoming.said for incoming in turn_request.asked}
-    return await woken_lore(books, seen.values(), config.lore_budget_share, sources.window)
+    seen |= {incoming.said.id: incoming.said for incoming in job.asked}
+    share = job.settings.turn.lore_budget_share
+    return await woken_lore(books, seen.values(), share, sources.window)
 
 
-def _silence_marker(turn_request: TurnRequest, config: TurnConfig) -> str:
+def _from_start(
+    history: tuple[ChannelMessage, ...], start: HistoryStart | None, most: int, fewer: int
+) -> tuple[tuple[ChannelMessage, ...], bool]:
+    """Return the history from where it began last time, and whether it begins elsewhere now.
+
+    One that has become too long loses its older half.
+    """
+    if not history or (start is not None and start.message_id >= history[0].id):
+        known = start.message_id if start is not None else 0
+        return tuple(one for one in history if one.id >= known) or history, False
+    if start is not None and len(history) >= most:
+        history = history[fewer:]
+    return history, True
+
+
+def _first_shown(exchanges: Sequence[Exchange], most: int) -> datetime | None:
+    """Return when the first exchange was that the coming turns show, too: not the oldest."""
+    shown = exchanges[-max(most - most // 4, 1) :]
+    return shown[0].at if len(shown) < len(exchanges) else None
+
+
+def _silence_marker(job: QueuedJob) -> str:
     """Return the silence marker, or none: somebody who addresses the bot wants an answer."""
-    return next(iter(config.silence_markers), "") if turn_request.is_unaddressed else ""
+    return next(iter(job.settings.turn.silence_markers), "") if job.is_unaddressed else ""
 
 
 async def _or(what: str, work: Awaitable[T], instead: T) -> T:
@@ -222,46 +245,41 @@ async def _or(what: str, work: Awaitable[T], instead: T) -> T:
         return instead
 
 
-async def _stored(
-    db: Database, turn_request: TurnRequest, config: TurnConfig, ours: list[int]
-) -> StoredSurroundings:
+async def _stored(db: Database, job: QueuedJob, ours: list[int]) -> StoredSurroundings:
     """Read the stored surroundings. `ours` are the bot's own messages in the history."""
-    newest = turn_request.newest
-    query = SurroundingsQuery(
-        newest.server_id, turn_request.user_id, newest.channel_id, config.short_memory_size, ours
-    )
+    place, exchanges = job.newest, job.settings.turn.short_memory_size
+    query = SurroundingsQuery(place.server_id, job.user_id, place.channel_id, exchanges, ours)
     return await db.reading.surroundings(query)
 
 
-def _summary(
-    stored: StoredSurroundings, turn_request: TurnRequest, config: TurnConfig
-) -> ConversationSummary | None:
+def _summary(stored: StoredSurroundings, job: QueuedJob) -> ConversationSummary | None:
     """Return the summary, if it may be used.
 
     A summary of messages after the question must not be used: then an old message is being answered
     again.
     """
-    found, newest = stored.summary, turn_request.newest.said
-    if found is None or not config.summarise_history or not newest.author.can_read_history:
+    found, newest = stored.summary, job.newest.said
+    is_wanted = job.settings.turn.summarise_history and newest.author.can_read_history
+    if found is None or not is_wanted:
         return None
     return found if found.last_id < newest.id else None
 
 
 async def _texts(
-    read_text: ReadText | None, turn_request: TurnRequest, channel_info: ChannelInfo
+    read_text: ReadText | None, job: QueuedJob, channel_info: ChannelInfo
 ) -> Mapping[str, str]:
     """Read attached text files: first those of the question, then the newest of the history."""
-    if read_text is None or turn_request.kind == "deliver":
+    if read_text is None or job.kind == "deliver":
         return {}
-    wanted = dict.fromkeys(_readable(turn_request, channel_info))
+    wanted = dict.fromkeys(_readable(job, channel_info))
     files = list(wanted)[:MOST_FILES]
     found = await asyncio.gather(*(_or(f.name, read_text(f), None) for f in files))
     return {file.url: text for file, text in zip(files, found, strict=True) if text}
 
 
-def _readable(turn_request: TurnRequest, channel_info: ChannelInfo) -> Iterator[AttachedFile]:
+def _readable(job: QueuedJob, channel_info: ChannelInfo) -> Iterator[AttachedFile]:
     asked: list[ChannelMessage] = []
-    for incoming in turn_request.asked:
+    for incoming in job.asked:
         asked += [incoming.said, *([incoming.replied] if incoming.replied else [])]
     for one in [*asked, *reversed(channel_info.history)]:
         if not one.by_us:

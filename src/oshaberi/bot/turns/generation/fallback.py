@@ -20,7 +20,6 @@ from oshaberi.bot.turns.services.models import (
     ModelCandidate,
     retry_after_seconds,
 )
-from oshaberi.bot.turns.turn_tasks import until_stopped
 from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.providers.request.model_request import ToolRound
@@ -171,7 +170,7 @@ class ModelFallback:
             if pause_s is None:
                 return result
             log.info("every model is overloaded or fails; next try in %g s", pause_s)
-            await until_stopped(self._setup.channel, asyncio.sleep(pause_s))
+            await self._setup.channel.until_stopped(asyncio.sleep(pause_s))
             asked = [candidate for candidate, error in failures if is_overload(error)]
 
     async def _through(

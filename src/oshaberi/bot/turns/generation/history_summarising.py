@@ -23,7 +23,6 @@ from oshaberi.bot.turns.quotas import RequestQuota, Reservation
 from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
 from oshaberi.bot.turns.services.models import ModelCandidate
 from oshaberi.bot.turns.services.turn_services import ChannelNotes
-from oshaberi.bot.turns.turn_tasks import until_stopped
 from oshaberi.chunks import Usage
 from oshaberi.events import Message
 from oshaberi.providers.request.model_request import ContextItem, Request
@@ -81,7 +80,7 @@ class HistoryCondenser:
         if not self._is_wanted(adapter):
             return items
         # A local server may have to be asked for its window first.
-        places = await until_stopped(self._channel, adapter.left_out(asked, KEPT_SHARE))
+        places = await self._channel.until_stopped(adapter.left_out(asked, KEPT_SHARE))
         # What was said after the question may be left out, but is no history yet.
         asked_at = next((n for n, item in enumerate(items) if item.tag == "current"), len(items))
         unfit = [items[place] for place in sorted(places) if place < asked_at]
@@ -116,7 +115,7 @@ class HistoryCondenser:
         model, purpose = candidate.model, {"oshaberi.purpose": "summary"}
         with request_span(model.provider, model.model, purpose) as span:
             work = self._ask_model(adapter, candidate, request)
-            text = await until_stopped(self._channel, work)
+            text = await self._channel.until_stopped(work)
             if not text:
                 span.fail("no_summary")
         made = self._record(text, old) if text else None

@@ -26,7 +26,6 @@ from oshaberi.bot.turns.services.models import (
     ModelCandidate,
     key_needed,
 )
-from oshaberi.bot.turns.turn_tasks import InterruptedTurnError, check, until_stopped
 from oshaberi.chunks import ProviderError, Usage
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.sink import Sink
@@ -45,7 +44,7 @@ from oshaberi.stream.observers import StreamObserver
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import Provider, WrappedProvider
 from oshaberi.stream.result import StreamResult
-from oshaberi.stream.stops import ActiveChannel
+from oshaberi.stream.stops import ActiveChannel, InterruptedTurnError
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +188,7 @@ class ModelCaller:
     async def ask(self, candidate: ModelCandidate, rounds: Sequence[ToolRound]) -> StreamResult:
         """Return the answer of one model, or its failure."""
         setup, model = self._setup, candidate.model
-        check(setup.channel)
+        setup.channel.check()
         if candidate.lacks_key:
             words = key_needed(model, self._models.operator.models)
             return StreamResult("error", data=ProviderError("model_error", words))
@@ -198,7 +197,7 @@ class ModelCaller:
             options = options_of(model.params)
             settings = options.endpoint_settings()
             ready = self._is_ready(model, address, settings)
-            if not await until_stopped(setup.channel, ready):
+            if not await setup.channel.until_stopped(ready):
                 error = ProviderError("model_error", LOCAL_MODEL, provider=model.provider)
                 return StreamResult("error", data=error)
             items: tuple[Item, ...] = (*self._items, *rounds)
@@ -218,6 +217,9 @@ class ModelCaller:
             config = config_for(setup.stream, adapter.text, request.prefill)
             provider = self._observed(self._continuing(adapter, candidate, request), config)
             result = await stream_to_sink(provider, request, config, setup.context, setup.sink)
+            if adapter.continues and result.status == "completed":
+                # Such a model always writes as much as it may: its answer was not cut.
+                result = replace(result, finish_reason="stop")
         for observer in self._observers:
             observer.ended(setup.context, result)
         await self._quota.settle(reserved, used_tokens(result, reserved.input_tokens))
@@ -268,7 +270,7 @@ class ModelCaller:
         self, candidate: ModelCandidate, request: Request
     ) -> Reservation | QuotaRefusal:
         work = self._quota.reserve(candidate, request_tokens(request))
-        return await until_stopped(self._setup.channel, work)
+        return await self._setup.channel.until_stopped(work)
 
     def _observed(self, provider: Provider, config: StreamConfig) -> Provider:
         for observer in self._observers:

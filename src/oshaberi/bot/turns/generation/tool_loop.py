@@ -14,7 +14,6 @@ from oshaberi.bot.turns.notices import (
     too_many_errors,
     too_many_rounds,
 )
-from oshaberi.bot.turns.turn_tasks import until_stopped
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.request.model_request import ToolResult, ToolRound
 from oshaberi.stream.result import StreamResult
@@ -92,7 +91,7 @@ class ToolLoop:
             timeout_ms=self._setup.turn.tool_timeout_ms,
             result_limit_chars=self._setup.turn.tool_result_limit_chars,
         )
-        return await until_stopped(self._setup.channel, work)
+        return await self._setup.channel.until_stopped(work)
 
 
 def _ended(last: StreamResult, ending: StreamResult) -> StreamResult:

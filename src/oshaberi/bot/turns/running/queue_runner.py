@@ -8,57 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
-from typing import Literal
 
 from oshaberi.bot.clocks import loop_time_s
-from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person, TurnChannel
+from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.bot.storage.records import PersonaRecord
-from oshaberi.bot.turns.admission.answer_reasons import reason_word
-from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob
+from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob, TurnRequest
 from oshaberi.bot.turns.admission.message_admission import MessageAdmission
 from oshaberi.bot.turns.admission.questions import OpenQuestions
+from oshaberi.bot.turns.admission.rules import reason_word
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.notices import StatusReactions, notify_overload, notify_too_late
 from oshaberi.bot.turns.outcome import TurnOutcome, log_answer, stop_reason, stored_unsaid_reason
 from oshaberi.bot.turns.personas import allowed_in, who_is_called
 from oshaberi.bot.turns.quotas import QuotaBook
 from oshaberi.bot.turns.running.turn import Turn
-from oshaberi.bot.turns.services.turn_services import TurnServices
-from oshaberi.bot.turns.services.turn_slots import NoTurnSlotError, TurnSlots
-from oshaberi.bot.turns.turn_tasks import BackgroundTasks, InterruptedTurnError, until_stopped
-from oshaberi.delivery.typing_indicator import QUIET_SECONDS, TypingIndicator
+from oshaberi.bot.turns.services.turn_services import TurnServices, TurnTraffic
+from oshaberi.bot.turns.services.turn_slots import NoTurnSlotError, turn_slot
 from oshaberi.languages import speak_language
 from oshaberi.languages.current_language import channel_language
-from oshaberi.stream.stops import ActiveChannel
+from oshaberi.stream.stops import ActiveChannel, InterruptedTurnError
 from oshaberi.turn_ids import TurnIds, of_turn
 from oshaberi.turn_spans import traced_turn
-
-
-def queue_follow_up(job: QueuedJob, queue: ChannelQueue) -> Literal["wait", "interrupt"]:
-    """Put a job into the queue as `follow_up_policy` says (spec 04).
-
-    Return whether it interrupts the running turn.
-
-    Only a new message interrupts, and only a turn of the same user. A message from before a restart
-    waits in order of time, and a message that is answered by chance waits too.
-    """
-    policy = job.settings.turn.follow_up_policy
-    if policy == "collect":
-        queue.collect(job)
-    elif job.arrival != "new":
-        queue.put_in_order(job)
-    elif policy == "interrupt" and queue.job.user_id == job.user_id and not job.is_uninvited:
-        queue.put_first(job)
-        return "interrupt"
-    else:
-        queue.waiting.append(job)
-    return "wait"
-
 
 log = logging.getLogger(__name__)
 
@@ -72,22 +46,22 @@ class QueueRunner:
 
     def __init__(
         self,
-        services: TurnServices,
-        quotas: QuotaBook,
+        traffic: TurnTraffic,
+        runner: TurnRunner,
         admission: MessageAdmission,
         questions: OpenQuestions,
         reasons: BoundedCache[int, str],
-        background: BackgroundTasks,
+        reactions: StatusReactions,
     ) -> None:
         self.queues: dict[int, ChannelQueue] = {}
         self.is_closing = False
         self.on_busy: Callable[[int, bool], None] = lambda _channel_id, _busy: None
-        self._stops, self._slots = services.traffic.stops, services.traffic.slots
+        self._stops, self._slots = traffic.stops, traffic.slots
+        self._runner = runner
         self._admission = admission
         self._questions = questions
         self._reasons = reasons
-        self._reactions = StatusReactions(background)
-        self._runner = TurnRunner(services, quotas, background, self._waiting_ids, reasons.get)
+        self._reactions = reactions
         self._tasks: set[asyncio.Task[None]] = set()
 
     def is_busy(self, channel_id: int) -> bool:
@@ -105,7 +79,7 @@ class QueueRunner:
             if not job.is_uninvited:
                 self._reactions.full(job.turn_channel, job.asked[-1].said.id)
             return "full"
-        if queue_follow_up(job, queue) == "interrupt":
+        if queue.enter(job):
             channel = str(job.turn_channel.channel_id)
             self._stops.request_follow_up(channel, str(job.user_id))
         return job.why
@@ -147,10 +121,6 @@ class QueueRunner:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-
-    def _waiting_ids(self, channel_id: int) -> frozenset[int]:
-        queue = self.queues.get(channel_id)
-        return frozenset() if queue is None else queue.waiting_ids
 
     def _hold(self, held: ExitStack, job: QueuedJob) -> ActiveChannel:
         channel = str(job.turn_channel.channel_id)
@@ -194,7 +164,7 @@ class QueueRunner:
         await self._questions.join(job)
         speak_language(channel_language(job.settings.turn.language, job.turn_channel.locale))
         try:
-            performed = await self._runner.of(job, queue.channel)
+            performed = await self._runner.of(queue)
         except Exception:
             # The next message must be answered all the same.
             log.exception("a turn could not be run in channel %s", job.turn_channel.channel_id)
@@ -223,51 +193,6 @@ class QueueRunner:
         if oldest is not None:
             newest = min(newest, oldest - 1)
         await self._questions.note_seen(queue.job.turn_channel.channel_id, newest)
-
-
-@asynccontextmanager
-async def turn_slot(
-    slots: TurnSlots, job: QueuedJob, channel: ActiveChannel
-) -> AsyncIterator[None]:
-    """Hold a slot. Raises NoTurnSlotError if there is none, InterruptedTurnError on a stop.
-
-    When the turn is near, the reader sees the typing indicator.
-    """
-    async with AsyncExitStack() as stack:
-        place = job.turn_channel
-        near = asyncio.Event()
-        slot = slots.slot(place.server_id, place.channel_id, near, channel.hurry)
-        stack.callback(channel.end_hurry)
-        if slots.is_free:
-            await stack.enter_async_context(slot)
-        else:
-            async with nullcontext() if job.is_uninvited else _typing_when(near, place):
-                await until_stopped(channel, stack.enter_async_context(slot))
-        yield
-
-
-@asynccontextmanager
-async def _typing_when(near: asyncio.Event, turn_channel: TurnChannel) -> AsyncIterator[None]:
-    task = asyncio.create_task(_type_when(near, turn_channel))
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
-
-
-async def _type_when(near: asyncio.Event, turn_channel: TurnChannel) -> None:
-    """Show the typing indicator once the turn is near, until cancelled.
-
-    A turn that begins at once shows its own indicator.
-    """
-    await near.wait()
-    indicator = TypingIndicator()
-    indicator.keep_alive(turn_channel.sink(None), after_seconds=QUIET_SECONDS)
-    try:
-        await asyncio.get_running_loop().create_future()
-    finally:
-        await indicator.close()
 
 
 # An answer can call other personas, by their trigger words, within `self_trigger_limit`.
@@ -371,24 +296,19 @@ class JobResult:
 
 
 class TurnRunner:
-    """Runs jobs. `waiting_ids` returns the messages of a channel that wait for their turn,
-    `reason_of` why a message was admitted.
-    """
+    """Runs jobs. `reason_of` returns why a message was admitted."""
 
     def __init__(
         self,
         services: TurnServices,
         quotas: QuotaBook,
-        background: BackgroundTasks,
-        waiting_ids: Callable[[int], frozenset[int]],
+        reactions: StatusReactions,
         reason_of: Callable[[int], str | None],
     ) -> None:
         self._services = services
         self._quotas = quotas
-        self._background = background
-        self._waiting_ids = waiting_ids
+        self._reactions = reactions
         self._reason_of = reason_of
-        self._reactions = StatusReactions(background)
         self._running: set[Turn] = set()
 
     def why_written(self, message_id: int) -> str | None:
@@ -396,43 +316,46 @@ class TurnRunner:
         found = (turn.why_written(message_id) for turn in self._running)
         return next(filter(None, found), None)
 
-    async def of(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
-        place = job.turn_channel
-        with of_turn(TurnIds(place.server_id, place.channel_id, job.user_id)):
-            return await self._of(job, channel)
+    async def of(self, queue: ChannelQueue) -> JobResult:
+        """Run the job of a queue as soon as Discord answers and there is a slot for it."""
+        place = queue.job.turn_channel
+        with of_turn(TurnIds(place.server_id, place.channel_id, queue.job.user_id)):
+            return await self._of(queue)
 
-    async def _of(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
-        """Run a job as soon as Discord answers and there is a slot for it."""
+    async def _of(self, queue: ChannelQueue) -> JobResult:
+        job, channel = queue.job, queue.channel
         traffic, began_s = self._services.traffic, loop_time_s()
         outage = traffic.outage
         asked_s = began_s if job.asked_s is None else job.asked_s
         try:
             if outage is not None and outage.is_away:
-                await until_stopped(channel, outage.resolved())
+                await channel.until_stopped(outage.resolved())
             if outage is not None and outage.seconds_since(asked_s) > outage.patience_s:
                 await notify_too_late(job, channel)
                 return JobResult(unsaid="discord_away")
-            async with turn_slot(traffic.slots, job, channel):
-                return await self._with_slot(job, channel)
+            is_shown = not job.is_uninvited
+            async with turn_slot(traffic.slots, job.turn_channel, channel, is_shown=is_shown):
+                return await self._with_slot(queue)
         except NoTurnSlotError as refusal:
             if refusal.reason == "ending":
                 return JobResult(is_settled=False)
             if outage is not None and outage.seconds_since(began_s) > 0:
-                return await self._of(job, channel)  # the slots were full of answers that wait
+                return await self._of(queue)  # the slots were full of answers that wait
             await notify_overload(job, channel, self._reactions)
             return JobResult(unsaid="overloaded")
         except InterruptedTurnError as stop:
             is_settled = stop.request.reason != "system_request"
             return JobResult(is_settled=is_settled, unsaid=stop_reason(stop.request))
 
-    async def _with_slot(self, job: QueuedJob, channel: ActiveChannel) -> JobResult:
+    async def _with_slot(self, queue: ChannelQueue) -> JobResult:
+        job, channel = queue.job, queue.channel
         working = self._reactions.working(job)
         played: list[AnsweredPersona] = []
         try:
             async with AsyncExitStack() as stack:
                 alone = self._services.traffic.alone(f"turn:{job.turn_channel.channel_id}")
-                await until_stopped(channel, stack.enter_async_context(alone))
-                await self._play(job, channel, played)
+                await channel.until_stopped(stack.enter_async_context(alone))
+                await self._play(queue, played)
         finally:
             self._reactions.done(job, working, [one.outcome for one in played])
             if job.is_message and any(one.outcome.is_shut_out for one in played):
@@ -443,19 +366,17 @@ class TurnRunner:
         reason = stored_unsaid_reason([one.outcome for one in played])
         return JobResult(called, not unsaid, cut, reason)
 
-    async def _play(
-        self, job: QueuedJob, channel: ActiveChannel, played: list[AnsweredPersona]
-    ) -> None:
+    async def _play(self, queue: ChannelQueue, played: list[AnsweredPersona]) -> None:
+        job = queue.job
         for persona in job.answering[: job.settings.turn.max_answering_personas]:
-            asked = job.turn_request(
+            asked = TurnRequest(
+                job,
                 persona,
                 frozenset(number for one in played for number in one.outcome.message_ids),
-                partial(self._waiting_ids, job.turn_channel.channel_id),
+                lambda: queue.waiting_ids,
                 self._reason_of,
             )
-            turn = Turn(
-                self._services, self._quotas, job.turn_channel, asked, job.settings, channel
-            )
+            turn = Turn(self._services, self._quotas, asked, queue.channel)
             known_to_fail = self._services.models.outages.failing()
             began_s = loop_time_s() if job.asked_s is None or played else job.asked_s
             with of_turn(turn.ids):
@@ -466,7 +387,7 @@ class TurnRunner:
                 why = reason_word(job.why)
                 log_answer(outcome, times, loop_time_s() - began_s, why, known_to_fail)
                 played.append(AnsweredPersona(persona, outcome))
-                self._background.start(turn.log_thoughts(outcome))
+                self._services.background.start(turn.log_thoughts(outcome))
             if outcome.interrupted:
                 return
 

@@ -7,10 +7,9 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
-from oshaberi.bot.conversation.turn_config import EffectiveSettings
+from oshaberi.bot.conversation.messages import IncomingMessage
 from oshaberi.bot.tools.definition import ToolContext
-from oshaberi.bot.turns.admission.channel_queue import TurnRequest
+from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
 from oshaberi.bot.turns.context.building import context_items
 from oshaberi.bot.turns.context.surroundings import (
     ContextSources,
@@ -34,6 +33,7 @@ from oshaberi.bot.turns.outcome import (
     answer_times,
     missing_text_reason,
     outcome_of,
+    result_of_stop,
     stored_unsaid_reason,
 )
 from oshaberi.bot.turns.post_turn import AttachmentSources, PostTurnEffects, TurnRecords
@@ -47,7 +47,6 @@ from oshaberi.bot.turns.quotas import (
 from oshaberi.bot.turns.services.lore_shelf import smallest_window
 from oshaberi.bot.turns.services.models import ModelCandidate
 from oshaberi.bot.turns.services.turn_services import AnswerTimes, TurnServices
-from oshaberi.bot.turns.turn_tasks import InterruptedTurnError, result_of_stop, until_stopped
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.journal import JournalledSink, JournalledStream
 from oshaberi.delivery.response import ReplyRule, ResponseState
@@ -57,7 +56,7 @@ from oshaberi.stream.context import StreamContext
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.result import StreamResult
-from oshaberi.stream.stops import ActiveChannel, StopRequest
+from oshaberi.stream.stops import ActiveChannel, InterruptedTurnError, StopRequest
 from oshaberi.turn_ids import TurnIds
 from oshaberi.turn_spans import turn_span
 
@@ -68,26 +67,25 @@ class TurnJournal:
     def __init__(
         self,
         records: TurnRecords,
-        turn_channel: TurnChannel,
-        turn_request: TurnRequest,
+        asked: TurnRequest,
         response: ResponseState,
     ) -> None:
         self._records = records
-        self._turn_channel = turn_channel
-        self._turn_request = turn_request
+        self._asked = asked
         self._response = response
-        self._newest_id = turn_request.newest.said.id
+        self._newest_id = asked.job.newest.said.id
 
     def begin(self) -> None:
-        answering = self._turn_request.answering
+        job = self._asked.job
+        answering = job.answering_message
         stream = JournalledStream(
             key=self._response.key,
             instance=self._records.instance,
-            server_id=self._turn_channel.server_id,
-            channel_id=self._turn_channel.channel_id,
-            user_id=self._turn_request.user_id,
+            server_id=job.turn_channel.server_id,
+            channel_id=job.turn_channel.channel_id,
+            user_id=job.user_id,
             answering_id=None if answering is None else answering.said.id,
-            persona=self._turn_request.persona.name,
+            persona=self._asked.persona.name,
             began=self._records.clock(),
         )
         self._records.db.journal.queue_begin(stream)
@@ -108,18 +106,18 @@ class TurnJournal:
         return max([self._newest_id, *(sent.id or 0 for sent in self._response.messages)])
 
 
-def may_reply(turn_request: TurnRequest, turn_channel: TurnChannel, mode: str) -> bool:
+def may_reply(job: QueuedJob) -> bool:
     """Return whether a message of the answer may reply. In direct messages only `all` does."""
-    is_direct = not turn_channel.server_id
-    return turn_request.answering is not None and mode != "off" and (not is_direct or mode == "all")
+    mode, is_direct = job.settings.turn.reply_mode, not job.turn_channel.server_id
+    return job.answering_message is not None and mode != "off" and (not is_direct or mode == "all")
 
 
-def response_to(turn_request: TurnRequest, turn_channel: TurnChannel, mode: str) -> ResponseState:
+def response_to(job: QueuedJob) -> ResponseState:
     """Return the state of a new response. With `auto` the channel is checked before sending."""
-    asked_id = turn_request.newest.said.id
+    mode, asked_id = job.settings.turn.reply_mode, job.newest.said.id
 
     def is_due() -> bool:
-        newest_id = turn_channel.newest_message_id
+        newest_id = job.turn_channel.newest_message_id
         return mode != "auto" or newest_id is None or newest_id > asked_id
 
     return ResponseState(reply_rule=ReplyRule(is_due, every=mode == "all"))
@@ -139,34 +137,32 @@ class Turn:
         self,
         services: TurnServices,
         quotas: QuotaBook,
-        turn_channel: TurnChannel,
-        turn_request: TurnRequest,
-        settings: EffectiveSettings,
+        asked: TurnRequest,
         channel: ActiveChannel,
     ) -> None:
         self._services = services
         self._quotas = quotas
-        self._turn_channel = turn_channel
-        self._turn_request = turn_request
-        self._settings = settings
+        self._asked = asked
+        self._job = job = asked.job
+        self._settings = job.settings
         self._channel = channel
-        self._response = response_to(turn_request, turn_channel, settings.turn.reply_mode)
-        self._response.indicator.awaits_words = turn_request.is_uninvited
+        self._is_uninvited = job.is_uninvited
+        self._answering = job.answering_message
+        self._response = response_to(job)
+        self._response.indicator.awaits_words = self._is_uninvited
         records = TurnRecords(
             services.db, services.instance, services.clock, services.notes.deleted_messages
         )
-        self._journal = TurnJournal(records, turn_channel, turn_request, self._response)
+        self._journal = TurnJournal(records, asked, self._response)
         means = services.answer_tools
         self._renderer = AttachmentSources(means.renderer, means.plug_ins)
-        self._bare_sink = turn_channel.sink(turn_request.answering)
+        self._bare_sink = job.turn_channel.sink(self._answering)
         self._sink = self._journal.journalled(self._bare_sink)
         self._announcer = NoticeSender(self._sink, self._response, channel)
-        self._post_turn = PostTurnEffects(
-            records, turn_channel, turn_request, settings, self._announcer, means.plug_ins
-        )
+        self._post_turn = PostTurnEffects(records, asked, self._announcer, means.plug_ins)
         self._results: list[StreamResult] = []
-        self._place = quota_place(turn_channel, turn_request.user_id)
-        self._quota = RequestQuota(quotas, settings.turn, self._place)
+        self._place = quota_place(job.turn_channel, job.user_id)
+        self._quota = RequestQuota(quotas, job.settings.turn, self._place)
 
     @property
     def ids(self) -> TurnIds:
@@ -176,7 +172,7 @@ class Turn:
 
     def why_written(self, message_id: int) -> str | None:
         """Return why the answer is given, if this message is part of it so far; else None."""
-        return self._turn_request.why if self._response.has_sent(message_id) else None
+        return self._job.why if self._response.has_sent(message_id) else None
 
     def times(self, asked_s: float | None) -> AnswerTimes:
         """Return how long the answer took, counted from the question."""
@@ -263,8 +259,8 @@ class Turn:
 
     async def _answer_asked(self) -> StreamResult:
         candidates: tuple[ModelCandidate, ...] = ()
-        if self._turn_request.kind != "deliver":
-            candidates, refusal = await until_stopped(self._channel, self._candidates())
+        if self._job.kind != "deliver":
+            candidates, refusal = await self._channel.until_stopped(self._candidates())
             if refusal is not None:
                 await self._notify_quota(refusal)
                 return StreamResult("error", data=refusal)
@@ -277,17 +273,17 @@ class Turn:
             context=self._stream_context(),
             sink=self._sink,
             channel=self._channel,
-            begins_answer=self._turn_request.kind != "go_on",
-            may_say_nothing=self._turn_request.is_unaddressed,
+            begins_answer=self._job.kind != "go_on",
+            may_say_nothing=self._job.is_unaddressed,
         )
-        if self._turn_request.kind == "deliver":
+        if self._job.kind == "deliver":
             return await self._deliver(setup)
         return await self._generate(setup, around, candidates)
 
     async def _candidates(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
         """Return the models that may be asked, and the reason if none may be asked now."""
-        asker = self._turn_request.user_id
-        candidates = await self._services.models.chain(self._turn_channel.path, asker)
+        asker = self._job.user_id
+        candidates = await self._services.models.chain(self._job.turn_channel.path, asker)
         return candidates, await self._quota.refusal(candidates)
 
     async def _gather(self, candidates: Sequence[ModelCandidate]) -> TurnSurroundings:
@@ -299,11 +295,12 @@ class Turn:
             services.models.operator,
             services.read_text,
             services.clock,
-            self._services.lore,
+            services.lore,
+            services.notes.history_starts,
             smallest_window(one.model for one in candidates),
         )
-        work = surroundings(sources, self._turn_channel, self._turn_request, self._settings.turn)
-        around = await until_stopped(self._channel, work)
+        work = surroundings(sources, self._asked)
+        around = await self._channel.until_stopped(work)
         await self._wait_until_stored()
         if around.lore.woken or around.lore.left_out:
             services.notes.woken_lore.put(around.newest.id, around.lore)
@@ -312,12 +309,12 @@ class Turn:
 
     async def _wait_until_stored(self) -> None:
         """Wait until the question is stored. One that was deleted meanwhile is not answered."""
-        if self._turn_request.stored is None:
+        if self._job.stored is None:
             return
-        await asyncio.wait({self._turn_request.stored})
+        await asyncio.wait({self._job.stored})
         deleted = self._services.notes.deleted_messages
-        if all(deleted.get(one.said.id) for one in self._turn_request.asked):
-            raise InterruptedTurnError(StopRequest(str(self._turn_request.user_id)))
+        if all(deleted.get(one.said.id) for one in self._job.asked):
+            raise InterruptedTurnError(StopRequest(str(self._job.user_id)))
 
     async def _generate(
         self,
@@ -355,17 +352,17 @@ class Turn:
     async def _notify_quota(self, refusal: QuotaRefusal) -> None:
         """Show a notice if it is the first of its kind, else a reaction."""
         log.info("user %s in channel %s: %s", self._place.user_id, self._place.channel_id, refusal)
-        if self._turn_request.is_uninvited:
+        if self._is_uninvited:
             return
         if not self._is_quiet and await self._quotas.is_notice_due(refusal, self._place):
             await self._announcer.show(quota_notice(refusal, self._place))
-        elif self._turn_request.answering is not None:
-            await show_used_up(self._turn_channel, self._turn_request.answering.said.id)
+        elif self._answering is not None:
+            await show_used_up(self._job.turn_channel, self._answering.said.id)
 
     @property
     def _is_quiet(self) -> bool:
         """Return whether failures are hidden: nobody waits for an answer that nobody asked for."""
-        return self._settings.stream.suppress_user_errors or self._turn_request.is_uninvited
+        return self._settings.stream.suppress_user_errors or self._is_uninvited
 
     async def _deliver(self, setup: GenerationSetup) -> StreamResult:
         """Send text of an earlier turn, without speaker guard and unique emoji."""
@@ -376,7 +373,7 @@ class Turn:
             llm_stop_speaker_pattern_enabled=False,
             registered_speaker_guard_enabled=False,
         )
-        provider = ScriptedProvider([Chunk("text", self._turn_request.text)])
+        provider = ScriptedProvider([Chunk("text", self._job.text)])
         config = replace(setup.stream, text=text)
         result = await stream_to_sink(provider, None, config, setup.context, self._sink)
         self._results.append(result)
@@ -385,25 +382,23 @@ class Turn:
     def _stream_context(self) -> StreamContext:
         markers = self._settings.turn.silence_markers
         return StreamContext(
-            channel=str(self._turn_channel.channel_id),
-            reply_to=may_reply(
-                self._turn_request, self._turn_channel, self._settings.turn.reply_mode
-            ),
-            user=str(self._turn_request.user_id),
+            channel=str(self._job.turn_channel.channel_id),
+            reply_to=may_reply(self._job),
+            user=str(self._job.user_id),
             stops=self._services.traffic.stops,
             response=self._response,
             renderer=self._renderer,
             plug_ins=self._renderer.plug_ins,
-            silence_markers=() if self._turn_request.kind == "deliver" else markers,
-            offers_silence=self._turn_request.is_unaddressed,
-            asks_about_silence=self._turn_request.asks_about(markers),
+            silence_markers=() if self._job.kind == "deliver" else markers,
+            offers_silence=self._job.is_unaddressed,
+            asks_about_silence=self._job.asks_about(markers),
         )
 
     def _tool_context(self, setup: GenerationSetup) -> ToolContext:
         return ToolContext(
-            turn_channel=self._turn_channel,
-            incoming=self._turn_request.newest,
-            user_id=self._turn_request.user_id,
+            turn_channel=self._job.turn_channel,
+            incoming=self._job.newest,
+            user_id=self._job.user_id,
             store=self._services.db,
             turn=self._settings.turn,
             stream=setup.stream,
@@ -415,4 +410,4 @@ class Turn:
         )
 
     def _sink_for(self, incoming: IncomingMessage) -> Sink:
-        return self._journal.journalled(self._turn_channel.sink(incoming))
+        return self._journal.journalled(self._job.turn_channel.sink(incoming))

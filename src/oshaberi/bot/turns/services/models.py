@@ -28,6 +28,7 @@ from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.outage_log import OutageLog
 from oshaberi.providers.capabilities import ModelPlace
+from oshaberi.providers.model_options import TokenPrice
 from oshaberi.providers.presets import PRESETS
 from oshaberi.public_fetching import Resolve, is_public, resolve_host
 from oshaberi.secret_redaction import redact
@@ -51,8 +52,7 @@ class OperatorModel:
 
     model: ModelRecord
     keys: tuple[str, ...] = field(default=(), repr=False)
-    price: tuple[float, float] | None = None
-    """Dollars for a million tokens: input, output."""
+    price: TokenPrice | None = None
 
 
 @dataclass(slots=True)
@@ -163,7 +163,7 @@ class ModelAccess:
             )
 
     async def note_answer(self, candidate: ModelCandidate, *, has_rested: bool) -> None:
-        """Note that a model has answered. If its key was asked although it paused, that is over."""
+        """Note that a model has answered. If its key was in cooldown, the cooldown ends."""
         self.outages.answered(candidate.model)
         key = candidate.key
         if has_rested and key is not None:
@@ -403,7 +403,7 @@ def _failure_words(candidate: ModelCandidate, error: ProviderError) -> str:
 # commands; they must not make the bot call addresses that only its operator can reach.
 
 LOCAL_MODEL = Sentence(
-    "This model is on the machine or in the network of the bot, or a plug-in of it. Only whoever "
+    "This model runs on the bot's machine or network, or is a plug-in. Only whoever "
     "runs the bot can choose it: in its settings file, or by setting allow_local_models there."
 )
 

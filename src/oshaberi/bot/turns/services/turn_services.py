@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from random import random
+from typing import Any
 
 from oshaberi.bot.characters.lore_scan import LoreScan
 from oshaberi.bot.clocks import utc_now
@@ -28,6 +31,8 @@ from oshaberi.stream.observers import StreamObserver
 from oshaberi.stream.stops import StopRegistry
 from oshaberi.turn_spans import TurnTracer
 
+log = logging.getLogger(__name__)
+
 MOST_DELETED = 4000
 
 SettingsOf = Callable[[ChannelPath], Awaitable[EffectiveSettings]]
@@ -38,6 +43,38 @@ Alone = Callable[[str], AbstractAsyncContextManager[object]]
 
 def nobody_else(_what: str) -> AbstractAsyncContextManager[object]:
     return nullcontext()
+
+
+class BackgroundTasks:
+    """Runs small tasks that no answer waits for, and logs their failures."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def start(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._guarded(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def settle(self, seconds: float) -> None:
+        """Wait for running tasks, and cancel those that take longer than `seconds`."""
+        if self._tasks:
+            _, late = await asyncio.wait(set(self._tasks), timeout=seconds)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)
+
+    async def _guarded(self, work: Coroutine[Any, Any, object]) -> None:
+        try:
+            await work
+        except Exception as error:
+            # The answer does not depend on it.
+            log.info("a reaction or the thought log failed: %s", error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +133,10 @@ class ChannelNotes:
         default_factory=lambda: BoundedCache(MOST_DELETED)
     )
     """The lore that a question woke, by the question's id."""
+    history_starts: BoundedCache[int, Any] = field(
+        default_factory=lambda: BoundedCache(MOST_SERVERS)
+    )
+    """Where each channel's history began in the last request (`context.surroundings`)."""
     summaries_paused: BoundedCache[int, float] = field(
         default_factory=lambda: BoundedCache(MOST_SERVERS)
     )
@@ -114,6 +155,7 @@ class TurnServices:
     observers: TurnObservers = field(default_factory=TurnObservers)
     notes: ChannelNotes = field(default_factory=ChannelNotes)
     lore: LoreShelf = field(default_factory=LoreShelf)
+    background: BackgroundTasks = field(default_factory=BackgroundTasks)
     read_text: ReadText | None = None
     """Returns the text of a small attached file; None if it cannot be read."""
     instance: str = ""

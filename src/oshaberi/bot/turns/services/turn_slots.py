@@ -4,7 +4,6 @@ A free slot goes to the waiting server with the fewest running turns; among equa
 turns, and within a server the turn goes first that has waited longest. While turns wait, at least
 as many of those that run are hurried, beginning with the server that runs most: they end their
 simulated waits, so that slow typing in many channels of one server keeps no other waiting.
-Nothing here knows Discord, or what a turn does.
 """
 
 from __future__ import annotations
@@ -14,12 +13,15 @@ import logging
 from bisect import insort
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import count, islice, zip_longest
 from typing import Literal
 
+from oshaberi.bot.conversation.messages import TurnChannel
+from oshaberi.delivery.typing_indicator import QUIET_SECONDS, TypingIndicator
 from oshaberi.errors import OshaberiError
+from oshaberi.stream.stops import ActiveChannel
 
 log = logging.getLogger(__name__)
 
@@ -223,3 +225,47 @@ class TurnSlots:
 def _is_given(place: TurnPlace) -> bool:
     given = place.given
     return given.done() and not given.cancelled() and given.exception() is None
+
+
+@asynccontextmanager
+async def turn_slot(
+    slots: TurnSlots, place: TurnChannel, channel: ActiveChannel, *, is_shown: bool
+) -> AsyncIterator[None]:
+    """Hold a slot. Raises NoTurnSlotError if there is none, InterruptedTurnError on a stop.
+
+    With `is_shown` the reader sees the typing indicator when the turn is near.
+    """
+    async with AsyncExitStack() as stack:
+        near = asyncio.Event()
+        slot = slots.slot(place.server_id, place.channel_id, near, channel.hurry)
+        stack.callback(channel.end_hurry)
+        if slots.is_free:
+            await stack.enter_async_context(slot)
+        else:
+            async with _typing_when(near, place) if is_shown else nullcontext():
+                await channel.until_stopped(stack.enter_async_context(slot))
+        yield
+
+
+@asynccontextmanager
+async def _typing_when(near: asyncio.Event, turn_channel: TurnChannel) -> AsyncIterator[None]:
+    task = asyncio.create_task(_type_when(near, turn_channel))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+async def _type_when(near: asyncio.Event, turn_channel: TurnChannel) -> None:
+    """Show the typing indicator once the turn is near, until cancelled.
+
+    A turn that begins at once shows its own indicator.
+    """
+    await near.wait()
+    indicator = TypingIndicator()
+    indicator.keep_alive(turn_channel.sink(None), after_seconds=QUIET_SECONDS)
+    try:
+        await asyncio.get_running_loop().create_future()
+    finally:
+        await indicator.close()

@@ -18,7 +18,7 @@ def _guild(call: RouteCall) -> Guild:
     return world.find_guild(call.id("guild_id"))
 
 
-def _shown(call: RouteCall, guild: Guild, command_id: int) -> Json:
+def _permissions_payload(call: RouteCall, guild: Guild, command_id: int) -> Json:
     return {
         "id": str(command_id),
         "application_id": str(call.state.world.application.id),
@@ -30,7 +30,7 @@ def _shown(call: RouteCall, guild: Guild, command_id: int) -> Json:
 @routes.on("GET", ALL + "/permissions")
 async def every(call: RouteCall) -> object:
     guild = _guild(call)
-    return [_shown(call, guild, number) for number in guild.command_permissions]
+    return [_permissions_payload(call, guild, number) for number in guild.command_permissions]
 
 
 @routes.on("GET", ONE)
@@ -38,7 +38,7 @@ async def one(call: RouteCall) -> object:
     guild, number = _guild(call), call.id("command_id")
     if number not in guild.command_permissions:
         raise refusal(10066 if number in call.state.world.commands else 10063)
-    return _shown(call, guild, number)
+    return _permissions_payload(call, guild, number)
 
 
 @routes.on("PUT", ONE)
@@ -52,6 +52,6 @@ async def put(call: RouteCall) -> object:
         {"id": str(entry["id"]), "type": entry["type"], "permission": entry["permission"]}
         for entry in entries
     ]
-    shown = _shown(call, guild, number)
+    shown = _permissions_payload(call, guild, number)
     call.state.emit("APPLICATION_COMMAND_PERMISSIONS_UPDATE", shown, guild_id=guild.id)
     return shown

@@ -88,7 +88,7 @@ def _managed(call: RouteCall) -> Webhook:
     return webhook
 
 
-def _owned(call: RouteCall) -> Webhook:
+def _own_webhook(call: RouteCall) -> Webhook:
     return call.state.world.find_webhook(call.id("webhook_id"), call.path["token"])
 
 
@@ -99,7 +99,7 @@ async def one(call: RouteCall) -> object:
 
 @routes.on("GET", BY_TOKEN, for_bot=False)
 async def one_by_token(call: RouteCall) -> object:
-    return record_payloads.webhook(call.state.world, _owned(call), with_user=False)
+    return record_payloads.webhook(call.state.world, _own_webhook(call), with_user=False)
 
 
 @routes.on("PATCH", "/webhooks/{webhook_id}")
@@ -115,7 +115,7 @@ async def change(call: RouteCall) -> object:
 
 @routes.on("PATCH", BY_TOKEN, for_bot=False)
 async def change_by_token(call: RouteCall) -> object:
-    webhook = _owned(call)
+    webhook = _own_webhook(call)
     _rename(call, webhook)
     return record_payloads.webhook(call.state.world, webhook, with_user=False)
 
@@ -136,7 +136,7 @@ async def delete(call: RouteCall) -> object:
 
 @routes.on("DELETE", BY_TOKEN, for_bot=False)
 async def delete_by_token(call: RouteCall) -> object:
-    channel_changes.delete_webhook(call.state, _owned(call))
+    channel_changes.delete_webhook(call.state, _own_webhook(call))
     return None
 
 
@@ -145,7 +145,7 @@ async def execute(call: RouteCall) -> object:
     """Execute a webhook. Without `wait`, Discord answers 204 even if the message was not saved."""
     if call.id("webhook_id") == call.state.world.application.id:
         return followup_routes.create(call)
-    webhook = _owned(call)
+    webhook = _own_webhook(call)
     draft = read_draft(call.body, call.uploads)
     draft.refuse_empty()
     speaker = _speaker(call, webhook)
@@ -217,7 +217,7 @@ def _place(call: RouteCall, webhook: Webhook) -> Channel:
 
 
 def _message(call: RouteCall) -> StageMessage:
-    webhook = _owned(call)
+    webhook = _own_webhook(call)
     place = call.optional_id("thread_id") or webhook.channel_id
     if "message_id" not in call.path:
         raise refusal(10008)

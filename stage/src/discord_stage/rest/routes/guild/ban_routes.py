@@ -18,7 +18,7 @@ ALL = "/guilds/{guild_id}/bans"
 DAY_S = 86_400
 
 
-def _shown(call: RouteCall, guild: Guild, user_id: int) -> Json:
+def _ban_payload(call: RouteCall, guild: Guild, user_id: int) -> Json:
     user = call.state.world.users[user_id]
     return {"user": record_payloads.user(user), "reason": guild.bans[user_id]}
 
@@ -29,7 +29,7 @@ async def bans(call: RouteCall) -> object:
     most = call.number("limit", 1000, 1, 1000)
     before, after = call.optional_id("before"), call.optional_id("after") or 0
     wanted = [u for u in sorted(guild.bans) if u > after and (before is None or u < before)]
-    return [_shown(call, guild, user_id) for user_id in wanted[:most]]
+    return [_ban_payload(call, guild, user_id) for user_id in wanted[:most]]
 
 
 @routes.on("GET", ALL + "/{user_id}")
@@ -37,7 +37,7 @@ async def one_ban(call: RouteCall) -> object:
     guild = guild_of(call, Permission.BAN_MEMBERS)
     if call.id("user_id") not in guild.bans:
         raise refusal(10026)
-    return _shown(call, guild, call.id("user_id"))
+    return _ban_payload(call, guild, call.id("user_id"))
 
 
 @routes.on("PUT", ALL + "/{user_id}")

@@ -39,7 +39,7 @@ def _check_name(body: Json) -> None:
         raise bad_form(("name",), "STRING_TYPE_REGEX", message)
 
 
-def _shown(call: RouteCall, emoji: Emoji) -> Json:
+def _emoji_payload(call: RouteCall, emoji: Emoji) -> Json:
     return record_payloads.emoji(emoji) | {"user": record_payloads.user(call.state.world.bot)}
 
 
@@ -62,7 +62,7 @@ async def create(call: RouteCall) -> object:
     emoji = _new(call, guild.emojis, GUILD_MOST)
     _announce(call, guild)
     audit_log.note(call.state, guild, AuditAction.EMOJI_CREATE, emoji.id, call.reason)
-    return _shown(call, emoji)
+    return _emoji_payload(call, emoji)
 
 
 @routes.on("PATCH", IN_GUILD + "/{emoji_id}")
@@ -73,7 +73,7 @@ async def change(call: RouteCall) -> object:
     emoji.name = call.body.get("name", emoji.name)
     _announce(call, guild)
     audit_log.note(call.state, guild, AuditAction.EMOJI_UPDATE, emoji.id, call.reason)
-    return _shown(call, emoji)
+    return _emoji_payload(call, emoji)
 
 
 @routes.on("DELETE", IN_GUILD + "/{emoji_id}")
@@ -95,17 +95,17 @@ def _own(call: RouteCall) -> dict[int, Emoji]:
 
 @routes.on("GET", OWN)
 async def own_emojis(call: RouteCall) -> object:
-    return {"items": [_shown(call, emoji) for emoji in _own(call).values()]}
+    return {"items": [_emoji_payload(call, emoji) for emoji in _own(call).values()]}
 
 
 @routes.on("POST", OWN)
 async def create_own(call: RouteCall) -> object:
-    return _shown(call, _new(call, _own(call), OWN_MOST))
+    return _emoji_payload(call, _new(call, _own(call), OWN_MOST))
 
 
 @routes.on("GET", OWN + "/{emoji_id}")
 async def one_own(call: RouteCall) -> object:
-    return _shown(call, _one(call, _own(call)))
+    return _emoji_payload(call, _one(call, _own(call)))
 
 
 @routes.on("PATCH", OWN + "/{emoji_id}")
@@ -113,7 +113,7 @@ async def change_own(call: RouteCall) -> object:
     emoji = _one(call, _own(call))
     _check_name(call.body)
     emoji.name = call.body.get("name", emoji.name)
-    return _shown(call, emoji)
+    return _emoji_payload(call, emoji)
 
 
 @routes.on("DELETE", OWN + "/{emoji_id}")

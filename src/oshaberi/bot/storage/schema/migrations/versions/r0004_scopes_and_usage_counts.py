@@ -1,7 +1,8 @@
-"""Whom models and keys serve, and what users, channels and servers use each day.
+"""Whom models and keys serve, and how much users, channels and servers use each day.
 
-Server 0 was both "direct messages" and "everybody". What is there was typed in direct messages:
-it becomes `direct`, of nobody known, and serves nobody until the bot's owner adopts it.
+Server 0 was both "direct messages" and "everybody". The existing rows were typed in direct
+messages: they become `direct`, without an owner, and serve nobody until the bot's owner adopts
+them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What was said in a channel before what still fits into a model's window, in short."""
+"""Summaries of what was said in a channel before the part that still fits into a model's window."""
 
 from __future__ import annotations
 
