@@ -71,7 +71,7 @@ def theirs(name: str) -> dict[str, Any]:
     [
         ("- a\n- b", ["- a\n- b"], ["- a", "- b"], "paragraph_mode", {}),
         ("> a\n> b", ["> a\n> b"], ["> a", "> b"], "paragraph_mode", {}),
-        ("# a\nb\nc", ["# a\nb", "c"], ["# a", "b", "c"], "paragraph_mode", {}),
+        ("o\n# a\nb\nc", ["o", "# a\nb", "c"], ["o", "# a", "b", "c"], "paragraph_mode", {}),
         (
             f"(a\n{'b' * 600}\nc)\nd",
             ["(a", "b" * 600, "c)", "d"],

@@ -110,7 +110,10 @@ def test_chance_comes_late() -> None:
 
 DISCORD_PARTS_OF_THE_BOT = {
     f"bot.{part}"
-    for part in ("client", "commands", "coordination", "observability", "status_page", "wiring")
+    for part in (
+        *("client", "commands", "coordination", "faces", "observability", "status_page"),
+        "wiring",
+    )
 }
 """Turns, tools, storage, settings and the conversation know no Discord library."""
 

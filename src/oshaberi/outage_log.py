@@ -13,6 +13,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from types import MappingProxyType
 from weakref import WeakSet
 
+from oshaberi.clocks import loop_time_s
+
 COUNT_SECONDS = 60.0
 
 WORDS = ("{what} is away ({reason})", "{what} is still away", "{what} answers again")
@@ -72,7 +74,7 @@ class OutageLog:
             self._by.add(by)
             return
         self._by.add(by)
-        self._began_s = _now_s()
+        self._began_s = loop_time_s()
         self._failures, self._counted = 1, 0
         # An outage that comes and goes every second is logged once a minute.
         self._is_announced = (
@@ -131,7 +133,7 @@ class OutageLog:
         self._timer = asyncio.get_running_loop().call_later(COUNT_SECONDS, self._log_count)
 
     def _numbers(self) -> dict[str, object]:
-        return {"seconds": round(_now_s() - self._began_s, 1), "failures": self._failures}
+        return {"seconds": round(loop_time_s() - self._began_s, 1), "failures": self._failures}
 
     def _log_line(
         self,
@@ -170,7 +172,3 @@ def _has_loop() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def _now_s() -> float:
-    return asyncio.get_running_loop().time()

@@ -1,4 +1,4 @@
-"""Every regular expression of the source, wherever it is written, and texts that attack it.
+"""Every regular expression of Oshaberi and of the stage, wherever it is written.
 
 `call_sites` finds the calls of `re` and `regex` by reading the source. `made_patterns` runs in a
 process of its own (`python -m tests.attacks.pattern_collection`): it notes every pattern that is
@@ -21,9 +21,11 @@ from typing import Any
 
 import regex
 
+import discord_stage
 import oshaberi
 
-SOURCE = Path(oshaberi.__file__).parent
+PACKAGES = (oshaberi, discord_stage)
+SOURCES = tuple(Path(str(one.__file__)).parent for one in PACKAGES)
 MODULES = ("re", "regex")
 UNKNOWN = frozenset({"finditer"})
 FUNCTIONS = (
@@ -41,7 +43,10 @@ FUNCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call that gives a pattern to `re` or `regex`. `name` is `file.py::VARIABLE_OR_FUNCTION`."""
+    """A call that gives a pattern to `re` or `regex`. `name` is `file.py::VARIABLE_OR_FUNCTION`.
+
+    The stage's files begin with `discord_stage/`.
+    """
 
     file: str
     first_line: int
@@ -99,8 +104,21 @@ def source_patterns(made: Iterable[Made]) -> list[SourcePattern]:
 
 
 def call_sites() -> Iterator[CallSite]:
-    for file in sorted(SOURCE.rglob("*.py")):
-        yield from _sites(file.relative_to(SOURCE).as_posix(), ast.parse(file.read_text("utf-8")))
+    for place, file in _files():
+        yield from _sites(place, ast.parse(file.read_text("utf-8")))
+
+
+def _files() -> Iterator[tuple[str, Path]]:
+    files = [file for source in SOURCES for file in sorted(source.rglob("*.py"))]
+    return ((_place(file) or "", file) for file in files)
+
+
+def _place(file: Path) -> str | None:
+    """Return how a file of ours is named here; None if it is not ours."""
+    for source in SOURCES:
+        if file.is_relative_to(source):
+            return file.relative_to(source.parent).as_posix().removeprefix("oshaberi/")
+    return None
 
 
 def _sites(file: str, tree: ast.Module) -> Iterator[CallSite]:
@@ -153,8 +171,7 @@ def _uses() -> dict[str, set[str]]:
     A variable that is used in any other way may be called with any method.
     """
     uses: dict[str, set[str]] = {}
-    for file in sorted(SOURCE.rglob("*.py")):
-        place = file.relative_to(SOURCE).as_posix()
+    for place, file in _files():
         tree = ast.parse(file.read_text("utf-8"))
         homes = _homes(tree)
         called = {
@@ -191,7 +208,9 @@ Made = tuple[str, int, str, str, int]
 def made_patterns() -> list[Made]:
     """Return the patterns that a fresh process makes."""
     command = [sys.executable, "-W", "ignore", "-m", "tests.attacks.pattern_collection"]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=SOURCE.parents[1])
+    run = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=SOURCES[0].parents[1]
+    )
     return [tuple(one) for one in json.loads(run.stdout)]
 
 
@@ -200,10 +219,9 @@ def _noting(module: Any, name: str, made: set[Made]) -> Callable[..., Any]:
 
     def noted(pattern: Any, *args: Any, **kwargs: Any) -> Any:
         frame = sys._getframe(1)
-        file = Path(frame.f_code.co_filename)
-        if isinstance(pattern, str) and file.is_relative_to(SOURCE):
+        place = _place(Path(frame.f_code.co_filename))
+        if isinstance(pattern, str) and place is not None:
             flags = kwargs.get("flags", args[0] if name == "compile" and args else 0)
-            place = file.relative_to(SOURCE).as_posix()
             made.add((place, frame.f_lineno, module.__name__, pattern, int(flags)))
         return real(pattern, *args, **kwargs)
 
@@ -211,9 +229,10 @@ def _noting(module: Any, name: str, made: set[Made]) -> Callable[..., Any]:
 
 
 def _import_everything() -> None:
-    for found in pkgutil.walk_packages([str(SOURCE)], "oshaberi."):
-        if "migrations" not in found.name and not found.name.endswith("__main__"):
-            importlib.import_module(found.name)
+    for package, source in zip(PACKAGES, SOURCES, strict=True):
+        for found in pkgutil.walk_packages([str(source)], f"{package.__name__}."):
+            if "migrations" not in found.name and not found.name.endswith("__main__"):
+                importlib.import_module(found.name)
 
 
 def made_here() -> list[Made]:
@@ -230,7 +249,7 @@ def made_here() -> list[Made]:
 def _exercise() -> None:
     """Make the patterns that depend on something: a name, a setting, a tool."""
     from discord_stage.cdn.drawn_avatars import blob
-    from discord_stage.request_schema.check import _missing_patterns
+    from discord_stage.request_schema.check import _format, _missing_patterns
     from oshaberi import TextConfig, TextEngine
     from oshaberi.bot.local_run.demo_model import requests, written_scenes
     from oshaberi.bot.local_run.demo_model.playback import _assigned
@@ -251,6 +270,7 @@ def _exercise() -> None:
     requests._pattern("read_web_page")
     _assigned({"properties": {"city": {"type": "string"}}}, "city = Kyoto")
     _missing_patterns()
+    list(_format({"pattern": "[a-z]+"}, "x", ()))  # Discord's routes have none today
     SilencePatterns(["NO_REPLY", "[silence]"], ["Mika"], is_offered=True, is_topic=False)
     engine = TextEngine(TextConfig(persona=Persona("Mika", ("Mi",)), output_prefill="Well,"))
     engine.feed("Mika: Well, hello.\n")
@@ -259,12 +279,26 @@ def _exercise() -> None:
 
 def _in_data() -> Iterator[Made]:
     """Yield the patterns of data files, as made where they are used."""
+    from discord_stage.request_schema.check import TABLE_FILE
     from oshaberi.bot.local_run.demo_model.playback import _languages
 
     talk = [kind["if"] for language in _languages().values() for kind in language["kinds"]]
-    name = "bot/local_run/demo_model/playback.py::talk"
-    (site,) = (site for site in call_sites() if site.name == name)
-    yield from ((site.file, site.first_line, "re", pattern, 0) for pattern in talk)
+    table = json.loads(TABLE_FILE.read_text("utf-8"))
+    for name, patterns in (
+        ("bot/local_run/demo_model/playback.py::talk", talk),
+        ("discord_stage/request_schema/check.py::_format", _patterns_in(table)),
+    ):
+        (site,) = (site for site in call_sites() if site.name == name)
+        yield from ((site.file, site.first_line, "re", pattern, 0) for pattern in patterns)
+
+
+def _patterns_in(table: Any) -> Iterator[str]:
+    """Yield the patterns of the stage's table of constraints."""
+    values = table.values() if isinstance(table, dict) else table
+    if isinstance(table, dict) and isinstance(table.get("pattern"), str):
+        yield table["pattern"]
+    for value in values if isinstance(values, Iterable) and not isinstance(values, str) else ():
+        yield from _patterns_in(value)
 
 
 if __name__ == "__main__":

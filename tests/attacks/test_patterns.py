@@ -1,4 +1,4 @@
-"""Every regular expression of the source takes linear time, or gets only short texts.
+"""Every regular expression, of the stage too, takes linear time, or gets only short texts.
 
 Two checks look at all of them: regexploit for powers of three and more, and a measurement with
 texts that are made from each pattern (`pattern_attacks`) for the rest. A pattern that one of them

@@ -362,10 +362,16 @@ class TestLive:
         assert played.result.accumulated_text == "a\nb\n.c\nde\nf"
         assert played.result.metrics.messages == 1
 
-    def test_a_new_message_when_it_is_full(self) -> None:
+    def test_a_new_message_when_it_is_half_full(self) -> None:
         lines = [letter * 600 for letter in "abcde"]
         played = play("\n".join(lines), delivery="live")
+        assert played.messages == ["\n".join(lines[:2]), "\n".join(lines[2:4]), lines[4]]
+
+    def test_when_messages_are_few_they_are_filled(self) -> None:
+        lines = [letter * 600 for letter in "abcdef"]
+        played = play("\n".join(lines), delivery="live", text={"max_flush_count": 2})
         assert played.messages == ["\n".join(lines[:3]), "\n".join(lines[3:])]
+        assert played.result.status == "completed"
 
     def test_what_has_to_stand_by_itself(self) -> None:
         known = [{"name": "al", "kind": "user", "id": "1234567890123456789"}]

@@ -84,7 +84,7 @@ def test_a_thought_is_never_shown() -> None:
 
 
 def test_a_message_that_has_no_room_is_put_right_before_the_next_begins() -> None:
-    first, begun = "f" * 60, "This line is going to be "
+    first, begun = "f" * 40, "This line is going to be "
     steps = [f"{first}\n{begun}", Silence(1500), "much too long for the other message."]
     played = live(*steps, text={"max_single_message_length": 100})
     assert [text for _, _, text in told(played)][:4] == [
@@ -93,6 +93,20 @@ def test_a_message_that_has_no_room_is_put_right_before_the_next_begins() -> Non
         first,
         f"{begun}much too long for the other message.",
     ]
+
+
+@pytest.mark.parametrize("line", ["Some more words about the wood. ", "- a fox in the wood\n"])
+def test_nothing_is_taken_away_that_was_shown(line: str) -> None:
+    text = "".join(f"{n} {line}" if n % 30 else f"\n\n{line}" for n in range(1, 200))
+    played = live(*(step for word in text.split(" ") for step in (f"{word} ", Silence(20))))
+    shown: dict[str, str] = {}
+    for record in played.sink.records:
+        assert record["kind"] != "delete"
+        if record["kind"] in ("message", "edit"):
+            content = record["content"]
+            assert content.startswith(shown.get(record["id"], ""))
+            shown[record["id"]] = content
+    assert len(shown) > 3
 
 
 def test_a_mention_has_to_notify_so_what_was_shown_goes() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from oshaberi.delivery.waits import loop_clock
+from oshaberi.clocks import loop_clock
 from oshaberi.virtual_time import run_virtual
 
 

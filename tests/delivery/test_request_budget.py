@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -100,6 +101,23 @@ def test_nothing_meets_an_empty_bucket(degree: int, gap_ms: int) -> None:
 def test_at_the_end_the_reader_need_not_wait_for_the_next_window() -> None:
     played, _sink = limited(*lines(30, 300))
     assert played.times[-1] <= 30 * 300 + 300
+
+
+def code_and_lines(count: int) -> Iterator[str | Step]:
+    for number in range(count):
+        yield f"This is line {number}:\n```\ncode {number}\n```\n"
+        yield Silence(600)
+
+
+def test_at_the_end_code_is_joined_if_its_reader_would_wait() -> None:
+    played, sink = limited(*code_and_lines(6))
+    assert sink.refused == 0
+    assert played.times[-1] <= 6 * 600 + 300
+    assert (
+        "\n".join(played.messages)
+        == "".join(step for step in code_and_lines(6) if isinstance(step, str)).strip()
+    )
+    assert played.messages[1] == "```\ncode 0\n```", "but not before the end"
 
 
 def test_without_haste_every_line_is_a_message_of_its_own() -> None:
@@ -253,6 +271,15 @@ def test_the_last_edit_of_live_mode_leaves_at_once() -> None:
 def test_edits_of_live_mode_never_meet_an_empty_bucket() -> None:
     _played, sink = limited(*lines(60, 250), delivery="live")
     assert sink.refused == 0
+
+
+def test_the_edits_of_a_window_are_spread_evenly() -> None:
+    steps: list[str | Step] = ["word ", Silence(50)]
+    played, sink = limited("Once upon a time ", *steps * 180, delivery="live")
+    times = [record["at_ms"] for record in played.of("edit")]
+    assert sink.refused == 0
+    assert len(times) > 8
+    assert all(1000 <= after - before <= 1030 for before, after in pairwise(times[:-1]))
 
 
 def test_with_notify_last_the_last_message_notifies() -> None:

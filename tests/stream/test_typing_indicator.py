@@ -164,11 +164,11 @@ class TestLiveMode:
             watches.append(TypingWatch(made))
             return made
 
-        play(*slowly("Some more words. " * 99, 100), degree=1, delivery="live", sink=limited)
+        play(*slowly("Some more words. " * 58, 100), degree=1, delivery="live", sink=limited)
         (watch,) = watches
         assert watch.asked_at == [0.0]
         end = max(watch.came_at("message", "edit"))
-        assert watch.longest_silence(end, edits_count=True) <= 1.5
+        assert watch.longest_silence(end, edits_count=True) <= 1.11
 
     def test_a_model_that_stops_to_think_is_typing(self) -> None:
         steps: list[str | Step] = ["Some first words.", Silence(4000), " And more words."]

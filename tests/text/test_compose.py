@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from oshaberi.events import Event, Identity, Message, Table, Withheld
 from oshaberi.text.config import TextConfig
-from oshaberi.text.engine import TextEngine
+from oshaberi.text.engine import Carry, TextEngine
 
-from .engine_runs import Ending, messages, outcome, run, shown
+from .engine_runs import Ending, fed, messages, outcome, run, shown
 
 BLOCK = "```\nx\n```"
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
@@ -111,8 +113,12 @@ def test_humanising_goes_by_the_seed_alone() -> None:
         ("c\n- a\n- b\nd", ["c", "- a", "- b", "d"], ["c", "- a\n- b", "d"]),
         ("1. a\n2. b", ["1. a", "2. b"], ["1. a\n2. b"]),
         ("> a\n> b\nc", ["> a", "> b", "c"], ["> a\n> b", "c"]),
-        ("# h\ntext\nmore", ["# h", "text", "more"], ["# h\ntext", "more"]),
-        ("# h\n## i\ntext", ["# h", "## i", "text"], ["# h\n## i\ntext"]),
+        ("a\n# h\ntext\nmore", ["a", "# h", "text", "more"], ["a", "# h\ntext", "more"]),
+        ("a\n# h\n## i\ntext", ["a", "# h", "## i", "text"], ["a", "# h\n## i\ntext"]),
+        # a heading that begins the response leaves alone
+        ("\n# h\ntext\nmore", ["# h", "text", "more"], ["# h", "text", "more"]),
+        ("# h\n\n## i\ntext", ["# h", "## i", "text"], ["# h", "## i\ntext"]),
+        ("# h", ["# h"], ["# h"]),
         ("- a\n\n- b", ["- a", "- b"], ["- a\n\n- b"]),
         (
             "1. a\n\n   more\n\n2. b\n\nc",
@@ -131,6 +137,18 @@ def test_humanising_goes_by_the_seed_alone() -> None:
 def test_paragraph_mode(text: str, lines: list[str], blocks: list[str]) -> None:
     assert messages(text, paragraph_mode="lines") == lines
     assert messages(text, paragraph_mode="blocks") == blocks
+
+
+def test_a_heading_leaves_alone_only_where_a_response_begins() -> None:
+    def all_messages(**settings: Any) -> list[str]:
+        events = fed(["# h\n\ntext"], TextConfig(humanizer_degree=1, **settings))
+        return [event.text for event in events if isinstance(event, Message)]
+
+    assert all_messages() == ["# h", "text"]
+    assert all_messages(max_flush_count=2) == ["# h\n\ntext"]
+    following = TextEngine(TextConfig(humanizer_degree=1), carried=Carry(messages=1))
+    events = [*following.feed("# h\n\ntext"), *following.finish()]
+    assert [event.text for event in events if isinstance(event, Message)] == ["# h\n\ntext"]
 
 
 # -- budget -------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from oshaberi.bot.config import LoadedSettings
+from oshaberi.bot.faces.kept_faces import Faces
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import KeyRecord
 from oshaberi.bot.turns.channel_turns import ChannelTurns
@@ -20,6 +21,7 @@ class BotContext:
     db: Database
     channel_turns: ChannelTurns
     services: TurnServices
+    faces: Faces
     settings: Callable[[], LoadedSettings]
     """Returns the operator's settings as they are now."""
 

@@ -7,7 +7,7 @@ degree 3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from oshaberi.errors import Sentence
@@ -22,6 +22,8 @@ from oshaberi.text.config import (
 )
 
 DAY_MS = 86_400_000
+MOST_FLUSHES = 1000
+"""The highest `max_flush_count`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,15 @@ def gathers(config: StreamConfig) -> bool:
 def shows_unfinished(config: StreamConfig) -> bool:
     """Return whether unfinished text is shown: in live mode, unless the settings make it wait."""
     return grows(config) and not config.suppress_text_output
+
+
+def text_config(config: StreamConfig) -> TextConfig:
+    """Return the settings of the text engine.
+
+    In live mode lines join the growing message, so the engine packs none: what it packs is known
+    too late to be shown in the right message.
+    """
+    return replace(config.text, max_flush_count=MOST_FLUSHES) if grows(config) else config.text
 
 
 LIVE_WITHOUT_MODE = Sentence('delivery = "live" shows no display_mode but "persona"')

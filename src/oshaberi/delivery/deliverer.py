@@ -85,7 +85,9 @@ class Deliverer:
         self._live: LiveEdits | None = None
         self._growth: LiveGrowth | None = None
         if grows(config):
-            self._live = LiveEdits(limit, sink, queue, response, waits, self._poster, self.record)
+            self._live = LiveEdits(
+                config.text, sink, queue, response, waits, self._poster, self.record
+            )
         if self._live is not None and shows_unfinished(config):
             self._growth = LiveGrowth(preview, self._live, queue, self._may_begin, self._is_silent)
         self.on_text = None if self._growth is None else self._growth.text_came
@@ -302,7 +304,7 @@ class Deliverer:
         if self._live is not None:
             self._live.live.last = None
             if isinstance(outcome, Delivered) and not files:
-                self._live.began(outcome.sent, post, item.identity)
+                self._live.began(outcome.sent, post, item.identity, began)
         broken = self.record.settle([item], outcome)
         seconds = self._waits.now() - began
         if self._pace is not None:

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.sink import (
     DiscordRefusalError,
     Embed,
@@ -177,7 +178,7 @@ class JournalledSink:
         entry = JournalledPost(post.nonce, number, post_as_body(post), self._newest_id())
         await self._write(self._journal.intend(key, entry))
         self._intended[post.nonce] = post
-        wire.leave(asyncio.get_running_loop().time())
+        wire.leave(loop_time_s())
 
     def _note_arrival(self, post: Post, message_id: int | None) -> None:
         if message_id is not None:

@@ -29,9 +29,10 @@ from oshaberi.delivery.pacing import leave_at
 from oshaberi.delivery.posting import MessagePoster
 from oshaberi.delivery.queue import MessageQueue, OutgoingMessage
 from oshaberi.delivery.response import ResponseState
-from oshaberi.delivery.sink import Post, Sent, Sink, WebhookFace
+from oshaberi.delivery.sink import Post, RequestRoom, Sent, Sink, WebhookFace
 from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.events import Identity, Message
+from oshaberi.text.config import TextConfig
 from oshaberi.text.measure import utf16_len
 
 log = logging.getLogger(__name__)
@@ -39,11 +40,16 @@ log = logging.getLogger(__name__)
 LEAST_SHOWN = 10
 """A message is begun when it has at least so many characters."""
 EDIT_SECONDS = 1.0
-"""How long after a change a message is edited again."""
+"""How long after a request for a message the next edit of it leaves."""
 LOOK_SECONDS = 0.05
 """The pause while there is nothing to show yet: the first words should not wait for a second."""
 QUICK_LOOKS = 20
 """How many quick looks in a row. Then one a second, for example while a table is written."""
+
+FULL_SHARE = 0.5
+"""A message that is so full takes no more text, so that what it takes has room to grow there."""
+SPARING_SHARE = 0.5
+"""From this share of the allowed messages on, all of them are filled."""
 
 _OPEN_QUOTE = re.compile(r"^>>> ", re.MULTILINE)
 
@@ -55,7 +61,8 @@ class LiveMessage:
     sent: Sent
     post: Post
     identity: Identity | None
-    changed_at: float
+    left_at: float
+    """When its last request left."""
     shown: str
     """What can be read in it now."""
     spoken_before: WebhookFace | None = None
@@ -72,8 +79,10 @@ class LiveMessage:
 class LiveMode:
     """The growing messages. `last` has finished text; `draft` has only unfinished text."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, response: ResponseState, most_messages: int) -> None:
         self._limit = limit
+        self._response = response
+        self._sparing_from = most_messages * SPARING_SHARE
         self.last: LiveMessage | None = None
         self.draft: LiveMessage | None = None
 
@@ -88,7 +97,7 @@ class LiveMode:
         """Return the message's text with the item's, or None if it cannot be added."""
         if item.becomes_file or item.identity != live.identity:
             return None
-        return joined(text, item.text, self._limit)
+        return self._with_text(text, item.text)
 
     def place_of(self, parts: Sequence[Message]) -> tuple[LiveMessage | None, str]:
         """Return where unfinished text is shown, and that message's text; None for a new one."""
@@ -108,11 +117,21 @@ class LiveMode:
 
     def _with_parts(self, text: str, identity: Identity | None, parts: Sequence[Message]) -> str:
         for part in parts:
-            longer = joined(text, part.text, self._limit) if part.identity == identity else None
+            longer = self._with_text(text, part.text) if part.identity == identity else None
             if longer is None:
                 break
             text = longer
         return text
+
+    def _with_text(self, text: str, more: str) -> str | None:
+        """Return both as one message, or None if the second needs its own.
+
+        Unfinished text has to be taken away from a message in which it turns out to have no room.
+        """
+        is_sparing = self._response.sent >= self._sparing_from
+        if not is_sparing and utf16_len(text) > self._limit * FULL_SHARE:
+            return None
+        return joined(text, more, self._limit)
 
 
 def are_one_message(first: OutgoingMessage, second: OutgoingMessage, limit: int) -> bool:
@@ -148,12 +167,19 @@ class EditPace:
 
     def due_at(self, live: LiveMessage) -> float:
         """Return the loop time of the next edit; perhaps in the past."""
-        at_end = self._queue.closed
         room = self._sink.room("edit" if live.sent.via == "bot" else "webhook_edit")
-        by_bucket = leave_at(room, self._waits.now(), at_end=at_end)
-        if at_end and room is not None:
-            return by_bucket
-        return max(live.changed_at + EDIT_SECONDS, by_bucket)
+        if self._queue.closed and room is not None:
+            return leave_at(room, self._waits.now(), at_end=True)
+        return max(live.left_at + EDIT_SECONDS, self._even_at(room, live.left_at))
+
+    def _even_at(self, room: RequestRoom | None, left_at: float) -> float:
+        """Return when the next edit leaves if all of the window are to have the same distance.
+
+        None is kept for the end: the last edit waits for a second at most, as any other.
+        """
+        if room is None or left_at >= room.resets_at:
+            return left_at
+        return left_at + (room.resets_at - left_at) / (max(room.remaining, 0) + 1)
 
     async def wait(self, live: LiveMessage) -> bool:
         """Wait until it may be edited. Return False if it was halted."""
@@ -167,7 +193,7 @@ class LiveEdits:
 
     def __init__(
         self,
-        limit: int,
+        config: TextConfig,
         sink: Sink,
         queue: MessageQueue,
         response: ResponseState,
@@ -175,7 +201,7 @@ class LiveEdits:
         poster: MessagePoster,
         record: DeliveryRecord,
     ) -> None:
-        self.live = LiveMode(limit)
+        self.live = LiveMode(config.max_single_message_length, response, config.max_flush_count)
         self.pace = EditPace(sink, queue, waits)
         self._edits = MessageEdits(sink, waits, response)
         self._response = response
@@ -190,10 +216,10 @@ class LiveEdits:
 
     # -- finished text --------------------------------------------------------------------------
 
-    def began(self, sent: Sent, post: Post, identity: Identity | None) -> None:
+    def began(self, sent: Sent, post: Post, identity: Identity | None, left_at: float) -> None:
         """Note a new message that may grow from now on."""
         self._rests = False
-        self.live.last = LiveMessage(sent, post, identity, self.now(), post.content)
+        self.live.last = LiveMessage(sent, post, identity, left_at, post.content)
 
     @property
     def in_doubt(self) -> bool:
@@ -286,12 +312,13 @@ class LiveEdits:
 
     async def _begin(self, text: str, identity: Identity | None, silent: bool) -> Broken | None:
         before, noticed = self._response.voice.spoken_as, len(self._response.notices)
+        left_at = self.now()
         outcome, post = await self._poster.draft(text, identity, silent=silent)
         if isinstance(outcome, Delivered):
             kept = replace(post, content="")
             notice = next(iter(self._response.notices[noticed:]), None)
             self.live.draft = LiveMessage(
-                outcome.sent, kept, identity, self.now(), text, before, notice
+                outcome.sent, kept, identity, left_at, text, before, notice
             )
         elif isinstance(outcome, Uncertain):
             self._doubted = text.split()
@@ -351,9 +378,10 @@ class LiveEdits:
     async def _change(self, live: LiveMessage, text: str) -> EditOutcome:
         if text == live.shown:
             return Delivered(live.sent)
+        left_at = self.now()
         outcome = await self._edits.edit(live.sent, replace(live.post, content=text))
         if isinstance(outcome, Delivered):
-            live.shown, live.changed_at = text, self.now()
+            live.shown, live.left_at = text, left_at
         elif isinstance(outcome, Gone):
             self.live.forget(live)
         return outcome

@@ -234,21 +234,35 @@ class BucketWaits:
         if len(sizes) < count:
             self._queue.join_groups(sizes)
 
-    def _groups(self, room: RequestRoom, wanted: list[float]) -> list[int]:
-        """Return how many neighbours each message is to have, after the fewest possible joins."""
-        items = list(self._queue)
-        sizes = [1] * len(items)
+    def _groups(self, room: RequestRoom, wanted: Sequence[float]) -> list[int]:
+        """Return how many neighbours each message is to have.
+
+        Code stays a message of its own, unless its reader would wait for the end of the answer.
+        """
         in_time = wanted[-1] + self._patience(room)
+        sizes, ends_at = self._grouped(room, wanted, in_time, with_code=False)
+        if ends_at > in_time and self._queue.closed:
+            with_code = self._grouped(room, wanted, in_time, with_code=True)
+            if with_code[1] < ends_at:
+                return with_code[0]
+        return sizes
+
+    def _grouped(
+        self, room: RequestRoom, wanted: Sequence[float], in_time: float, *, with_code: bool
+    ) -> tuple[list[int], float]:
+        """Return the sizes after the fewest possible joins, and when the last message leaves."""
+        items, wanted = list(self._queue), list(wanted)
+        sizes = [1] * len(items)
         best, ends_at = sizes, float("inf")
         while True:
             planned = self._planned(room, wanted, at_end=self._at_end)
             if planned[-1].leaves_at < ends_at:
                 best, ends_at = list(sizes), planned[-1].leaves_at
             if ends_at <= in_time:
-                return best
-            at = self._shortest_pair(items, planned)
+                return best, ends_at
+            at = self._shortest_pair(items, planned, with_code=with_code)
             if at is None:
-                return best
+                return best, ends_at
             items[at : at + 2] = [joined(items[at], items[at + 1])]
             sizes[at : at + 2] = [sizes[at] + sizes[at + 1]]
             del wanted[at + 1]
@@ -259,7 +273,11 @@ class BucketWaits:
         return planned_sends(wanted, room, self._window_s, self._now(), at_end=at_end)
 
     def _shortest_pair(
-        self, items: Sequence[OutgoingMessage], planned: Sequence[PlannedSend]
+        self,
+        items: Sequence[OutgoingMessage],
+        planned: Sequence[PlannedSend],
+        *,
+        with_code: bool,
     ) -> int | None:
         """Return where the shortest pair begins in the first window that is too full.
 
@@ -267,7 +285,7 @@ class BucketWaits:
         """
         pairs: list[tuple[int, int]] = []
         for at, (first, second) in enumerate(pairwise(items)):
-            if self._queue.fit_together(first, second):
+            if self._queue.fit_together(first, second, with_code=with_code):
                 pairs.append((utf16_len(first.text) + utf16_len(second.text), at))
             refused = planned[at + 1].window > planned[at].window and planned[at + 1].late_s > 0
             if refused and pairs:

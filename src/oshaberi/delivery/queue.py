@@ -12,6 +12,7 @@ from functools import reduce
 from hashlib import blake2b
 from typing import Any
 
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.attachments import (
     DeliveryPlugIns,
     RenderedBlock,
@@ -129,11 +130,11 @@ class OutgoingMessage:
         self.becomes_file = table is not None or block is not None
         self.attempted = False
 
-    @property
-    def joinable(self) -> bool:
-        """Whether it is plain text that may be joined with its neighbour."""
-        plain = self.table is None and not self.attempted and "```" not in self.text
-        return plain and _EMOJI_RUN.fullmatch(self.text) is None
+    def joinable(self, *, with_code: bool = False) -> bool:
+        """Return whether it is text that may be joined with its neighbour."""
+        if self.becomes_file or self.attempted or ("```" in self.text and not with_code):
+            return False
+        return _EMOJI_RUN.fullmatch(self.text) is None
 
     def with_text(self, number: int, text: str, history: str) -> OutgoingMessage:
         """Return a message with this text instead of the table or block."""
@@ -190,7 +191,7 @@ class MessageQueue:
     def close(self) -> None:
         """Note that nothing more will come."""
         if self.closed_at is None:
-            self.closed_at = asyncio.get_running_loop().time()
+            self.closed_at = loop_time_s()
         self._note()
 
     @property
@@ -277,9 +278,11 @@ class MessageQueue:
         self._items = merged
         self._note()
 
-    def fit_together(self, first: OutgoingMessage, second: OutgoingMessage) -> bool:
+    def fit_together(
+        self, first: OutgoingMessage, second: OutgoingMessage, *, with_code: bool
+    ) -> bool:
         """Return whether two neighbours may be joined."""
-        return fits_together(first, second, self._limit)
+        return fits_together(first, second, self._limit, with_code=with_code)
 
     def widen_head(self) -> None:
         """Join as much as fits into the first message: only one may leave (spec 04 O1)."""
@@ -299,8 +302,11 @@ class MessageQueue:
             self._room.clear() if full else self._room.set()
 
 
-def fits_together(first: OutgoingMessage, second: OutgoingMessage, limit: int) -> bool:
-    if not (first.joinable and second.joinable) or first.identity != second.identity:
+def fits_together(
+    first: OutgoingMessage, second: OutgoingMessage, limit: int, *, with_code: bool = False
+) -> bool:
+    may_join = first.joinable(with_code=with_code) and second.joinable(with_code=with_code)
+    if not may_join or first.identity != second.identity:
         return False
     return utf16_len(first.text) + 1 + utf16_len(second.text) <= limit
 

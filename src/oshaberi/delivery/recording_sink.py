@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.sink import (
     AmbiguousError,
     ArrivalUnknownError,
@@ -66,7 +67,7 @@ async def strike_before(fault: ScriptedFault | None, wire: WireState | None = No
     if fault.rate_limit_ms and wire is not None:
         wire.hold()
         await asyncio.sleep(fault.rate_limit_ms / 1000)
-        wire.leave(asyncio.get_running_loop().time())
+        wire.leave(loop_time_s())
     if fault.delay_ms:
         await asyncio.sleep(fault.delay_ms / 1000)
     if isinstance(fault.error, int):
@@ -118,7 +119,7 @@ class RecordingSink:
         self._display_name = display_name
         self._readable = readable
         self._on_record = on_record
-        self._started_at = _now()
+        self._started_at = loop_time_s()
         self._last_id = 0
         self._notices: set[int] = set()
         self._webhook = False
@@ -214,10 +215,10 @@ class RecordingSink:
         """
         if post.face is None:
             for posted in reversed(self.posted):
-                fresh = _now() - posted.at <= NONCE_SECONDS
+                fresh = loop_time_s() - posted.at <= NONCE_SECONDS
                 if posted.post.face is None and posted.post.nonce == post.nonce and fresh:
                     return _sent(posted)
-        posted = RecordedPost(self._next_id(), post, _now())
+        posted = RecordedPost(self._next_id(), post, loop_time_s())
         self.posted.append(posted)
         self._record_post(posted)
         return _sent(posted)
@@ -249,7 +250,7 @@ class RecordingSink:
             )
 
     def _record(self, kind: str, **fields: Any) -> None:
-        at_ms = round((_now() - self._started_at) * 1000)
+        at_ms = round((loop_time_s() - self._started_at) * 1000)
         record = {"kind": kind, **fields, "at_ms": at_ms}
         self.records.append(record)
         self._on_record(record)
@@ -257,10 +258,6 @@ class RecordingSink:
     def _next_id(self) -> int:
         self._last_id += 1
         return self._last_id
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 def _kind(post: Post) -> CallKind:

@@ -14,6 +14,7 @@ import random
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.sink import SinkAwayError
 
 log = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ class ServiceOutage:
         """Describe the outage; None if there is none."""
         if self._away_since is None:
             return None
-        seconds = asyncio.get_running_loop().time() - self._away_since
+        seconds = loop_time_s() - self._away_since
         return f"no answers for {seconds:.0f} s ({self._reason})"
 
     def check(self) -> None:
@@ -71,7 +72,7 @@ class ServiceOutage:
             return
         self._reason = None
         if self._away_since is not None:
-            now = asyncio.get_running_loop().time()
+            now = loop_time_s()
             self._last, self._away_since = (self._away_since, now), None
             log.warning("Discord answers again, after %.0f seconds", now - self._last[0])
         self._answered.set()
@@ -94,7 +95,7 @@ class ServiceOutage:
         """Return how many seconds the last outage lasted after that moment (loop time)."""
         began, ended = self._last
         if self._away_since is not None:
-            began, ended = self._away_since, asyncio.get_running_loop().time()
+            began, ended = self._away_since, loop_time_s()
         return max(0.0, ended - max(began, moment))
 
     async def close(self) -> None:
@@ -130,6 +131,6 @@ class ServiceOutage:
     def _note_away(self, reason: str) -> None:
         if self._reason is not None and self._away_since is None:
             self.count += 1
-            self._away_since = asyncio.get_running_loop().time()
+            self._away_since = loop_time_s()
             log.warning("Discord is away: %s; answers and questions are kept", reason)
         self._reason = self._reason and reason

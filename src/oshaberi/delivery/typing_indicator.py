@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from oshaberi.clocks import Clock, loop_clock
 from oshaberi.delivery.sink import Sink
-from oshaberi.delivery.waits import Clock, loop_clock
 
 log = logging.getLogger(__name__)
 

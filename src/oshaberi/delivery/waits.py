@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, TypeVar
 
+from oshaberi.clocks import Clock, loop_clock
 from oshaberi.delivery.sink import AmbiguousError, SinkError, WireState
 
 T = TypeVar("T")
-Clock = Callable[[], float]
 
 ANSWER_SECONDS = 20.0
 CLOSING_SECONDS = 10.0
@@ -19,17 +18,6 @@ AGAIN_SECONDS = 1.0
 """After how long a sink that ignores its cancellation is cancelled again."""
 NOTED_WAIT_SECONDS = 0.1
 """A shorter wait for one of Discord's limits is not noted."""
-
-
-def loop_clock() -> Clock:
-    """Return a function with the results of the running loop's `time`.
-
-    It is for what reads the clock per token, or several times per message.
-    `asyncio.get_running_loop().time()` takes six times as long: Python 3.11 asks the system for the
-    process each time, and asyncio's `time` is a method around `time.monotonic`.
-    """
-    loop = asyncio.get_running_loop()
-    return time.monotonic if type(loop).time is asyncio.BaseEventLoop.time else loop.time
 
 
 class WithdrawnError(SinkError):

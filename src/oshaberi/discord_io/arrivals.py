@@ -5,7 +5,6 @@ It matches by nonce if there is one (a history has none), else by sender, text a
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 
 import discord
 
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.sink import AmbiguousError, ArrivalUnknownError, DiscordRefusalError, Post
 from oshaberi.discord_io.channels import ChannelAddress, may_read_history
 from oshaberi.discord_io.requests.answers import objects_of
@@ -179,7 +179,7 @@ class ArrivalSearch:
         known = self._before.get(post.nonce)
         if known:
             return known - ID_SLACK
-        ago = timedelta(seconds=asyncio.get_running_loop().time() - since)
+        ago = timedelta(seconds=loop_time_s() - since)
         return discord.utils.time_snowflake(discord.utils.utcnow() - ago - CLOCK_SLACK)
 
     def _candidates(

@@ -7,12 +7,13 @@ bot that is not in a thread may not get its messages.
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import discord
+
+from oshaberi.clocks import loop_time_s
 
 MOST_MESSAGES = 10_000
 """How many messages are kept in all channels together; the most recently used channels keep theirs.
@@ -157,7 +158,7 @@ class ReceivedHistories:
     ) -> Iterator[Callable[[list[discord.Message]], None]]:
         """Keep the history that you read in this block: call the function with its messages."""
         guild = getattr(channel, "guild", None)
-        history = ReceivedHistory(0 if guild is None else guild.id, _now_s())
+        history = ReceivedHistory(0 if guild is None else guild.id, loop_time_s())
         may_keep = before is None and isinstance(channel, KEPT_KINDS)
         if not may_keep or not self._is_current(history):
             yield lambda _read: None
@@ -196,7 +197,7 @@ class ReceivedHistories:
 
     def _is_current(self, history: ReceivedHistory) -> bool:
         is_lost = self._shard_of(history.guild_id) in self._lost
-        is_young = _now_s() - history.began_s < LONGEST_SECONDS
+        is_young = loop_time_s() - history.began_s < LONGEST_SECONDS
         return is_young and not is_lost and self._is_live(history.guild_id)
 
     def _note_message(self, message: discord.Message) -> None:
@@ -251,7 +252,3 @@ class ReceivedHistories:
             channel_id, history = next(iter(self._histories.items()))
             total -= len(history)
             self.forget(channel_id)
-
-
-def _now_s() -> float:
-    return asyncio.get_running_loop().time()

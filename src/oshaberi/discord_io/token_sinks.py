@@ -7,7 +7,6 @@ five follow-ups.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from typing import Any
 
 import discord
 
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.sink import (
     ArrivalUnknownError,
     DiscordRefusalError,
@@ -85,7 +85,7 @@ class TokenSink:
             return found
         if self._search is not None:
             self._search.begin(post.nonce, newest_id)
-        began = asyncio.get_running_loop().time()
+        began = loop_time_s()
         try:
             answer = await self._http.execute(post.nonce, self._hook, form, self._thread_id, wire)
             return id_of(answer)

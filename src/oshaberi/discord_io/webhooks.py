@@ -15,6 +15,7 @@ import discord
 from discord.http import MultipartParameters, Route
 
 from oshaberi.checked_json import bounded_seconds
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, RequestKind, WireState
 from oshaberi.discord_io.requests.answers import (
@@ -132,7 +133,7 @@ class WebhookHttp:
         wire: WireState | None = None,
     ) -> None:
         path = f"/messages/{message_id}"
-        wire = wire or WireState(_now())
+        wire = wire or WireState(loop_time_s())
         await self._request("DELETE", hook, path, _address(thread_id), None, wire)
 
     async def close(self) -> None:
@@ -155,7 +156,7 @@ class WebhookHttp:
         if self._outage is not None:
             self._outage.check()
         await self._wait_for_room((method, hook), wire)
-        status, left_at, kind = 0, _now(), _TIMED[method]
+        status, left_at, kind = 0, loop_time_s(), _TIMED[method]
         try:
             async with self._open().request(method, url, params=query, **_payload(form)) as answer:
                 status = answer.status
@@ -164,10 +165,10 @@ class WebhookHttp:
             raise AmbiguousError(str(error)) from error
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             if self._outage is not None:
-                note_failure(self._outage, error, _now() - left_at)
+                note_failure(self._outage, error, loop_time_s() - left_at)
             raise translated(error) from error
         finally:
-            self._meter.on_answer(kind, status, _now() - left_at)
+            self._meter.on_answer(kind, status, loop_time_s() - left_at)
         self._guard.note(answer.status)
         if self._outage is not None:
             note_answer(self._outage, answer.status, answer.headers)
@@ -192,18 +193,18 @@ class WebhookHttp:
         return self._session
 
     async def _wait_for_room(self, bucket: tuple[Method, Hook], wire: WireState) -> None:
-        while (wait := self._free_at.get(bucket, 0.0) - _now()) > 0:
+        while (wait := self._free_at.get(bucket, 0.0) - loop_time_s()) > 0:
             wire.hold()
             await asyncio.sleep(wait)
         if self._guard.is_spaced:
             wire.hold()
             await self._guard.turn()
-        wire.leave(_now())
+        wire.leave(loop_time_s())
 
     def _note_room(self, bucket: tuple[Method, Hook], headers: Mapping[str, str]) -> None:
         if headers.get("X-RateLimit-Remaining") == "0":
             # Every interaction has a token of its own: the past ones are not kept.
-            now = _now()
+            now = loop_time_s()
             self._free_at = {one: at for one, at in self._free_at.items() if at > now}
             seconds = bounded_seconds(headers.get("X-RateLimit-Reset-After"))
             self._free_at[bucket] = now + (seconds or 0.0)
@@ -227,10 +228,6 @@ def _payload(form: MultipartParameters | None) -> dict[str, Any]:
 def _seen(flight: asyncio.Task[Json]) -> None:
     if not flight.cancelled():
         flight.exception()  # retrieved, so that asyncio does not log it
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 # Finds or creates one webhook per channel, and remembers it until it is deleted.
@@ -297,7 +294,7 @@ class ManagedWebhooks:
         except DiscordRefusalError as refusal:
             self._meter.on_webhook_refusal(refusal.code)
             if refusal.code in LASTING_REFUSALS:
-                self._refusals[channel_id] = (refusal, _now() + REFUSED_SECONDS)
+                self._refusals[channel_id] = (refusal, loop_time_s() + REFUSED_SECONDS)
             raise
 
     async def _find(self, channel_id: int) -> Hook | None:
@@ -329,6 +326,6 @@ class ManagedWebhooks:
         refusal, until = self._refusals.get(channel_id, (None, 0.0))
         if refusal is None:
             return
-        if _now() < until:
+        if loop_time_s() < until:
             raise DiscordRefusalError(refusal.code, f"{refusal} (a moment ago)")
         del self._refusals[channel_id]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oshaberi.checked_json import parse_json, whole_count
+from oshaberi.clocks import loop_time_s
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, whole_body
 from oshaberi.providers.model_listing import MOST_BYTES
 from oshaberi.providers.model_options import MOST_TOKENS, SMALLEST_WINDOW
@@ -56,7 +57,7 @@ class LocalWindow:
 
     async def __call__(self) -> int | None:
         async with self._asking:
-            now_s = asyncio.get_running_loop().time()
+            now_s = loop_time_s()
             if now_s >= self._until_s:
                 self._window = await self._asked()
                 self._until_s = now_s + self._window.lasts_s

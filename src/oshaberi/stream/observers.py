@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.stream.context import StreamContext, StreamTextEngine, text_engine
 from oshaberi.stream.model_output import ModelOutput
@@ -74,7 +74,7 @@ async def traced_request(
 ) -> ReadingEnd:
     """Read an answer, and record a span from the request to the last chunk."""
     with request_span(provider.name, provider.model) as span:
-        began_at = asyncio.get_running_loop().time()
+        began_at = loop_time_s()
         end = await reading
         span.note(_figures(output, began_at))
         if end.error is not None:

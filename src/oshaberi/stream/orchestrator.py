@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any, Literal, assert_never
 
-from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.config import StreamConfig, text_config
 from oshaberi.delivery.deliverer import Deliverer
 from oshaberi.delivery.notices import error_notice, timeout_notice
 from oshaberi.delivery.outcomes import Broken
@@ -123,7 +123,7 @@ class _Stream:
         self._wake = asyncio.Event()
         self._waits = InterruptibleWaits()
         self._began_at = self._waits.now()
-        self._engine = context.make_engine(config.text, response.carry)
+        self._engine = context.make_engine(text_config(config), response.carry)
         self._deliverer = Deliverer(
             config,
             sink,

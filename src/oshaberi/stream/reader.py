@@ -12,9 +12,10 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from oshaberi.chunks import Chunk, ProviderError, ToolCall
+from oshaberi.clocks import Clock
 from oshaberi.delivery.deliverer import Deliverer
 from oshaberi.delivery.ledger import Deliverable
-from oshaberi.delivery.waits import Clock, InterruptibleWaits
+from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.errors import Sentence
 from oshaberi.stream.model_output import ModelOutput
 from oshaberi.stream.provider_protocol import Provider

@@ -20,6 +20,7 @@ from redis.asyncio.client import PubSub
 from redis.exceptions import RedisError
 
 from oshaberi.checked_json import parse_json
+from oshaberi.clocks import loop_clock
 from oshaberi.stream.stops import RequestReason, StopAnswer, StopRegistry
 
 log = logging.getLogger(__name__)
@@ -78,7 +79,7 @@ class RedisStops(StopRegistry):
     async def _answer(self, answer_to: str) -> StopAnswer:
         """Return the best answer. A process that has nothing to stop does not answer."""
         answer: StopAnswer = "idle"
-        now = asyncio.get_running_loop().time
+        now = loop_clock()
         until = now() + ANSWER_SECONDS
         while answer != "stopped" and (left := until - now()) > 0:
             popped = await self._redis.blpop([answer_to], timeout=left)

@@ -192,7 +192,9 @@ class TextSteps(CopiedState):
         self._intake = CharacterIntake()
         self._prefill = prefill_of(config)
         self.capture = Capture(code_limit(config.hold_limit), config.starts_in_thought)
-        self.splitter = SegmentSplitter(config, is_observed=observer is not None)
+        self.splitter = SegmentSplitter(
+            config, opens_response=not carried.messages, is_observed=observer is not None
+        )
         self._normalizers = Normalizers(config, observer, carried.speaking)
         self.composer = MessageComposer(config, self._normalizers.faces, carried.messages, observer)
         self._guarded = False

@@ -3,7 +3,8 @@
 The real, unmodified discord.py logs in to it. `testing` has what tests need (`pytest_fixtures`,
 `client_runner`); `discord_py_redirect` points discord.py at the stage, `scaled_loop` makes its
 waits shorter. The command `discord-stage` (`__main__`) runs a bot in a process of its own:
-`bot_process` starts it, `bot_runner` is what runs in it.
+`bot_process` starts it, `bot_runner` is what runs in it. `make_constraints` makes the table of
+`request_schema` from Discord's own description.
 
 Each part knows only those before it:
 

@@ -10,10 +10,10 @@ from typing import Any
 import aiohttp
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from tools.discord_constraints import constraint_table as table_of
-from tools.discord_constraints import written
 
 from discord_stage import Settings, Stage
+from discord_stage.make_constraints import constraint_table as table_of
+from discord_stage.make_constraints import written
 from discord_stage.request_schema.check import TABLE_FILE, constraint_table, differences, route_key
 from discord_stage.rest import ENDPOINTS
 from discord_stage.rest.routing import RouteHandler
@@ -35,7 +35,7 @@ def with_body() -> Iterator[tuple[RouteHandler, dict[str, Any]]]:
 
 @needs_description
 def test_the_table_is_made_from_the_description() -> None:
-    """`python -m tools.discord_constraints …/discord-openapi.json` writes it anew."""
+    """`python -m discord_stage.make_constraints …/discord-openapi.json` writes it anew."""
     assert written(table_of(description())) == TABLE_FILE.read_text(encoding="utf-8")
 
 

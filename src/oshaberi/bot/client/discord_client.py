@@ -19,6 +19,7 @@ from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.client.shards import ChannelsOfOtherShards, GatewayState, MovableShardsClient
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.unanswered import UnansweredLog, UnansweredSearch, WhenReady
+from oshaberi.bot.faces.picture_channel import PictureChannel
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.questions import CLAIMED
@@ -130,6 +131,9 @@ class OshaberiClient(MovableShardsClient):
         # for five minutes, long after the outage is over.
         self.http._HTTPClient__session._timeout = REQUEST_TIMEOUT  # type: ignore[attr-defined]  # noqa: SLF001
         self.client_state = ClientState(self, self._alone, self.histories)
+        faces = self.context.faces
+        faces.connect(PictureChannel(self, self.client_state), self._alone)
+        self.client_state.on_unseen_avatar = faces.note_unseen
         if not self.has_movable_shards and self.has_shard(0):
             await self._sync()
 
@@ -231,9 +235,11 @@ class OshaberiClient(MovableShardsClient):
         self.context.channel_turns.note_typing(typing.channel_id, typing.user_id)
 
     async def on_raw_message_delete(self, gone: discord.RawMessageDeleteEvent) -> None:
+        self.context.faces.note_deleted(gone.guild_id or 0, gone.channel_id)
         await forget_deleted(self.context, gone.channel_id, [gone.message_id])
 
     async def on_raw_bulk_message_delete(self, gone: discord.RawBulkMessageDeleteEvent) -> None:
+        self.context.faces.note_deleted(gone.guild_id or 0, gone.channel_id)
         await forget_deleted(self.context, gone.channel_id, sorted(gone.message_ids))
 
     async def on_message_edit(self, _before: discord.Message, after: discord.Message) -> None:
@@ -288,10 +294,12 @@ class OshaberiClient(MovableShardsClient):
         self.client_state.try_again(_ids_with_threads(after))
 
     async def on_guild_channel_delete(self, gone: discord.abc.GuildChannel) -> None:
+        self.context.faces.note_deleted(gone.guild.id, gone.id)
         await self.context.db.servers.forget_channels(gone.guild.id, (gone.id,))
 
     async def on_raw_thread_delete(self, gone: discord.RawThreadDeleteEvent) -> None:
         """Handle a deleted thread. Also called for each known thread of a deleted channel."""
+        self.context.faces.note_deleted(gone.guild_id, gone.thread_id)
         await self.context.db.servers.forget_channels(gone.guild_id, (gone.thread_id,))
 
     async def on_guild_role_update(self, _before: discord.Role, after: discord.Role) -> None:

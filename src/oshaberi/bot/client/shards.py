@@ -18,6 +18,7 @@ from discord.shard import EventItem, Shard
 
 from oshaberi.bot.coordination.reconnect_backoff import ReconnectBackoff
 from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
+from oshaberi.clocks import loop_time_s
 from oshaberi.errors import TemporaryError
 from oshaberi.terminal_output import counted
 
@@ -127,7 +128,7 @@ class ChannelsOfOtherShards:
         return channel
 
     async def _guild(self, guild_id: int) -> discord.Guild:
-        now = asyncio.get_running_loop().time()
+        now = loop_time_s()
         async with self._fetching.through(guild_id):
             known = self._guilds.get(guild_id)
             if known is not None and now - known[0] < FRESH_SECONDS:

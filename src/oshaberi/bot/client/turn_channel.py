@@ -19,6 +19,7 @@ from oshaberi.bot.conversation.messages import (
     IncomingMessage,
 )
 from oshaberi.bot.conversation.names import plain_words
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.sink import (
     DiscordRefusalError,
     Embed,
@@ -185,7 +186,7 @@ class DiscordTurnChannel:
             shown = await _face_there(sink, face)
             for embed in embeds:
                 post = Post(secrets.token_hex(8), embed=embed, face=shown, silent=True)
-                await sink.send(post, WireState(asyncio.get_running_loop().time()))
+                await sink.send(post, WireState(loop_time_s()))
         except SinkError as error:
             log.warning("thought log in channel %s: %s", channel_id, error)
 

@@ -18,6 +18,7 @@ from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.conversation.messages import IncomingMessage
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.turns.admission.rules import WHY
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io.channels import may_read_history
 from oshaberi.terminal_output import counted
@@ -57,7 +58,7 @@ class UnansweredLog:
             log.warning("message %s is not answered: %s", incoming.said.id, WHY[reason])
 
     def _is_due(self, channel_id: int, reason: str) -> bool:
-        now_s, key = asyncio.get_running_loop().time(), (channel_id, reason)
+        now_s, key = loop_time_s(), (channel_id, reason)
         warned_s = self._warned_s.get(key)
         if warned_s is not None and now_s - warned_s < AGAIN_SECONDS:
             return False

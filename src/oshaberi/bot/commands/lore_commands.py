@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import aiohttp
 import discord
 from discord import app_commands
 
@@ -29,6 +28,7 @@ from oshaberi.bot.commands.command_context import (
     context_of,
 )
 from oshaberi.bot.commands.personas.persona_changes import persona_choices, persona_named
+from oshaberi.bot.commands.personas.picture_uploads import uploaded_file
 from oshaberi.bot.conversation.messages import ChannelMessage
 from oshaberi.bot.storage.records import LorebookRecord
 from oshaberi.bot.turns.context.character import lore_lines, woken_lore
@@ -274,14 +274,7 @@ async def import_lore(
 ) -> str:
     """Store a book of any form. It replaces one of the same name."""
     asker.must_manage()
-    if file.size > LARGEST_BOOK:
-        raise CommandRefusedError(translated("The file is larger than 1 MB."))
-    try:
-        content = await file.read()
-    except (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError):
-        raise CommandRefusedError(
-            translated("Discord did not hand over the file. Send it again.")
-        ) from None
+    content = await uploaded_file(file, LARGEST_BOOK)
     book = await asyncio.to_thread(_book_in, content, file.filename)
     title = checked_title(book.name[:LONGEST_NAME])
     persona_id = await _persona_id(context, asker, persona)

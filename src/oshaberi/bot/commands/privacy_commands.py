@@ -10,7 +10,6 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.commands.answers import answer
 from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
@@ -21,6 +20,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.storage.schema.ownership import DataSubject
 from oshaberi.bot.storage.usage import usage_day
+from oshaberi.clocks import utc_now
 from oshaberi.languages import translatable, translated, translated_count
 
 ERASED_S = 10.0

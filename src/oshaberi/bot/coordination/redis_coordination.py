@@ -27,6 +27,7 @@ from oshaberi.bot.coordination.redis_leases import (
     SharedRefusals,
     cancellable,
 )
+from oshaberi.clocks import loop_clock, loop_time_s
 from oshaberi.discord_io import BanGuard, RequestBudget
 from oshaberi.errors import AddressUnavailableError, ConfigError
 from oshaberi.outage_log import OutageLog, errors_in
@@ -137,7 +138,7 @@ class RedisCoordination:
             await ended(counting)
 
     async def _acquire(self, lock: Lock, what: str) -> bool:
-        now = asyncio.get_running_loop().time
+        now = loop_clock()
         until = now() + PATIENCE_SECONDS
         try:
             while not await _try_acquire(lock, what):
@@ -163,7 +164,7 @@ class RedisCoordination:
             log.warning("Redis cannot say whether %s is there: %s", name, error)
             return None
         # A Redis that has forgotten us has forgotten the others too.
-        is_believed = asyncio.get_running_loop().time() >= self._believes_from
+        is_believed = loop_time_s() >= self._believes_from
         return theirs is None if mine is not None and is_believed else None
 
     async def departure(self) -> None:
@@ -213,7 +214,7 @@ class RedisCoordination:
         If Redis has lost our key, it has lost the keys of the others too. Then a missing key proves
         nothing, and the others get the usual time to renew theirs.
         """
-        mine, now = _alive(self._name), asyncio.get_running_loop().time
+        mine, now = _alive(self._name), loop_time_s
         await self._renew_lease()
         if not await self._redis.set(mine, 1, xx=True, ex=ALIVE_SECONDS):
             self._believes_from = now() + ALIVE_SECONDS

@@ -17,6 +17,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.chunks import ErrorType, ProviderError
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.errors import AddressUnavailableError, ConfigError
 from oshaberi.http_server_log import SERVER_LOG
@@ -78,7 +79,7 @@ class ModelHealth:
         self._failed: OrderedDict[tuple[str, str], tuple[ErrorType, float]] = OrderedDict()
 
     def opened(self, provider: Provider, _config: StreamConfig, context: StreamContext) -> Provider:
-        began_s = asyncio.get_running_loop().time()
+        began_s = loop_time_s()
         self._running[context.response.key] = (provider, context, began_s)
         self._look(context.response.key)
         return provider
@@ -127,7 +128,7 @@ class ModelHealth:
         """Return the running streams."""
         if not self._running:
             return ()
-        now_s = asyncio.get_running_loop().time()
+        now_s = loop_time_s()
         return tuple(
             RunningStream(
                 context.channel,

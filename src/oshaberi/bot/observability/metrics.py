@@ -29,6 +29,7 @@ from oshaberi.bot.storage.outages import CALLS, FAULTS, DatabaseMeter
 from oshaberi.bot.turns.admission.rules import NO_QUESTION, WHY
 from oshaberi.bot.turns.services.turn_services import AnswerTimes
 from oshaberi.chunks import ErrorType, ProviderError
+from oshaberi.clocks import loop_clock
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.discord_io import BanGuard, RequestBudget, RequestMeter
 from oshaberi.discord_io.histories import HISTORY_SOURCES
@@ -163,7 +164,7 @@ class ProcessGauges:
                 await task
 
     async def _measure(self) -> None:
-        now_s = asyncio.get_running_loop().time
+        now_s = loop_clock()
         while True:
             due_s = now_s() + LAG_SECONDS
             await asyncio.sleep(LAG_SECONDS)

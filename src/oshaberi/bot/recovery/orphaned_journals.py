@@ -18,6 +18,7 @@ from oshaberi.bot.coordination.process_coordination import InstanceLease
 from oshaberi.bot.recovery.crash_recovery import CrashRecovery
 from oshaberi.bot.recovery.question_recovery import QuestionRecovery
 from oshaberi.bot.storage import Database, StorageError
+from oshaberi.clocks import loop_clock
 from oshaberi.terminal_output import counted
 
 log = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ class OrphanedJournals:
 
     async def run(self) -> None:
         """Check again and again, until cancelled."""
-        now = asyncio.get_running_loop().time
+        now = loop_clock()
         beat_at = now()
         while True:
             try:

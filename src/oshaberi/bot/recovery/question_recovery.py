@@ -14,7 +14,6 @@ from itertools import groupby
 
 from oshaberi.bot.client.message_reader import NOT_FOUND
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
-from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.conversation.messages import IncomingMessage
 from oshaberi.bot.recovery.crash_recovery import (
     EARLIER_TURNS,
@@ -32,6 +31,7 @@ from oshaberi.bot.storage.records import StoredQuestion, TurnRecord
 from oshaberi.bot.turns.admission.questions import CLAIMED
 from oshaberi.bot.turns.admission.rules import ADMITTED
 from oshaberi.bot.turns.channel_turns import ChannelTurns
+from oshaberi.clocks import utc_now
 from oshaberi.delivery.sink import Embed, Post, SinkError
 from oshaberi.languages import in_language, translatable, translated
 from oshaberi.terminal_output import counted

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.exactly_once import RETRY_SECONDS, ExactlyOnceSender
 from oshaberi.delivery.outcomes import Delivered, Failed, NoWebhook
 from oshaberi.delivery.posting import bold_name, introduced
@@ -48,7 +49,7 @@ async def _search(post: Post, sink: DiscordSink) -> Sequence[Sent]:
 async def _look_for(post: Post, sink: DiscordSink) -> Sequence[Sent]:
     if post.face is not None:
         await sink.open_webhook()
-    return await sink.find_arrivals(post, asyncio.get_running_loop().time())
+    return await sink.find_arrivals(post, loop_time_s())
 
 
 def _as_bot(post: Post, face: WebhookFace) -> Post:

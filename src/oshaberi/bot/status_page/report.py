@@ -29,6 +29,7 @@ from oshaberi.bot.turns.admission.channel_queue import BusyChannel
 from oshaberi.bot.turns.admission.rules import why_sentence
 from oshaberi.bot.turns.services.models import OperatorModel, place_of_model
 from oshaberi.chunks import Usage
+from oshaberi.clocks import loop_time_s
 
 # How much models and servers used: today, in the last 30 days, and in total. The result is kept for
 # 30 seconds.
@@ -66,7 +67,7 @@ class UsageReader:
     async def read(self, today: date) -> UsageOverview:
         """Return the overview. Raises StorageError if the database cannot be read."""
         async with self._reading:
-            now_s = asyncio.get_running_loop().time()
+            now_s = loop_time_s()
             if self._last is not None:
                 read_s, day, overview = self._last
                 if day == today and now_s - read_s < FRESH_SECONDS:

@@ -23,7 +23,6 @@ from sqlalchemy import (
     select,
 )
 
-from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.storage.changes import listening
 from oshaberi.bot.storage.database_urls import address_of
 from oshaberi.bot.storage.engine import open_engine, thread_engine
@@ -63,6 +62,7 @@ from oshaberi.bot.storage.repositories.personal_data import (
     PersonalDataRepository,
 )
 from oshaberi.bot.storage.repositories.personas import PersonaRepository
+from oshaberi.bot.storage.repositories.pictures import PictureRepository
 from oshaberi.bot.storage.repositories.servers import InstanceRepository, ServerRepository
 from oshaberi.bot.storage.repositories.usage import DailyUsageRepository, TokenUsageRepository
 from oshaberi.bot.storage.schema import table_rows
@@ -70,6 +70,7 @@ from oshaberi.bot.storage.schema.migration import migrate, upgrade
 from oshaberi.bot.storage.secret_vault import SecretVault
 from oshaberi.bot.storage.sqlite_backups import delete_old_backups
 from oshaberi.bot.storage.transactions import Now, Transactions
+from oshaberi.clocks import utc_now
 
 log = logging.getLogger(__name__)
 
@@ -220,6 +221,7 @@ class Database:
         self.servers = ServerRepository(store)
         self.personas = PersonaRepository(store)
         self.lorebooks = LorebookRepository(store)
+        self.pictures = PictureRepository(store)
         self.sprite_messages = SpriteMessageRepository(store)
         self.tables = TableSourceRepository(store)
         self.models = ModelRepository(store)

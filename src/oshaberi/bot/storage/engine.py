@@ -24,6 +24,7 @@ from sqlalchemy.util.concurrency import in_greenlet
 from oshaberi.bot.storage.database_urls import DatabaseAddress
 from oshaberi.bot.storage.errors import StorageError, storage_error
 from oshaberi.bot.storage.sqlite_erasure import CLEAN
+from oshaberi.clocks import loop_time_s
 from oshaberi.virtual_time import outside_work
 
 # aiosqlite's threads. Each must end before the event loop of its connection does.
@@ -98,9 +99,9 @@ class SqliteDriverThreads:
         running = self._running()
         for connection in running:
             connection.stop()
-        deadline_s = asyncio.get_running_loop().time() + wait_s
+        deadline_s = loop_time_s() + wait_s
         for connection in running:
-            left_s = deadline_s - asyncio.get_running_loop().time()
+            left_s = deadline_s - loop_time_s()
             await asyncio.to_thread(_thread_of(connection).join, max(0.0, left_s))
             connection.give_up()
 

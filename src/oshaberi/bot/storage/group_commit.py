@@ -19,6 +19,7 @@ from sqlalchemy import Executable
 
 from oshaberi.bot.storage.errors import StorageAwayError, StorageError
 from oshaberi.bot.storage.outages import DatabaseCircuitBreaker
+from oshaberi.clocks import loop_clock
 from oshaberi.terminal_output import counted
 from oshaberi.virtual_time import VirtualLoop
 
@@ -285,7 +286,7 @@ class GroupCommit:
 
     async def _transaction(self, entries: list[WriteEntry]) -> None:
         """Run a transaction. If it hangs, release the callers and keep waiting for its outcome."""
-        now_s = asyncio.get_running_loop().time
+        now_s = loop_clock()
         began_s = now_s()
         with self._outside_work():
             task = asyncio.create_task(self._runner.run(entries, self._breaker.note_activity))

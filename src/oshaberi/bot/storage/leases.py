@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from oshaberi.bot.storage.database_urls import address_of
 from oshaberi.bot.storage.engine import OWNER_ONLY, open_engine, unwritable
 from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.clocks import loop_time_s
 
 # SQLite: a lock file for each instance name.
 #
@@ -106,7 +107,7 @@ class PostgresLease:
     async def is_gone(self, name: str) -> bool | None:
         """Return whether no process of that name is connected; None if that is unknown."""
         since = self._held_since
-        if since is None or asyncio.get_running_loop().time() - since < BELIEVE_SECONDS:
+        if since is None or loop_time_s() - since < BELIEVE_SECONDS:
             return None
         try:
             async with asyncio.timeout(ANSWER_SECONDS), self._engine.connect() as connection:
@@ -141,7 +142,7 @@ class PostgresLease:
     async def _hold_once(self) -> None:
         async with self._engine.connect() as connection:
             await connection.execute(_HOLD, {"what": _what(self._name)})
-            self._held_since = asyncio.get_running_loop().time()
+            self._held_since = loop_time_s()
             self._taken.set()
             while True:
                 await asyncio.sleep(STILL_SECONDS)

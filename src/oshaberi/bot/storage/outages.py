@@ -21,6 +21,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from oshaberi.bot.storage.database_urls import DatabaseAddress
 from oshaberi.bot.storage.errors import StorageAwayError, StorageError
+from oshaberi.clocks import loop_clock
 from oshaberi.delivery.journal import JournalAwayError
 from oshaberi.outage_log import OutageLog, errors_in
 from oshaberi.virtual_time import outside_work
@@ -146,7 +147,7 @@ class DatabaseCircuitBreaker:
             work.close()
             raise self.error()
         task = self._start(work)
-        now_s = asyncio.get_running_loop().time
+        now_s = loop_clock()
         began_s = now_s()
         try:
             with outside_work():

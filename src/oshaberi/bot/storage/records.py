@@ -80,6 +80,24 @@ class LorebookRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class PictureRecord:
+    """A picture of a persona: the address that the persona names, and where the bot keeps it."""
+
+    server_id: int
+    address: str
+    url: str = ""
+    """Without a signature. Empty if nothing could be loaded from the address."""
+    digest: str = ""
+    content_type: str = ""
+    channel_id: int = 0
+    message_id: int = 0
+    needs_signature: bool = False
+    """Whether Discord did not show it by the bare URL."""
+    told_at: datetime | None = None
+    """When the owner was told that it cannot be loaded."""
+
+
+@dataclass(frozen=True, slots=True)
 class StoredSettings:
     """What admins changed, as JSON values by key: for a server, and for single channels.
 

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from oshaberi.bot.storage.changes import ChangeFeed, ChangeKind, Stamp
 from oshaberi.bot.storage.errors import StorageError
+from oshaberi.clocks import loop_time_s
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -115,7 +116,7 @@ class StoredCache(Generic[K, V]):
             known.news = feed.news
         if fresh_s is None:
             return known
-        age_s = asyncio.get_running_loop().time() - known.at_s
+        age_s = loop_time_s() - known.at_s
         return known if age_s < fresh_s else None
 
     async def _load(

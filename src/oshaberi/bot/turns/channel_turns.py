@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
-from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import IncomingMessage, Person, TurnChannel
 from oshaberi.bot.storage.records import TurnRecord
 from oshaberi.bot.turns.admission.channel_queue import Arrival, BusyChannel, QueuedJob
@@ -27,6 +26,7 @@ from oshaberi.bot.turns.quotas import QuotaBook
 from oshaberi.bot.turns.running.queue_runner import QueueRunner, TurnRunner
 from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.bot.turns.turn_control import ControlReply, TurnControl
+from oshaberi.clocks import loop_time_s
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from oshaberi.bot.clocks import utc_now
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage import Database
@@ -39,6 +38,7 @@ from oshaberi.bot.turns.services.models import (
     is_same_model,
 )
 from oshaberi.chunks import Usage
+from oshaberi.clocks import utc_now
 from oshaberi.delivery.sink import Embed
 from oshaberi.errors import OshaberiError
 from oshaberi.languages import translatable, translated

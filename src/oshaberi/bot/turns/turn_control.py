@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from oshaberi.bot.clocks import loop_time_s, utc_now
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person, TurnChannel
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import TAKEN_BACK, PersonaRecord, TurnRecord
@@ -21,6 +20,7 @@ from oshaberi.bot.turns.quotas import QuotaBook, RequestQuota, quota_place, quot
 from oshaberi.bot.turns.running.queue_runner import QueueRunner
 from oshaberi.bot.turns.services.models import ModelAccess
 from oshaberi.bot.turns.services.turn_services import SettingsOf
+from oshaberi.clocks import loop_time_s, utc_now
 from oshaberi.languages import translatable
 from oshaberi.stream.stops import StopAnswer, StopRegistry
 

@@ -226,9 +226,11 @@ async def open_bot(
                 settings, environ, stores, bot_metrics, watching, connect, outage
             ) as opened,
         ):
-            services, current_settings = opened
+            services, current_settings, faces = opened
             channel_turns = ChannelTurns(services, claim=stores.shared.claim)
-            context = BotContext(stores.db, channel_turns, services, current_settings.operators)
+            context = BotContext(
+                stores.db, channel_turns, services, faces, current_settings.operators
+            )
             connected = ConnectedBot(
                 settings, stores, context, current_settings, guild_ready_timeout, on_ready
             )

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import aiohttp
 
+from oshaberi.clocks import loop_clock, loop_time_s
 from oshaberi.delivery.sink import DiscordRefusalError
 from oshaberi.discord_io.requests.limits import KnownRooms, RequestBudget, RequestRank
 
@@ -111,7 +112,7 @@ class BanGuard:
         """Count an answer of Discord if it is invalid."""
         if status not in INVALID:
             return
-        self._time = asyncio.get_running_loop().time
+        self._time = loop_clock()
         slot = int(self._time() / self._slot_s)
         before = self._slots.pop()[1] if self._slots and self._slots[-1][0] == slot else 0
         self._slots.append((slot, before + 1))
@@ -125,7 +126,7 @@ class BanGuard:
         if not self.is_spaced:
             return
         async with self._turns:
-            now = asyncio.get_running_loop().time
+            now = loop_clock()
             while (wait := self._until_turn_s(now())) > 0:
                 await asyncio.sleep(min(wait, 1.0))
             self._last_turn_at = now()
@@ -193,7 +194,7 @@ class CircuitBreaker:
     def trying(self, channel_id: int) -> Iterator[None]:
         """Send a request to the channel in this block. Raises the refusal if it is blocked."""
         channel = self._channels.get(channel_id)
-        if channel is not None and _now() < channel.open_until:
+        if channel is not None and loop_time_s() < channel.open_until:
             raise DiscordRefusalError(channel.code, "refused too often; not asked again for now")
         try:
             yield
@@ -212,7 +213,7 @@ class CircuitBreaker:
         channel.refusals += 1
         channel.code = code
         if channel.refusals >= self._most:
-            channel.open_until = _now() + self._open_seconds
+            channel.open_until = loop_time_s() + self._open_seconds
 
 
 # Leaves the typing indicator out where it is refused, shown anyway, or requests are scarce.
@@ -240,17 +241,17 @@ class TypingGate:
         """Return whether to send a request, for so long; not if the indicator is shown anyway."""
         if not self._guard.allows_courtesies or not self._budget.allows(RequestRank.TYPING):
             return False
-        room = self._rooms.of("typing", channel_id)
-        if room is not None and room.is_empty(_now()):
+        room, now_s = self._rooms.of("typing", channel_id), loop_time_s()
+        if room is not None and room.is_empty(now_s):
             return False
-        needed_until = _now() + min(seconds, SERVES_SECONDS - 0.01)
+        needed_until = now_s + min(seconds, SERVES_SECONDS - 0.01)
         return needed_until > self._shown_until.get(channel_id, 0.0)
 
     @contextmanager
     def showing(self, channel_id: int) -> Iterator[None]:
         """Send the request in this block. Raises the refusal where Discord allows no indicator."""
         with self._circuit.trying(channel_id):
-            now = _now()
+            now = loop_time_s()
             kept = {place: until for place, until in self._shown_until.items() if until > now}
             self._shown_until = kept | {channel_id: now + SERVES_SECONDS}
             try:
@@ -265,10 +266,6 @@ class TypingGate:
 
     def try_again(self, channel_id: int) -> None:
         self._circuit.reset(channel_id)
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 # Holds back all requests of a process that may no longer speak for the bot.

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from discord.http import HTTPClient
 
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.sink import RequestKind, RequestRoom
 
 # Remembers from Discord's headers how many requests the buckets of channels and webhooks allow.
@@ -27,7 +28,7 @@ class KnownRooms:
 
     def note(self, kind: RequestKind, place_id: int, headers: Mapping[str, str]) -> None:
         """Note the headers of an answer. Headers without a bucket change nothing."""
-        room = RequestRoom.of_headers(headers, asyncio.get_running_loop().time())
+        room = RequestRoom.of_headers(headers, loop_time_s())
         if room is None:
             return
         self._rooms[kind, place_id] = room
@@ -137,7 +138,7 @@ class RequestBudget:
             return True
         if rank is RequestRank.REACTION:
             return self.waiting <= MOST_WAITING_FOR_REACTIONS
-        return not self.waiting and self._used() < self._per_second * TYPING_SHARE
+        return not self.waiting and self._used(loop_time_s()) < self._per_second * TYPING_SHARE
 
     async def admit(self, path: str) -> bool:
         """Wait until a request for this path may be sent. Return whether the limit counts it."""
@@ -150,17 +151,17 @@ class RequestBudget:
         """Wait until a request may be sent."""
         if self._per_second == 0:
             return
-        if self.shared is None and not self.waiting and self._used() < self._per_second:
-            self._left_at.append(_now())
+        began_s = loop_time_s()
+        if self.shared is None and not self.waiting and self._used(began_s) < self._per_second:
+            self._left_at.append(began_s)
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[rank].append(waiter)
         if self._releasing is None or self._releasing.done():
             self._releasing = asyncio.create_task(self._release(), name="discord request budget")
-        began_s = _now()
         try:
             await waiter
-            self.on_waited(_now() - began_s)
+            self.on_waited(loop_time_s() - began_s)
         finally:
             if not waiter.done() or waiter.cancelled():
                 self._forget(rank, waiter)
@@ -169,7 +170,7 @@ class RequestBudget:
         """Note that one of the sent requests has its answer, or will never get one."""
         if self._left_at:
             self._left_at.popleft()
-            self._answered_at.append(_now())
+            self._answered_at.append(loop_time_s())
 
     async def close(self) -> None:
         """Stop releasing requests."""
@@ -187,16 +188,18 @@ class RequestBudget:
 
     async def _allowed(self) -> tuple[int, float]:
         """Return how many requests may be sent now, and when to ask again."""
-        if self.shared is not None and _now() >= self._shared_from:
+        now_s = loop_time_s()
+        if self.shared is not None and now_s >= self._shared_from:
             try:
                 return await self.shared.take(min(self.waiting, self._per_second))
             except OSError as error:
                 log.warning("the budget of requests is not shared for now: %s", error)
-                self._shared_from = _now() + RETRY_SECONDS
-        free = max(0, self._per_second - self._used())
+                now_s = loop_time_s()
+                self._shared_from = now_s + RETRY_SECONDS
+        free = max(0, self._per_second - self._used(now_s))
         again_s = POLL_SECONDS
         if self._answered_at and not self._left_at:
-            again_s = max(again_s, self._answered_at[0] + WINDOW_SECONDS - _now())
+            again_s = max(again_s, self._answered_at[0] + WINDOW_SECONDS - now_s)
         return min(self.waiting, free), again_s
 
     def _wake_next(self) -> None:
@@ -204,7 +207,7 @@ class RequestBudget:
             while waiters:
                 waiter = waiters.popleft()
                 if not waiter.done():
-                    self._left_at.append(_now())
+                    self._left_at.append(loop_time_s())
                     waiter.set_result(None)
                     return
 
@@ -212,15 +215,14 @@ class RequestBudget:
         if waiter in self._waiting[rank]:
             self._waiting[rank].remove(waiter)
 
-    def _used(self) -> int:
+    def _used(self, now_s: float) -> int:
         """Return how many requests Discord may count in this second."""
-        _forget(self._answered_at, WINDOW_SECONDS)
-        _forget(self._left_at, LONGEST_FLIGHT_SECONDS)
+        _forget(self._answered_at, now_s - WINDOW_SECONDS)
+        _forget(self._left_at, now_s - LONGEST_FLIGHT_SECONDS)
         return len(self._left_at) + len(self._answered_at)
 
 
-def _forget(times: deque[float], age_seconds: float) -> None:
-    oldest = _now() - age_seconds
+def _forget(times: deque[float], oldest: float) -> None:
     while times and times[0] <= oldest:
         times.popleft()
 
@@ -239,7 +241,3 @@ def is_exempt(path: str) -> bool:
         return True
     at = parts.index("webhooks") if "webhooks" in parts else -1
     return at >= 0 and len(parts) > at + 2 and "channels" not in parts
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

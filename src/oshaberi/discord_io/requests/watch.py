@@ -20,6 +20,7 @@ import aiohttp
 import discord
 from yarl import URL
 
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, WireState
 from oshaberi.discord_io.requests.answers import (
@@ -66,11 +67,11 @@ class WatchedRequest:
         self._status = 0
         self._headers: Mapping[str, str] = {}
 
-    def leave(self) -> None:
+    def leave(self, now: float) -> None:
         if self.withdrawn:
             raise _RequestWithdrawnError
         self.has_turn = self.pauses_all = False
-        self._wire.leave(asyncio.get_running_loop().time())
+        self._wire.leave(now)
 
     def head(self, status: int, headers: Mapping[str, str]) -> None:
         self._status, self._headers = status, headers
@@ -187,9 +188,9 @@ class RequestTrace(aiohttp.TraceConfig):
             await self._turn()
         if _is_api(params.url):
             ctx.counts = await self.budget.admit(params.url.path)
+        ctx.left_at = loop_time_s()
         if exchange:
-            exchange.leave()
-        ctx.left_at = asyncio.get_running_loop().time()
+            exchange.leave(ctx.left_at)
 
     async def _on_error(
         self,
@@ -201,7 +202,7 @@ class RequestTrace(aiohttp.TraceConfig):
         self._time(ctx, params, 0)
         left_at = getattr(ctx, "left_at", None)
         if self.outage is not None and left_at is not None and _is_api(params.url):
-            note_failure(self.outage, params.exception, asyncio.get_running_loop().time() - left_at)
+            note_failure(self.outage, params.exception, loop_time_s() - left_at)
 
     def _answered(self, ctx: SimpleNamespace) -> None:
         if getattr(ctx, "counts", False):
@@ -231,7 +232,7 @@ class RequestTrace(aiohttp.TraceConfig):
     ) -> None:
         left_at = getattr(ctx, "left_at", None)
         if left_at is not None and _is_api(params.url):
-            seconds = asyncio.get_running_loop().time() - left_at
+            seconds = loop_time_s() - left_at
             self.meter.on_answer(kind_of(params.method, params.url.path), status, seconds)
 
     async def _turn(self) -> None:
@@ -285,7 +286,7 @@ class RequestSender:
         on_headers: OnHeaders | None = None,
     ) -> T:
         """Return the parsed answer. If cancelled before the request was sent, nothing is sent."""
-        wire = wire or WireState(asyncio.get_running_loop().time())
+        wire = wire or WireState(loop_time_s())
         exchange = WatchedRequest(wire, on_headers)
         if self._watched:
             wire.hold()

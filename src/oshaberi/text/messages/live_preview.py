@@ -90,6 +90,8 @@ def showable(text: str, config: TextConfig, goes_on: bool = False) -> str:
 
     `goes_on`: its first line began earlier, so nothing there is a label.
     """
+    if config.humanizer_degree > 0:
+        text = _before_overflow(text, config.flush_buffer_size)
     text = text.partition("@")[0]
     if (bar := text.find("|")) >= 0:
         text = text[: text.rfind("\n", 0, bar) + 1]
@@ -103,6 +105,17 @@ def showable(text: str, config: TextConfig, goes_on: bool = False) -> str:
     if (line or not goes_on) and may_be_label(text[line:end].strip()):
         end = line
     return text[:end].rstrip()
+
+
+def _before_overflow(text: str, size: int) -> str:
+    """Return the part of a long segment that no overflow will cut off (spec 05 B5).
+
+    The rest goes into the next message, and would have to be taken away.
+    """
+    if len(text) <= size:
+        return text
+    newline = text.find("\n", size)
+    return text[: newline if newline >= 0 else size]
 
 
 def _word_edge(text: str, hold_limit: int) -> int:

@@ -80,6 +80,8 @@ class VisibleBuffer(CopiedState):
         """Where the current line begins; before `start` where its beginning has left."""
         self.gap = ""
         """White space that has left since the last segment's text."""
+        self.has_left = False
+        """A segment has left, so what comes does not begin the text."""
         self.is_mid_clause = False
         """An overflow has cut a clause in two, and its second half comes now."""
         self._owes_newline = False  # one stood before punctuation that left with the line above
@@ -143,6 +145,7 @@ class VisibleBuffer(CopiedState):
         line_start = self._begins_line or "\n" in self.gap
         segment = Segment(kind, text, reason, self._base + end, self.gap, line_start, ends_line)
         self.gap = ""
+        self.has_left = True
         self.is_mid_clause = reason == "overflow"
         self.move_start(end)
         if self.observer:
@@ -166,7 +169,7 @@ class VisibleBuffer(CopiedState):
     def retract(self, to: int) -> str:
         """Remove what is after `to` in V (C3). Return the part not in a segment."""
         text, self.gap = self.gap + self.text[self.start :], ""
-        self._owes_newline = False
+        self._owes_newline = self.has_left = False
         self.text = self.text[: self.start]
         self._base = to - self.start
         self.move_start(self.start)

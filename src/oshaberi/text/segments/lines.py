@@ -10,6 +10,7 @@ from oshaberi.text.config import TextConfig
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.line_kinds import BlockKind, begins_block, block_kind, indent, is_rule
 from oshaberi.text.markers.rules import WAIT
+from oshaberi.text.measure import has_visible
 from oshaberi.text.segments.buffer import VisibleBuffer
 from oshaberi.text.sentences.ends import begins_items
 
@@ -124,14 +125,17 @@ def joins_block(text: str, here: BlockKind, brk: LineBreak, final: bool) -> int:
 
 
 _HEAD: Final = 64
+_TOO_FEW: Final = 2
+"""In a response of so few messages none is spent on a heading."""
 
 
 class CurrentLine(CopiedState):
     """Reads the line's beginning at most once, so that it may leave the buffer."""
 
-    def __init__(self, buffer: VisibleBuffer, config: TextConfig) -> None:
+    def __init__(self, buffer: VisibleBuffer, config: TextConfig, *, opens_response: bool) -> None:
         self._buffer = buffer
         self._blocks = config.paragraph_mode == "blocks" and config.humanizer_degree > 0
+        self._heading_leaves = opens_response and config.max_flush_count > _TOO_FEW
         self.begin(0)
 
     def begin(self, at: int, item: int | None = None) -> None:
@@ -203,10 +207,20 @@ class CurrentLine(CopiedState):
         if self._is_bare_subtext(brk):
             return 1
         text = self._buffer.text
-        joined = joins_block(text, self.block(), brk, final) if self._blocks else 0
+        in_block = self._blocks and not self._is_first_heading()
+        joined = joins_block(text, self.block(), brk, final) if in_block else 0
         if joined == 0 and text[brk.solid] in PUNCTUATION:
             return ellipsis_stays(text, brk.solid, self._buffer.limit, final)
         return joined
+
+    def _is_first_heading(self) -> bool:
+        """Return whether the line is a heading with which the response begins.
+
+        It leaves alone, so that nobody waits for the paragraph under it.
+        """
+        if not self._heading_leaves or self._buffer.has_left or self.block() != "heading":
+            return False
+        return not has_visible(self._buffer.text[self._buffer.start : self._buffer.line])
 
     def _carried_end(self, brk: LineBreak, final: bool) -> int:
         """Return the end of the next line's punctuation that belongs here; 0 if none, or WAIT.

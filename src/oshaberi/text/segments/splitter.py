@@ -37,12 +37,14 @@ _WORTH_IT: Final = 2048
 class SegmentSplitter(CopiedState):
     """Feeds the buffer, and lets prose and the block that is open read it in turn."""
 
-    def __init__(self, config: TextConfig, *, is_observed: bool = False) -> None:
+    def __init__(
+        self, config: TextConfig, *, opens_response: bool = True, is_observed: bool = False
+    ) -> None:
         self.reach = CutWindow.of(config.flush_buffer_size).limit
         """How long prose without a boundary may get."""
         reach = self.reach if config.humanizer_degree else NEVER
         self._buffer = VisibleBuffer(reach, is_observed=is_observed)
-        self._prose = ProseReader(self._buffer, config)
+        self._prose = ProseReader(self._buffer, config, opens_response=opens_response)
         self._block: BlockReader | None = None
         self.unsent = 0
         """How many characters of V are not yet in a segment."""
@@ -147,7 +149,7 @@ _QUOTE_BLOCK: Final = ">>> "
 class ProseReader(CopiedState):
     """Reads prose during the whole stream; other readers read code and tables in between."""
 
-    def __init__(self, buffer: VisibleBuffer, config: TextConfig) -> None:
+    def __init__(self, buffer: VisibleBuffer, config: TextConfig, *, opens_response: bool) -> None:
         self._buffer = buffer
         self._interest = _SENTENCES if config.humanizer_degree == 3 else _LINES
         self._code_limit = code_limit(config.hold_limit)
@@ -162,7 +164,7 @@ class ProseReader(CopiedState):
         self._in_url = False
         self._url = UnfinishedUrl()
         self._tables_off = False
-        self._line = CurrentLine(buffer, config)
+        self._line = CurrentLine(buffer, config, opens_response=opens_response)
         self.waits_for_next = False
         """A line or sentence has ended, and the next character says how."""
         self.is_cut_off = False

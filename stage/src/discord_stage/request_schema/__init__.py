@@ -1,5 +1,5 @@
 """Checks requests against Discord's official description of its API.
 
-`tools/discord_constraints.py` makes the table `constraints.json` from that description; `check`
+`discord_stage.make_constraints` makes the table `constraints.json` from that description; `check`
 compares a request with it, and refuses it.
 """

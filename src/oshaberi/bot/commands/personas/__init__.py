@@ -3,6 +3,7 @@
 - `persona_commands`: `/persona` and its forms. `sprite_commands`: `/sprite`.
 - `card_commands`: `/persona import` and `export`.
 - `persona_changes`: finds, checks and changes the personas of a server.
+- `picture_uploads`: reads the pictures that a command got, and keeps them.
 """
 
 from __future__ import annotations

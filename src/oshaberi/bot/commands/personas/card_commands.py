@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
-import aiohttp
 import discord
 from discord import app_commands
 
@@ -41,11 +40,18 @@ from oshaberi.bot.commands.personas.persona_changes import (
     persona_choices,
     persona_named,
 )
-from oshaberi.bot.storage.records import LorebookRecord, PersonaRecord
+from oshaberi.bot.commands.personas.picture_uploads import (
+    kept_pictures,
+    left_out_line,
+    listed_left_out,
+    uploaded_file,
+)
+from oshaberi.bot.faces.kept_faces import picture_words
+from oshaberi.bot.faces.pictures import PictureRefusedError
+from oshaberi.bot.storage.records import LorebookRecord, PersonaRecord, SpriteRecord
 from oshaberi.languages import said, translated
 
 LONGEST_PREVIEW = 3600
-_UNREADABLE = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
 
 
 # -- in ------------------------------------------------------------------------------------------
@@ -68,12 +74,7 @@ async def read_uploads(files: Sequence[discord.Attachment]) -> tuple[list[Card],
 
 async def _read_upload(file: discord.Attachment) -> Card:
     check_size(file.size)
-    try:
-        content = await file.read()
-    except _UNREADABLE:
-        raise CommandRefusedError(
-            translated("Discord did not hand over the file. Send it again.")
-        ) from None
+    content = await uploaded_file(file, LARGEST_FILE)
     return await asyncio.to_thread(read_card, content, file.filename)
 
 
@@ -96,8 +97,12 @@ async def checked_import(
 
 
 async def import_card(context: BotContext, asker: CommandUser, card: Card, name: str) -> str:
-    """Store a card as a persona with its lorebook: both, or nothing."""
+    """Store a card as a persona with its lorebook and its pictures.
+
+    Persona and lorebook come both or not at all; a picture that cannot be kept is named.
+    """
     record, book = await checked_import(context, asker, card, name)
+    record, missing = await _with_pictures(context, asker, card, record)
     first = not await context.db.personas.of(asker.server_id)
     saved = await context.db.personas.save(replace(record, is_default=first))
     try:
@@ -109,9 +114,35 @@ async def import_card(context: BotContext, asker: CommandUser, card: Card, name:
     finally:
         context.personas_changed(asker.server_id)
     shown = plain(saved.name)
+    told = translated("**{name}** is here. It answers to its name.", name=shown)
     if first:
-        return translated("**{name}** is here, and answers from now on.", name=shown)
-    return translated("**{name}** is here. It answers to its name.", name=shown)
+        told = translated("**{name}** is here, and answers from now on.", name=shown)
+    return told + listed_left_out(missing)
+
+
+async def _with_pictures(
+    context: BotContext, asker: CommandUser, card: Card, record: PersonaRecord
+) -> tuple[PersonaRecord, list[str]]:
+    """Keep the pictures of a card. Return the persona with them, and a line for each that failed."""
+    missing: list[str] = []
+    if card.face is not None and card.face.content is not None:
+        words = picture_words(record.name, "")
+        try:
+            place = (asker.server_id, asker.channel_id)
+            url = await context.faces.keep(*place, card.face.content, words)
+            record = replace(record, avatar_url=url)
+        except PictureRefusedError as refusal:
+            missing.append(left_out_line(record.name, said(refusal.args[0])))
+    moods = {one.name: one.content for one in card.moods if one.content is not None}
+    if moods:
+        try:
+            addresses, lines = await kept_pictures(context, asker, moods, record)
+        except PictureRefusedError as refusal:
+            addresses, lines = {}, [left_out_line(", ".join(moods), said(refusal.args[0]))]
+        missing += lines
+        sprites = tuple(SpriteRecord(mood, url) for mood, url in addresses.items())
+        record = replace(record, sprites=sprites)
+    return record, missing
 
 
 async def _import_all(
@@ -176,13 +207,22 @@ async def card_of_stored(context: BotContext, asker: CommandUser, name: str) -> 
     found = await persona_named(context, asker.server_id, name)
     books = await context.db.lorebooks.of(asker.server_id)
     own = [one for one in books if found.id and one.persona_id == found.id]
-    return card_of_persona(found, own, _pictures(found))
+    return card_of_persona(found, own, [one async for one in _pictures(context, found)])
 
 
-def _pictures(found: PersonaRecord) -> list[CardAsset]:
+async def _pictures(context: BotContext, found: PersonaRecord) -> AsyncIterator[CardAsset]:
+    """Yield the pictures of a persona: the kept copies, or only their addresses."""
     faces = [("icon", "main", found.avatar_url)]
     faces += [("emotion", one.name, one.avatar_url) for one in found.sprites]
-    return [CardAsset(kind, name, "png", url) for kind, name, url in faces if url]
+    for kind, name, url in faces:
+        if not url:
+            continue
+        copy = await context.faces.copy_of(found.server_id, url)
+        if copy is None:
+            yield CardAsset(kind, name, "unknown", url)
+        else:
+            ending = copy.content_type.partition("/")[2]
+            yield CardAsset(kind, name, ending, "", copy.content)
 
 
 def exported(card: Card, form: str) -> bytes:

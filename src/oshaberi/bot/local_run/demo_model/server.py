@@ -30,6 +30,7 @@ from discord_stage.model_servers.scripts import (
 from discord_stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer
 from oshaberi.bot.local_run.demo_model.playback import Beat, Pause, beats, count_of
 from oshaberi.bot.local_run.demo_model.requests import DemoRequest, DemoRequestError, read
+from oshaberi.clocks import loop_time_s
 from oshaberi.http_server_log import SERVER_LOG
 
 HOST = "127.0.0.1"
@@ -153,7 +154,7 @@ class _DemoAnswer:
         self._encoder = encoder
         self._response = web.StreamResponse(headers={"Content-Type": _WIRE.content_type})
         self._tokens = 0
-        self._due = asyncio.get_running_loop().time()
+        self._due = loop_time_s()
 
     async def tell(self, first: Beat | None, rest: Iterator[Beat]) -> web.StreamResponse:
         try:
@@ -216,7 +217,7 @@ class _DemoAnswer:
 
     async def _wait(self, seconds: float) -> None:
         """Wait by a schedule, so that many short waits add up to the right time."""
-        now = asyncio.get_running_loop().time()
+        now = loop_time_s()
         self._due = max(self._due, now - 0.1) + seconds / self._model.speed
         await asyncio.sleep(max(0.0, self._due - now))
 

@@ -29,6 +29,7 @@ from oshaberi.bot.storage.schema.table_rows import (
     ModelRow,
     OptOutRow,
     PersonaRow,
+    PictureRow,
     QuestionRow,
     QuotaNotice,
     SeenMessageRow,
@@ -217,6 +218,7 @@ OWNERSHIP: tuple[TableOwnership, ...] = (
     TableOwnership(
         SpriteRow, of_server=lambda server: SpriteRow.persona_id.in_(_personas_of(server))
     ),
+    TableOwnership(PictureRow, of_server=lambda server: PictureRow.server_id == server),
     TableOwnership(PersonaRow, of_server=lambda server: PersonaRow.server_id == server),
     TableOwnership(ServerSettingRow, of_server=lambda server: ServerSettingRow.server_id == server),
     TableOwnership(

@@ -144,6 +144,26 @@ class LorebookRow(Base):
     content: Mapped[dict[str, Any]] = mapped_column(JSON)
 
 
+class PictureRow(Base):
+    """A picture of a persona. `address` is what the persona names, `url` is where it is kept.
+
+    `url` is empty if nothing could be loaded from the address.
+    """
+
+    __tablename__ = "pictures"
+    __table_args__ = (Index(None, "url"),)
+
+    server_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    address: Mapped[str] = mapped_column(primary_key=True)
+    url: Mapped[str]
+    digest: Mapped[str]
+    content_type: Mapped[str]
+    channel_id: Mapped[int]
+    message_id: Mapped[int]
+    needs_signature: Mapped[bool]
+    told_at: Mapped[datetime | None]
+
+
 class SpriteMessageRow(Base):
     __tablename__ = "sprite_messages"
     __table_args__ = (Index(None, "channel_id", "message_id"),)

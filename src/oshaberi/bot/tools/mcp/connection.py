@@ -16,6 +16,7 @@ from oshaberi.bot.tools.definition import Tool, ToolFailedError
 from oshaberi.bot.tools.mcp.content import list_tools, result_text
 from oshaberi.bot.tools.mcp.settings import McpServer
 from oshaberi.bot.tools.mcp.transports import ServerStderr, connect, listening_for_changes
+from oshaberi.clocks import loop_time_s
 from oshaberi.secret_redaction import SecretValues
 from oshaberi.terminal_output import counted
 
@@ -128,7 +129,7 @@ class McpConnection:
 
     async def _running_client(self) -> Client:
         if self._client is None and not self._closing:
-            wait_s = self._again_at - _now()
+            wait_s = self._again_at - loop_time_s()
             if wait_s > 0:
                 raise self._down(f"; it may be asked again in {wait_s:.0f} s")
             self._wanted.set()
@@ -239,7 +240,7 @@ class McpConnection:
 
     def _note_failure(self, why: str) -> None:
         self._why = why
-        self._again_at = _now() + BACKOFF_S[min(self._failures, len(BACKOFF_S) - 1)]
+        self._again_at = loop_time_s() + BACKOFF_S[min(self._failures, len(BACKOFF_S) - 1)]
         self._failures += 1
 
     def _settle(self) -> None:
@@ -286,7 +287,3 @@ def _is_cancelled() -> bool:
     """Return whether this task itself is being cancelled, rather than a scope inside it."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

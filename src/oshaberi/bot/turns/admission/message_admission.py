@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
-from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, TurnChannel
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord
@@ -31,6 +30,7 @@ from oshaberi.bot.turns.admission.rules import (
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.personas import PersonaCache, allowed_in, who_answers
 from oshaberi.bot.turns.services.turn_services import SettingsOf
+from oshaberi.clocks import loop_time_s
 
 MOST_USERS = 10_000
 

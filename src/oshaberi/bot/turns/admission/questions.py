@@ -7,7 +7,6 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 
-from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
@@ -22,6 +21,7 @@ from oshaberi.bot.turns.admission.message_admission import HeardMessage, Message
 from oshaberi.bot.turns.admission.rules import ADDRESSED, HAD_A_TURN, reason_word
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.services.turn_services import BackgroundTasks
+from oshaberi.clocks import loop_time_s
 
 log = logging.getLogger(__name__)
 

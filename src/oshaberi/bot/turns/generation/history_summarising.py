@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any
 
-from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import ConversationSummary
 from oshaberi.bot.storage.repositories.memory import SummaryRepository
@@ -24,6 +23,7 @@ from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
 from oshaberi.bot.turns.services.models import ModelCandidate
 from oshaberi.bot.turns.services.turn_services import ChannelNotes
 from oshaberi.chunks import Usage
+from oshaberi.clocks import loop_time_s
 from oshaberi.events import Message
 from oshaberi.providers.request.model_request import ContextItem, Request
 from oshaberi.providers.request.token_estimate import request_tokens

@@ -13,7 +13,6 @@ from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from oshaberi.bot.clocks import loop_time_s
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob, TurnRequest
@@ -28,6 +27,7 @@ from oshaberi.bot.turns.quotas import QuotaBook
 from oshaberi.bot.turns.running.turn import Turn
 from oshaberi.bot.turns.services.turn_services import TurnServices, TurnTraffic
 from oshaberi.bot.turns.services.turn_slots import NoTurnSlotError, turn_slot
+from oshaberi.clocks import loop_time_s
 from oshaberi.languages import speak_language
 from oshaberi.languages.current_language import channel_language
 from oshaberi.stream.stops import ActiveChannel, InterruptedTurnError

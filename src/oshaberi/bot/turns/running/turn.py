@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import replace
 
 from oshaberi.bot.conversation.messages import IncomingMessage
@@ -299,13 +299,21 @@ class Turn:
             services.notes.history_starts,
             smallest_window(one.model for one in candidates),
         )
-        work = surroundings(sources, self._asked)
+        work = self._with_faces(surroundings(sources, self._asked))
         around = await self._channel.until_stopped(work)
         await self._wait_until_stored()
         if around.lore.woken or around.lore.left_out:
             services.notes.woken_lore.put(around.newest.id, around.lore)
         self._journal.note_seen(one.id for one in around.channel_info.history)
         return around
+
+    async def _with_faces(self, work: Awaitable[TurnSurroundings]) -> TurnSurroundings:
+        """Return the surroundings with only those pictures that can be shown."""
+        around = await work
+        persona, personas = await self._services.usable_faces(
+            self._job.turn_channel.server_id, around.persona, around.personas
+        )
+        return replace(around, persona=persona, personas=personas)
 
     async def _wait_until_stored(self) -> None:
         """Wait until the question is stored. One that was deleted meanwhile is not answered."""

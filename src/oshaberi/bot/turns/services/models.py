@@ -15,7 +15,6 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from oshaberi.bot.clocks import loop_time_s, utc_now
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage import Database
@@ -25,6 +24,7 @@ from oshaberi.bot.turns.caches import StoredCache
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.checked_json import bounded_seconds
 from oshaberi.chunks import ErrorType, ProviderError
+from oshaberi.clocks import loop_time_s, utc_now
 from oshaberi.errors import Sentence
 from oshaberi.outage_log import OutageLog
 from oshaberi.providers.capabilities import ModelPlace

@@ -1,6 +1,6 @@
 """Makes the table of request constraints from Discord's OpenAPI description.
 
-    python -m tools.discord_constraints path/to/discord-openapi.json
+    python -m discord_stage.make_constraints path/to/discord-openapi.json
 
 The description (https://github.com/discord/discord-api-spec, `specs/openapi.json`, MIT) is not part
 of the project. The table keeps facts only: for every route of the stage which fields its body and
@@ -181,7 +181,7 @@ def _packed(value: Json) -> str:
 
 def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
-        sys.stderr.write("usage: python -m tools.discord_constraints discord-openapi.json\n")
+        sys.stderr.write("usage: python -m discord_stage.make_constraints discord-openapi.json\n")
         return 2
     description = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     TABLE_FILE.write_text(written(constraint_table(description)), encoding="utf-8")

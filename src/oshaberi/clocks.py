@@ -1,0 +1,35 @@
+"""The two clocks.
+
+Dates, and what is stored, are by the wall clock. Waits and pauses are measured by the event loop's
+clock, which never jumps, and which tests can speed up (`virtual_time`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+Clock = Callable[[], float]
+
+
+def utc_now() -> datetime:
+    """Return the wall clock's time."""
+    return datetime.now(UTC)
+
+
+def loop_time_s() -> float:
+    """Return the event loop's time in seconds."""
+    return asyncio.get_running_loop().time()
+
+
+def loop_clock() -> Clock:
+    """Return a function with the results of the running loop's `time`.
+
+    It is for what reads the clock per token, or several times per message.
+    `asyncio.get_running_loop().time()` takes six times as long: Python 3.11 asks the system for the
+    process each time, and asyncio's `time` is a method around `time.monotonic`.
+    """
+    loop = asyncio.get_running_loop()
+    return time.monotonic if type(loop).time is asyncio.BaseEventLoop.time else loop.time

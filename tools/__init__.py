@@ -1,1 +1,0 @@
-"""Scripts that write files of the project from something outside it."""
