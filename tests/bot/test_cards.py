@@ -12,7 +12,8 @@ from discord_stage.interactions.targets import PostedFile
 from discord_stage.world.records import StageMessage
 from oshaberi.bot.characters.card_files import read_card
 from oshaberi.bot.commands.lore_commands import filled_entry
-from tests.bot.client_harness import ADMIN, MEMBER, ClientHarness, run_with_client
+from tests.bot.client_harness import ADMIN, MEMBER, ClientHarness
+from tests.bot.test_faces import play
 from tests.characters.made_cards import (
     DATA_V2,
     V1,
@@ -68,7 +69,7 @@ def test_a_card_is_shown_and_then_brought_in(file: tuple[str, bytes]) -> None:
             [("Mochi: Tea house", stored.id)] if card.book else []
         )
 
-    run_with_client(scenario)
+    play(scenario)
 
 
 def test_several_cards_at_once_and_one_that_is_none() -> None:
@@ -86,7 +87,7 @@ def test_several_cards_at_once_and_one_that_is_none() -> None:
         books = await harness.db.lorebooks.of(harness.server_id)
         assert [one.name for one in books] == ["Anko: Tea house", "Kuro: Tea house"]
 
-    run_with_client(scenario)
+    play(scenario)
 
 
 REFUSED = {
@@ -118,7 +119,7 @@ def test_what_cannot_be_brought_in_is_one_line(file: tuple[str, bytes], reason: 
         refused = await harness.run("persona import", {"file": PostedFile(*file)}, user=MEMBER)
         assert "Only members with the permission Manage Server" in refused
 
-    run_with_client(scenario)
+    play(scenario)
 
 
 async def exported(harness: ClientHarness, command: str, options: dict[str, Any]) -> bytes:
@@ -150,7 +151,7 @@ def test_import_export_import_changes_nothing(form: str) -> None:
             (one.name, one.content) for one in books
         ]
 
-    run_with_client(scenario)
+    play(scenario)
 
 
 ENTRY = {"keys": "tea, お茶", "content": "Tea grows in Uji.", "title": "Tea", "order": "10"}
@@ -177,7 +178,7 @@ def test_lore_is_added_tested_changed_and_removed() -> None:
         assert told == "**World** no longer has the entry 1."
         assert await harness.confirmed("lore remove", {"book": "World"}) == "**World** is deleted."
 
-    run_with_client(scenario)
+    play(scenario)
 
 
 def test_sillytaverns_book_comes_in_and_goes_out() -> None:
@@ -193,7 +194,7 @@ def test_sillytaverns_book_comes_in_and_goes_out() -> None:
         bad = PostedFile("a.json", b"no")
         assert "is not JSON" in await harness.run("lore import", {"file": bad})
 
-    run_with_client(scenario)
+    play(scenario)
 
 
 def test_an_entry_keeps_what_its_form_does_not_show() -> None:

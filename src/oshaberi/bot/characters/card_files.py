@@ -357,6 +357,16 @@ def _listed(one: CardAsset, uri: str) -> dict[str, str]:
     return {"type": one.kind, "uri": uri, "name": one.name, "ext": one.ext}
 
 
+def written_card(card: Card, form: str) -> bytes:
+    """Write a card as `png`, `charx` or `json`."""
+    if form == "charx":
+        return charx_of(card)
+    if form == "json":
+        return json_of(card)
+    picture = None if card.face is None else card.face.content
+    return png_of(card, picture if picture and picture.startswith(PNG) else blank_png())
+
+
 def json_of(card: Card) -> bytes:
     """Write a card as JSON. Files that came with it need a CHARX."""
     listed = [_listed(one, uri) for one in card.assets if (uri := _carried_by_png(one))]

@@ -162,8 +162,11 @@ def _parts(card: Card) -> list[str]:
     if count := len(card.greetings):
         found.append(translated_count("{count} greeting", "{count} greetings", count))
     if card.book is not None and (count := len(_book(card).entries)):
-        words = ("a lorebook with {count} entry", "a lorebook with {count} entries")
-        found.append(translated_count(*words, count))
+        found.append(
+            translated_count(
+                "a lorebook with {count} entry", "a lorebook with {count} entries", count
+            )
+        )
     if count := len(card.moods):
         found.append(translated_count("{count} sprite", "{count} sprites", count))
     return found or [translated("its name")]

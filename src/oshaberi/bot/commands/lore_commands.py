@@ -91,7 +91,11 @@ async def list_lore(context: BotContext, asker: CommandUser, name: str | None) -
         entries = (await _read(record)).entries
         lines = [_entry_line(one) for one in entries[:MOST_LISTED]]
         rest = len(entries) - len(lines)
-        more = [translated_count("and {count} more", "and {count} more", rest)] if rest else []
+        more = (
+            [translated_count("and {count} more entry", "and {count} more entries", rest)]
+            if rest
+            else []
+        )
         return "\n".join([f"**{plain(record.name)}**", *lines, *more])
     books = await context.db.lorebooks.of(asker.server_id)
     personas = {one.id: one.name for one in await context.db.personas.of(asker.server_id)}
@@ -425,7 +429,8 @@ async def export(interaction: Interaction, book: Chosen, form: str = "v3") -> No
     content = await asyncio.to_thread(written, record, form)
     safe = "".join(sign if sign.isalnum() else "_" for sign in record.name)[:60].strip("_")
     file = discord.File(io.BytesIO(content), f"{safe or 'lore'}.json")
-    await interaction.response.send_message(file=file, ephemeral=True)
+    words = translated("**{name}** as a file:", name=plain(record.name))
+    await interaction.response.send_message(words, file=file, ephemeral=True)
 
 
 @lore.command(name="test", description="See which entries a message would wake, and why")

@@ -13,13 +13,9 @@ from discord import app_commands
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.characters.card_files import (
     LARGEST_FILE,
-    PNG,
-    blank_png,
-    charx_of,
     check_size,
-    json_of,
-    png_of,
     read_card,
+    written_card,
 )
 from oshaberi.bot.characters.cards import Card, CardAsset, CardError
 from oshaberi.bot.characters.persona_cards import card_of_persona, persona_of_card, preview
@@ -123,7 +119,7 @@ async def import_card(context: BotContext, asker: CommandUser, card: Card, name:
 async def _with_pictures(
     context: BotContext, asker: CommandUser, card: Card, record: PersonaRecord
 ) -> tuple[PersonaRecord, list[str]]:
-    """Keep the pictures of a card. Return the persona with them, and a line for each that failed."""
+    """Keep the pictures of a card. Return the persona with them, and a line for each failure."""
     missing: list[str] = []
     if card.face is not None and card.face.content is not None:
         words = picture_words(record.name, "")
@@ -225,17 +221,6 @@ async def _pictures(context: BotContext, found: PersonaRecord) -> AsyncIterator[
             yield CardAsset(kind, name, ending, "", copy.content)
 
 
-def exported(card: Card, form: str) -> bytes:
-    """Write a card as `png`, `charx` or `json`."""
-    if form == "charx":
-        return charx_of(card)
-    if form == "json":
-        return json_of(card)
-    face = card.face
-    picture = None if face is None else face.content
-    return png_of(card, picture if picture and picture.startswith(PNG) else blank_png())
-
-
 def file_name(name: str, form: str) -> str:
     """Return a name that every system takes."""
     safe = "".join(sign if sign.isalnum() else "_" for sign in name)[:60].strip("_")
@@ -256,7 +241,7 @@ async def export(interaction: Interaction, name: Chosen, form: str = "png") -> N
     context, asker = context_of(interaction), asker_of(interaction)
     await interaction.response.defer(ephemeral=True, thinking=True)
     card = await card_of_stored(context, asker, name)
-    content = await asyncio.to_thread(exported, card, form)
+    content = await asyncio.to_thread(written_card, card, form)
     file = discord.File(io.BytesIO(content), file_name(card.name, form))
     words = translated("**{name}** as a card:", name=plain(card.name))
     await interaction.followup.send(words, file=file, ephemeral=True)

@@ -1,6 +1,6 @@
 """A persona as its card describes it, and the lore that the conversation wakes: for one turn.
 
-Card and lore are texts of the persona, so they may say how it behaves (decision 28). What stands in
+Card and lore are texts of the persona, so they may say how it behaves (decision 29). What stands in
 the middle of the conversation is marked as a direction: nobody who writes there can begin a line
 with a bracket.
 """
