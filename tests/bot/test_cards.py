@@ -130,6 +130,27 @@ async def exported(harness: ClientHarness, command: str, options: dict[str, Any]
     return bytes(file.content)
 
 
+@pytest.mark.parametrize("form", ["png", "charx"])
+def test_pictures_go_out_and_come_in_again(form: str) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        told = await bring_in(harness, CARDS["a V3 CHARX"])
+        assert told == "**Mochi** is here, and answers from now on."
+        before = await harness.db.personas.get(harness.server_id, "Mochi")
+        assert before is not None
+        assert before.avatar_url
+        assert [one.name for one in before.sprites] == ["joy", "sadness"]
+        card = read_card(
+            await exported(harness, "persona export", {"name": "Mochi", "format": form})
+        )
+        assert card.face is not None
+        assert card.face.content
+        assert [one.name for one in card.moods if one.content] == (
+            ["joy", "sadness"] if form == "charx" else []
+        )
+
+    play(scenario)
+
+
 @pytest.mark.parametrize("form", ["png", "charx", "json"])
 def test_import_export_import_changes_nothing(form: str) -> None:
     async def scenario(harness: ClientHarness) -> None:

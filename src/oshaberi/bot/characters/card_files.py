@@ -218,21 +218,20 @@ def _text_chunk(keyword: bytes, document: Mapping[str, Any]) -> bytes:
     return _chunk(b"tEXt", keyword + b"\0" + text)
 
 
-def png_of(card: Card, picture: bytes) -> bytes:
+def png_of(card: Card, picture: bytes | None) -> bytes:
     """Write a card into a PNG, as V3 (`ccv3`) and as V2 (`chara`). Raises CardError.
 
-    Only assets that have an address go with it; the files of the others need a CHARX.
+    Only assets that have an address go with it; the files of the others need a CHARX. Without a
+    picture it is grey, and the card says that it has no icon.
     """
-    if not picture.startswith(PNG):
-        raise CardError(Sentence("the picture is not a PNG"))
-    bare = bare_png(picture)
+    bare = blank_png() if picture is None else bare_png(picture)
     listed = [_listed(one, uri) for one in card.assets if (uri := _carried_by_png(one))]
     has_icon = any(one["type"] == "icon" for one in listed)
     if listed and not has_icon:
         listed.insert(0, {"type": "icon", "uri": _MAIN, "name": "main", "ext": "png"})
     end = len(bare) - 12
     chunks = _text_chunk(b"chara", card_json_v2(card))
-    chunks += _text_chunk(b"ccv3", card_json(card, listed or None))
+    chunks += _text_chunk(b"ccv3", card_json(card, [] if picture is None else listed or None))
     return bare[:end] + chunks + bare[end:]
 
 
@@ -364,7 +363,7 @@ def written_card(card: Card, form: str) -> bytes:
     if form == "json":
         return json_of(card)
     picture = None if card.face is None else card.face.content
-    return png_of(card, picture if picture and picture.startswith(PNG) else blank_png())
+    return png_of(card, picture if picture and picture.startswith(PNG) else None)
 
 
 def json_of(card: Card) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -110,11 +111,8 @@ def _read(path: Path) -> Card:
 
 
 def _needs_bot() -> None:
-    try:
-        import oshaberi.bot.characters.persona_cards
-    except ImportError as missing:
-        what = f'personas need {missing.name}: pip install "oshaberi[bot]"'
-        raise click.ClickException(what) from None
+    if find_spec("sqlalchemy") is None:
+        raise click.ClickException('personas need sqlalchemy: pip install "oshaberi[bot]"')
 
 
 def _on_database(config_file: Path | None, work: Callable[[Database], Awaitable[T]]) -> T:

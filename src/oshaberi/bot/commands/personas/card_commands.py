@@ -46,6 +46,7 @@ from oshaberi.bot.faces.kept_faces import picture_words
 from oshaberi.bot.faces.pictures import PictureRefusedError
 from oshaberi.bot.storage.records import LorebookRecord, PersonaRecord, SpriteRecord
 from oshaberi.languages import said, translated
+from oshaberi.providers.images.preparation import png_of_drawn
 
 LONGEST_PREVIEW = 3600
 
@@ -221,6 +222,15 @@ async def _pictures(context: BotContext, found: PersonaRecord) -> AsyncIterator[
             yield CardAsset(kind, name, ending, "", copy.content)
 
 
+def _written(card: Card, form: str) -> bytes:
+    """Write the card. The bot keeps some pictures as JPEG, of which a PNG is made."""
+    face = card.face
+    if form == "png" and face is not None and face.ext == "jpeg" and face.content is not None:
+        drawn = replace(face, ext="png", content=png_of_drawn(face.content))
+        card = replace(card, assets=tuple(drawn if one is face else one for one in card.assets))
+    return written_card(card, form)
+
+
 def file_name(name: str, form: str) -> str:
     """Return a name that every system takes."""
     safe = "".join(sign if sign.isalnum() else "_" for sign in name)[:60].strip("_")
@@ -241,7 +251,7 @@ async def export(interaction: Interaction, name: Chosen, form: str = "png") -> N
     context, asker = context_of(interaction), asker_of(interaction)
     await interaction.response.defer(ephemeral=True, thinking=True)
     card = await card_of_stored(context, asker, name)
-    content = await asyncio.to_thread(written_card, card, form)
+    content = await asyncio.to_thread(_written, card, form)
     file = discord.File(io.BytesIO(content), file_name(card.name, form))
     words = translated("**{name}** as a card:", name=plain(card.name))
     await interaction.followup.send(words, file=file, ephemeral=True)
