@@ -69,6 +69,10 @@ class TurnConfig:
         "longest wait while the author of a question is still typing, in ms after the first "
         "message",
     )
+    answer_to_names: bool = switch(
+        True,
+        "answer who speaks to a persona by its name, as in `taro, how are you?` or `hey Taro!`",
+    )
     attention_ms: int = number(
         0,
         0,

@@ -385,3 +385,14 @@ async def check_secrets(url: str, vault: SecretVault) -> None:
             await KeyRepository(store, vault).check()
         finally:
             await store.close()
+
+
+async def count_servers_with_models(url: str) -> int:
+    """Return how many servers have chosen models of their own. Needs an up-to-date schema."""
+    address = address_of(url)
+    async with open_engine(address) as engine:
+        store = Transactions(engine, address, utc_now)
+        try:
+            return await ModelRepository(store).count_servers()
+        finally:
+            await store.close()

@@ -274,7 +274,7 @@ class Turn:
             sink=self._sink,
             channel=self._channel,
             begins_answer=self._job.kind != "go_on",
-            may_say_nothing=self._job.is_unaddressed,
+            may_say_nothing=self._job.is_uninvited,
         )
         if self._job.kind == "deliver":
             return await self._deliver(setup)
