@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from oshaberi.cli.commands.data import server_option, with_database
+from oshaberi.cli.commands.data import DISCORD_ID, with_database
 from oshaberi.cli.options import config_option, settings_of, whisper
 from oshaberi.errors import ConfigError
 
@@ -40,7 +40,13 @@ def command() -> None:
     metavar="FILE...",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
 )
-@server_option
+@click.option(
+    "--server",
+    "server_id",
+    type=DISCORD_ID,
+    metavar="ID",
+    help="Store them for this server; without it they are only shown.",
+)
 @config_option
 def import_(files: tuple[Path, ...], server_id: int | None, config_file: Path | None) -> None:
     """Show what character cards bring (PNG, JSON, CHARX), and store them for a server.
@@ -69,7 +75,14 @@ def import_(files: tuple[Path, ...], server_id: int | None, config_file: Path | 
 
 @command.command(short_help="Write a persona as a card.")
 @click.argument("name")
-@server_option
+@click.option(
+    "--server",
+    "server_id",
+    type=DISCORD_ID,
+    metavar="ID",
+    required=True,
+    help="The persona's server.",
+)
 @click.option(
     "--out",
     required=True,
@@ -78,15 +91,13 @@ def import_(files: tuple[Path, ...], server_id: int | None, config_file: Path | 
     help="A file that ends in .png, .charx or .json.",
 )
 @config_option
-def export(name: str, server_id: int | None, out: Path, config_file: Path | None) -> None:
+def export(name: str, server_id: int, out: Path, config_file: Path | None) -> None:
     """Write a persona with its lorebooks as a card.
 
     \b
     Example:
       oshaberi persona export Mochi --server 234567890123456789 --out mochi.png
     """
-    if server_id is None:
-        raise click.UsageError("add --server ID", click.get_current_context())
     form = out.suffix.lower().lstrip(".")
     if form not in FORMS:
         raise ConfigError(f"{out}: must end in .png, .charx or .json")
