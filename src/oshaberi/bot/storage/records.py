@@ -98,6 +98,20 @@ class PictureRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnFaceRecord:
+    """How the bot itself looks in a server. There is a record as soon as the server was asked."""
+
+    server_id: int
+    is_shown: bool = False
+    """Whether it looks like the default persona."""
+    bio: str = ""
+    banner: str = ""
+    """The address of a kept picture."""
+    applied: Mapping[str, str | None] = field(default_factory=dict)
+    """What was last set, by field of the profile; of pictures their digests."""
+
+
+@dataclass(frozen=True, slots=True)
 class StoredSettings:
     """What admins changed, as JSON values by key: for a server, and for single channels.
 

@@ -37,6 +37,7 @@ from oshaberi.bot.commands.personas.persona_changes import (
     restrict_by_age,
 )
 from oshaberi.bot.commands.personas.picture_uploads import drop_unused, kept_picture
+from oshaberi.bot.commands.personas.profile_command import ask_about_profile
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.languages import translated
 
@@ -190,6 +191,7 @@ async def avatar(
 ) -> None:
     context, asker = context_of(interaction), asker_of(interaction)
     await answer(interaction, set_avatar(context, asker, name, picture or url))
+    await ask_about_profile(interaction, name)
 
 
 @persona.command(name="list", description="List the personas of this server")
@@ -222,6 +224,7 @@ async def _deleted(context: BotContext, asker: CommandUser, name: str) -> str:
 async def default(interaction: Interaction, name: Chosen, place: PlaceOption | None = None) -> None:
     context, asker, where = context_in(interaction, place)
     await answer(interaction, make_default(context, asker, name, where))
+    await ask_about_profile(interaction, name)
 
 
 @persona.command(name="age-restrict", description="Let it answer only in age-restricted channels")

@@ -164,6 +164,18 @@ class PictureRow(Base):
     told_at: Mapped[datetime | None]
 
 
+class OwnFaceRow(Base):
+    """How the bot looks in a server. `applied` is what was last set, by field of the profile."""
+
+    __tablename__ = "own_faces"
+
+    server_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    is_shown: Mapped[bool]
+    bio: Mapped[str]
+    banner: Mapped[str]
+    applied: Mapped[dict[str, Any]] = mapped_column(JSON)
+
+
 class SpriteMessageRow(Base):
     __tablename__ = "sprite_messages"
     __table_args__ = (Index(None, "channel_id", "message_id"),)
