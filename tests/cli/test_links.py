@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,14 @@ def test_every_page_stands_in_the_index() -> None:
     listed = {_target(index, link)[0] for link in links(index)}
     pages = {page for page in PAGES if page.is_relative_to(DOCS)} - {index}
     assert sorted(name_of(page) for page in pages - listed) == []
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    """`make docs` refuses a page that is not; it takes too long to run here."""
+    navigation = text_of(ROOT / "mkdocs.yml").partition("\nnav:\n")[2]
+    pages = {page.relative_to(DOCS).as_posix() for page in PAGES if page.is_relative_to(DOCS)}
+    named = {"README.md", *re.findall(r"[\w/-]+\.md", navigation)}
+    assert sorted(page for page in pages - named if not page.startswith("decisions/")) == []
 
 
 def test_every_picture_is_shown() -> None:
