@@ -39,6 +39,7 @@ from oshaberi.bot.storage.records import (
     UsedRequest,
 )
 from oshaberi.bot.storage.repositories.journal import JournalRepository, QuestionRepository
+from oshaberi.bot.storage.repositories.lorebooks import LorebookRepository
 from oshaberi.bot.storage.repositories.memory import (
     SUMMARY_OF,
     ExchangeRepository,
@@ -61,7 +62,7 @@ from oshaberi.bot.storage.repositories.personal_data import (
     PersonalDataRepository,
 )
 from oshaberi.bot.storage.repositories.personas import PersonaRepository
-from oshaberi.bot.storage.repositories.pictures import PictureRepository
+from oshaberi.bot.storage.repositories.pictures import OwnFaceRepository, PictureRepository
 from oshaberi.bot.storage.repositories.servers import InstanceRepository, ServerRepository
 from oshaberi.bot.storage.repositories.usage import DailyUsageRepository, TokenUsageRepository
 from oshaberi.bot.storage.schema import table_rows
@@ -219,7 +220,9 @@ class Database:
         self.changes = store.changes
         self.servers = ServerRepository(store)
         self.personas = PersonaRepository(store)
+        self.lorebooks = LorebookRepository(store)
         self.pictures = PictureRepository(store)
+        self.own_faces = OwnFaceRepository(store)
         self.sprite_messages = SpriteMessageRepository(store)
         self.tables = TableSourceRepository(store)
         self.models = ModelRepository(store)

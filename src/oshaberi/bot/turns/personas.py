@@ -39,6 +39,9 @@ class PersonaCache:
         )
         return _with_default(stored, self._operator.persona)
 
+    async def default_of(self, server_id: int) -> PersonaRecord:
+        return default_of(await self.of(server_id))
+
 
 def _with_default(stored: Personas, house: PersonaRecord) -> Personas:
     if any(persona.is_default for persona in stored):
