@@ -20,8 +20,7 @@ from typing import Any
 from oshaberi.chunks import Chunk, ToolCall
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.response import ResponseState
-from oshaberi.delivery.sink import Post, Sent, Sink, WireState
-from oshaberi.delivery.target import DeliveryTarget
+from oshaberi.delivery.sink import DeliveryTarget, Post, Sent, Sink, WireState
 from oshaberi.errors import ConfigError, OshaberiError
 from oshaberi.one_call.model_streams import CallersStream
 from oshaberi.stream import StopRegistry, StreamContext, StreamResult, stream_to_sink
