@@ -6,11 +6,12 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from oshaberi.text.atoms import code_limit, code_spans
@@ -174,3 +175,24 @@ def test_scenes_of_one_segment(path: Path) -> None:
     work = run("".join(scene["chunks"]), TextConfig(**scene["config"], **depends))
     lines = [line for piece in work.pieces for line in piece.text.split("\n")]
     assert lines == scene["expect"]["messages"]
+
+
+@given(
+    st.text(alphabet="aZ9 \n,.!?'\"()éßЖあン灯한…—’“”。、！？「」（）", min_size=1).map(str.strip)
+)
+def test_plain_text_needs_no_rule(text: str) -> None:
+    """What `leaves` says of it is what all rules together do with it."""
+    assume(text)
+    config = replace(
+        FULL,
+        persona=None,
+        uncensor_sanitize_enabled=False,
+        uncensor_unicode_space_enabled=False,
+    )
+    normalizers = Normalizers(config)
+    assert normalizers.leaves(text)
+    work = SegmentWork([TextPiece(text)])
+    normalizers.run(work)
+    assert [piece.text for piece in work.pieces] == [text]
+    assert (work.withheld, work.stop) == ([], None)
+    assert not Normalizers(config).leaves(f"{text}: {text}")
