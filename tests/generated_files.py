@@ -19,6 +19,7 @@ from tests.cli import test_reference, test_settings_file
 from tests.cli.document_pages import text_of
 from tests.languages import sentence_collection
 from tests.providers import test_capability_table
+from tests.text import shortcode_list
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,6 +36,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     ):
         yield path, written(text_of(path))
     yield dependencies.PAGE, dependencies.page()
+    yield shortcode_list.FILE, shortcode_list.written()
     yield package_graph.PICTURE, package_graph.drawn(package_graph.package_graph())
     yield from degree_pictures.pictures()
     for catalogue in sorted(PACKAGED.glob("*.po")):

@@ -85,8 +85,8 @@ def test_there_is_something_to_read() -> None:
 
 @pytest.mark.parametrize("path", TEXT, ids=name_of)
 def test_text_knows_nothing_outside(path: Path) -> None:
-    """Standard library, `regex`, `emoji`, events, errors and its own."""
-    foreign = roots(path) - sys.stdlib_module_names - {"regex", "emoji", "oshaberi"}
+    """Standard library, `regex`, events, errors and its own."""
+    foreign = roots(path) - sys.stdlib_module_names - {"regex", "oshaberi"}
     assert foreign == ({"mypy_extensions"} if path.name == FOR_MYPYC else set())
     ours = {name for name in imports(path) if is_within(name, "oshaberi")}
     allowed = {name for name in ours if any(is_within(name, root) for root in OURS_IN_TEXT)}
@@ -110,7 +110,10 @@ def test_chance_comes_late() -> None:
 
 DISCORD_PARTS_OF_THE_BOT = {
     f"bot.{part}"
-    for part in ("client", "commands", "coordination", "observability", "status_page", "wiring")
+    for part in (
+        *("client", "commands", "coordination", "faces", "observability", "status_page"),
+        "wiring",
+    )
 }
 """Turns, tools, storage, settings and the conversation know no Discord library."""
 

@@ -13,15 +13,16 @@ from pathlib import Path
 
 import click
 
-from bench.whole_bot import bot_runs
+from bench.whole_bot import bot_runs, installed_size, starts
 from bench.whole_bot.bot_figures import BotFigures
 from bench.whole_bot.bot_runs import BARE, BenchedBot, oshaberi_on
 from bench.whole_bot.bot_tables import figures_json, tables
+from bench.whole_bot.goals import goal_table
 from bench.whole_bot.load_modes import AtOnce, Chatter, Day, LoadMode
 from bench.whole_bot.postgres_server import postgres_server
 from bench.whole_bot.stack_summary import py_spy_path, summary
 
-MODES = ("at-once", "chatter", "day")
+MODES = ("start", "at-once", "chatter", "day")
 DATABASES = ("sqlite", "postgres")
 AT_ONCE = (25, 100, 200)
 MOST_AT_ONCE = 800
@@ -81,10 +82,17 @@ def main(
             click.echo(_profile(bots[0], AtOnce(asked[0], lines), folder, profile))
             return
         modes = chosen_modes(only or MODES, asked, lines)
-        found = asyncio.run(_measured([*([BARE] if bare else []), *bots], modes, folder))
+        all_bots = [*([BARE] if bare else []), *bots]
+        if "start" in (only or MODES):
+            begun = asyncio.run(starts.measure_starts(all_bots, folder / "starts"))
+            click.echo(starts.start_table(begun))
+            sizes = installed_size.installed_packages()
+            click.echo(installed_size.size_table(sizes))
+            click.echo(goal_table([*starts.start_goals(begun), installed_size.size_goal(sizes)]))
+        found = asyncio.run(_measured(all_bots, modes, folder))
     if as_json:
         click.echo(json.dumps([figures_json(one, found) for one in found], indent=1))
-    else:
+    elif found:
         click.echo(tables(found))
     sys.exit(1 if any(one.faults for one in found) else 0)
 

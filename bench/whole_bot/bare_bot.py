@@ -17,12 +17,22 @@ from openai import AsyncOpenAI
 from bench.whole_bot.process_probe import MODEL_VARIABLE, ProcessProbe, tell
 from discord_stage.bot_runner import TOKEN_VARIABLE, URL_VARIABLE
 from discord_stage.discord_py_redirect import patch_discord
-from oshaberi.bot.client.discord_client import intents
+
+# Nothing of Oshaberi is imported: what it costs would count as the bare bot's.
+INTENTS = discord.Intents(
+    guilds=True,
+    guild_messages=True,
+    dm_messages=True,
+    message_content=True,
+    emojis_and_stickers=True,
+    guild_typing=True,
+    dm_typing=True,
+)
 
 
 class BareBot(discord.AutoShardedClient):
     def __init__(self, model_url: str) -> None:
-        super().__init__(intents=intents(), guild_ready_timeout=0.5)
+        super().__init__(intents=INTENTS, guild_ready_timeout=0.5)
         # By itself the SDK gives up a connection after 5 s: under load, answers would be lost.
         self._model = AsyncOpenAI(base_url=model_url, api_key="none", timeout=600.0)
         self._probe = ProcessProbe()

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from bench.streams import percentile
+from bench.timing import percentile
 from bench.whole_bot.load_modes import Played
 from bench.whole_bot.numbered_answers import AnswerFaults, ideal_done_s, ideal_first_s
 from bench.whole_bot.process_probe import ProcessReport

@@ -105,7 +105,7 @@ async def bot_on_stage(
         Stage(world, Settings(rate_limits=limits)) as server,
         started("bench.whole_bot.token_server", folder, {}) as model,
     ):
-        environ = _environment(benched, server, model.greeting, folder)
+        environ = environment(benched, server, model.greeting, folder)
         if not limits:
             environ["OSHABERI_DISCORD_API_URL"] = server.url  # the limits are somebody else's
         if keep_statements:
@@ -155,9 +155,7 @@ async def profile(
             await mode.play(running.stage, "some")
 
 
-def _environment(
-    benched: BenchedBot, server: Stage, model_url: str, folder: Path
-) -> dict[str, str]:
+def environment(benched: BenchedBot, server: Stage, model_url: str, folder: Path) -> dict[str, str]:
     environ = {
         URL_VARIABLE: server.url,
         TOKEN_VARIABLE: server.token,

@@ -74,6 +74,14 @@ class BenchProcess:
         fields = stat.read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def memory_mb(self) -> float:
+        """What it has in memory now; 0 where the system does not tell."""
+        status = Path(f"/proc/{self.pid}/status")
+        if not status.exists():
+            return 0.0
+        lines = status.read_text(encoding="ascii", errors="replace").splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:"))
+
     async def mark(self) -> None:
         await self._ask("mark")
 

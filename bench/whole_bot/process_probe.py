@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench.streams import percentile
+from bench.timing import percentile
 from bench.whole_bot.statement_counter import StatementCounter, StatementCounts
 
 MODEL_VARIABLE = "BENCH_MODEL_URL"

@@ -6,9 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import event
-from sqlalchemy.engine import Engine
-
 
 @dataclass(frozen=True, slots=True)
 class StatementCounts:
@@ -35,11 +32,17 @@ class StatementCounter:
         return StatementCounts(self._statements, self._transactions, self._commits)
 
     def listen(self) -> None:
+        from sqlalchemy import event
+        from sqlalchemy.engine import Engine  # not in the bare bot, which has a probe too
+
         for name, listener in self._listeners:
             event.listen(Engine, name, listener)
 
     def ignore(self) -> None:
         """From now on nothing is counted."""
+        from sqlalchemy import event
+        from sqlalchemy.engine import Engine
+
         for name, listener in self._listeners:
             event.remove(Engine, name, listener)
 

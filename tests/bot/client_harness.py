@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import discord
@@ -20,7 +22,11 @@ from oshaberi.bot.commands import bot_command_tree
 from oshaberi.bot.config import LoadedSettings, effective
 from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, TurnChannel
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
+from oshaberi.bot.faces.kept_faces import Faces
+from oshaberi.bot.faces.own_face import OwnFaces
+from oshaberi.bot.faces.pictures import LARGEST_BYTES
 from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.storage.picture_files import PictureFiles
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.rules import UnaddressedMessage
@@ -28,6 +34,7 @@ from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.bot.turns.services.models import NOBODY_YET, OperatorChoices, OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.public_fetching import PublicWeb
 from tests.storage.migrated_database import database_url
 from tests.turns.shared_services import SwitchedSettings, shared_services
 
@@ -214,6 +221,7 @@ async def context_of(
     models: Sequence[OperatorModel] = (),
     adapters: AdapterPool | None = None,
     persona: PersonaRecord = NOBODY_YET,
+    pictures: PublicWeb | None = None,
     answering: bool = False,
     **services: Any,
 ) -> AsyncIterator[tuple[BotContext, NotedChannelTurns]]:
@@ -229,13 +237,28 @@ async def context_of(
             pool = AdapterPool() if adapters is None else adapters
             operator = OperatorChoices(tuple(models), persona, own.turn, own.allow_local_models)
             settings = SwitchedSettings(settings_of)
+            web = pictures or PublicWeb(max_bytes=LARGEST_BYTES)
+            folder = tempfile.TemporaryDirectory()
+
+            async def chosen(server_id: int) -> int:
+                return (await settings_of(ChannelPath(server_id, 0))).turn.picture_channel_id
+
+            faces = Faces(db, PictureFiles(Path(folder.name)), web, chosen)
+            services.setdefault("usable_faces", faces.usable)
             shared = shared_services(settings, db, operator, pool, **services)
             channel_turns = NotedChannelTurns(shared, answering=answering)
             try:
-                yield BotContext(db, channel_turns, shared, lambda: own), channel_turns
+                own_faces = OwnFaces(db, faces, channel_turns.persona_cache.default_of)
+                yield (
+                    BotContext(db, channel_turns, shared, faces, own_faces, lambda: own),
+                    channel_turns,
+                )
+                await own_faces.aclose()
             finally:
                 await channel_turns.shutdown(0.1)
                 await pool.aclose()
+                await faces.close()
+                folder.cleanup()
 
 
 @asynccontextmanager

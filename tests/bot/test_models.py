@@ -77,7 +77,7 @@ def test_another_address_is_for_the_owner_of_the_bot() -> None:
         assert "elsewhere.test" in await harness.run("model show", user=OWNER)
         assert "elsewhere.test" not in await harness.run("model show", user=ADMIN)
         given["base_url"] = "file:///etc/passwd"
-        assert "must begin with" in await harness.run("model set", given, user=OWNER)
+        assert "is not an address like" in await harness.run("model set", given, user=OWNER)
 
     run_with_client(scenario)
 

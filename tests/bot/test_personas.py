@@ -14,7 +14,7 @@ from oshaberi.bot.commands.personas.persona_changes import (
     checked_url,
     checked_words,
 )
-from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
+from oshaberi.bot.storage.records import PersonaRecord
 from tests.bot.client_harness import ADMIN, MEMBER, ClientHarness, run_with_client
 
 FACE = "https://pictures.test/mochi.png"
@@ -85,53 +85,6 @@ def test_no_alias_is_somebody_elses_name() -> None:
     run_with_client(scenario)
 
 
-def test_a_picture_is_given_and_taken() -> None:
-    async def scenario(harness: ClientHarness) -> None:
-        await harness.form("persona create", {"name": "Mochi"}, {})
-        assert "new picture" in await harness.run("persona avatar", {"name": "Mochi", "url": FACE})
-        stored = await harness.db.personas.get(harness.server_id, "Mochi")
-        assert stored is not None
-        assert stored.avatar_url == FACE
-        told = await harness.run("persona avatar", {"name": "Mochi", "url": "javascript:alert(1)"})
-        assert "starting with https://" in told
-        assert "no picture" in await harness.run("persona avatar", {"name": "Mochi"})
-        stored = await harness.db.personas.get(harness.server_id, "Mochi")
-        assert stored is not None
-        assert stored.avatar_url is None
-
-    run_with_client(scenario)
-
-
-def test_sprites_are_added_listed_and_removed() -> None:
-    async def scenario(harness: ClientHarness) -> None:
-        await harness.form("persona create", {"name": "Mochi"}, {})
-        added = {"persona": "mochi", "name": "happy", "url": FACE}
-        assert await harness.run("sprite add", added) == "**Mochi** now has the sprite happy."
-        await harness.run("sprite add", added | {"name": "Anko", "identity": True})
-        listed = await harness.run("sprite list")
-        assert listed == "- **Mochi**: happy, Anko (under its own name)"
-        stored = await harness.db.personas.get(harness.server_id, "Mochi")
-        assert stored is not None
-        assert stored.sprites == (SpriteRecord("happy", FACE), SpriteRecord("Anko", FACE, True))
-        of_mochi = {"persona": "Mochi"}
-        assert await harness.choices("sprite remove", "name", "h", options=of_mochi) == ["happy"]
-        assert await harness.choices("sprite add", "persona", "moc") == ["Mochi"]
-        gone = {"persona": "Mochi", "name": "HAPPY"}
-        assert "no longer has the sprite" in await harness.run("sprite remove", gone)
-        assert "no sprite" in await harness.run("sprite remove", gone)
-
-    run_with_client(scenario)
-
-
-def test_a_sprite_makes_the_built_in_persona_the_servers_own() -> None:
-    async def scenario(harness: ClientHarness) -> None:
-        await harness.run("sprite add", {"persona": "Oshaberi", "name": "happy", "url": FACE})
-        (stored,) = await harness.db.personas.of(harness.server_id)
-        assert (stored.name, stored.is_default, len(stored.sprites)) == ("Oshaberi", True, 1)
-
-    run_with_client(scenario)
-
-
 @pytest.mark.parametrize(
     ("command", "options"),
     [
@@ -193,7 +146,6 @@ def test_sprites_pictures_and_words_have_limits_too() -> None:
     for wrong in (
         "",
         "ftp://a.b/c",
-        "http://a.b/c",
         "https://",
         "https://a b/c",
         "https://a.b/" + "c" * 2048,

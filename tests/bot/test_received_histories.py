@@ -368,6 +368,19 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     run_talk(scenario)
 
 
+def test_a_channel_keeps_half_as_many_more_as_are_read() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        people, kept = harness.stage.people, harness.client.histories._histories
+        for number in range(60):
+            people.post("logs", str(number), user=OWNER)
+            await harness.stage.gateway.caught_up()
+            assert (await history(harness, 20, "logs"))[-1] == str(number)
+            assert len(kept[harness.id_of("logs")]) < 30
+        assert reads(harness, "logs") == 1
+
+    run_talk(scenario)
+
+
 def test_a_client_that_passes_no_events_on_keeps_nothing() -> None:
     async def scenario(harness: ClientHarness) -> None:
         histories, channel = ReceivedHistories(), harness.channel()

@@ -10,15 +10,13 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from unittest.mock import MagicMock
 from urllib.request import urlopen
 
 import pytest
 from click.testing import CliRunner
 
 from oshaberi.cli.command_group import app
-from oshaberi.cli.commands.run import _spare_what_is_loaded
-from oshaberi.text.normalize.standard_emoji import standard_emoji
+from oshaberi.cli.commands.run import _settings
 from tests.free_ports import free_port
 from tests.local_run.local_run_process import OSHABERI, environment, local_run
 
@@ -75,15 +73,6 @@ def test_a_persona_of_ones_own_is_the_one_to_meet(tmp_path: Path) -> None:
         found = running.until(lambda found: len(found) > 2)
         assert found[1]["author"]["username"] == "Aiko"
         assert found[2]["author"]["username"] == "You (Aiko)"  # it knew as whom it spoke
-
-
-def test_a_shortcode_halts_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table of shortcodes is loaded before the first question."""
-    monkeypatch.setattr("oshaberi.cli.commands.run.gc", MagicMock())
-    monkeypatch.delitem(sys.modules, "emoji", raising=False)
-    standard_emoji.cache_clear()
-    _spare_what_is_loaded()
-    assert "emoji" in sys.modules
 
 
 def test_a_port_in_use(tmp_path: Path) -> None:
@@ -175,3 +164,22 @@ def test_a_token_under_another_name_and_a_service_beside_it_are_warned_of(
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may use every port")
 def test_a_port_one_may_not_use(tmp_path: Path) -> None:
     assert "80" in refused(tmp_path, "--port", "80")
+
+
+def test_what_is_missing_is_said_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('[[models]]\nprovider = "groq"\nmodel = "llama"\n')
+    monkeypatch.setenv("OSHABERI_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    caplog.set_level("WARNING")
+    _settings(file, None)
+    assert "model groq llama has no API key: set GROQ_API_KEY" in caplog.text
+    caplog.clear()
+    monkeypatch.setenv("GROQ_API_KEY", "x")
+    _settings(file, None)
+    assert caplog.text == ""
+    file.write_text('discord_token = "a.b.c"\n')
+    _settings(file, None)
+    assert "the settings have no model" in caplog.text

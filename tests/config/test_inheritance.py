@@ -99,6 +99,7 @@ def test_what_counts_or_names_channels_itself_is_the_servers_alone() -> None:
         "allowed_channels",
         "auto_channels",
         "blocked_channels",
+        "picture_channel_id",
         "quota_requests_per_server_day",
         "quota_tokens_per_server_day",
     ]

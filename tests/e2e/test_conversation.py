@@ -7,12 +7,12 @@ from oshaberi.bot.storage.records import SpriteRecord
 from tests.bot.client_harness import OWNER
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 
-HAPPY = "https://pictures.test/happy.png"
+HAPPY = "/cdn/faces/happy.png"
 PICTURE = (
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\6\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\x9cc"
     b"\xf8\xcf\xc0\xf0\x1f\0\5\0\1\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82"
 )
-PLAIN = "https://pictures.test/mochi.png"
+PLAIN = "/cdn/faces/mochi.png"
 
 
 async def with_mochi(here: BotHarness, **more: object) -> None:
@@ -49,12 +49,12 @@ def test_a_conversation_over_several_messages() -> None:
 
 def test_a_trigger_word_and_a_reply_call_a_persona() -> None:
     async def scenario(here: BotHarness) -> None:
-        await with_mochi(here, avatar_url=PLAIN)
+        await with_mochi(here, avatar_url=here.stage.url + PLAIN)
         here.post("what does mochi say?")
         await here.wait_for(lambda: spoken(here) == [("Mochi", "Meow.")])
         await here.idle()
         meow = here.ours()[-1]
-        assert (meow.avatar, meow.webhook_id is not None) == (PLAIN, True)
+        assert (meow.avatar, meow.webhook_id is not None) == (here.stage.url + PLAIN, True)
         assert "You are Mochi" in here.asked().system
         assert "You are a cat." in here.asked().system
         here.post("and now?", reply_to=meow.id)
@@ -84,12 +84,16 @@ def test_two_personas_answer_in_the_order_of_their_words() -> None:
 
 def test_a_sprite_is_a_name_and_a_face_and_is_told_again() -> None:
     async def scenario(here: BotHarness) -> None:
-        await with_mochi(here, avatar_url=PLAIN, sprites=(SpriteRecord("happy", HAPPY),))
+        await with_mochi(
+            here,
+            avatar_url=here.stage.url + PLAIN,
+            sprites=(SpriteRecord("happy", here.stage.url + HAPPY),),
+        )
         here.post("mochi, a fish!")
         await here.wait_for(lambda: [text for _, text in spoken(here)] == ["Yay!", "Thanks."])
         await here.idle()
         yay, thanks = here.ours()[-2:]
-        assert (yay.avatar, thanks.avatar) == (HAPPY, PLAIN)
+        assert (yay.avatar, thanks.avatar) == (here.stage.url + HAPPY, here.stage.url + PLAIN)
         assert {yay.username.partition(" (")[0], thanks.username.partition(" (")[0]} == {"Mochi"}
         here.post("another one, mochi?")
         await here.asked_times(2)
@@ -101,12 +105,14 @@ def test_a_sprite_is_a_name_and_a_face_and_is_told_again() -> None:
 
 def test_the_default_persona_changes_its_face_too() -> None:
     async def scenario(here: BotHarness) -> None:
-        await here.persona("Tomori", is_default=True, sprites=(SpriteRecord("happy", HAPPY),))
+        await here.persona(
+            "Tomori", is_default=True, sprites=(SpriteRecord("happy", here.stage.url + HAPPY),)
+        )
         here.ask("look!")
         await here.wait_for(lambda: [text for _, text in spoken(here)] == ["Oh!", "Well."])
         await here.idle()
         first, second = here.ours()[-2:]
-        assert (first.avatar, first.webhook_id is not None) == (HAPPY, True)
+        assert (first.avatar, first.webhook_id is not None) == (here.stage.url + HAPPY, True)
         assert (second.author_id, second.webhook_id) == (here.stage.world.bot.id, None)
         here.post("and?", reply_to=first.id)
         await here.asked_times(2)

@@ -68,7 +68,7 @@ def test_faces_and_tables_are_known_after_a_restart(tmp_path: Path) -> None:
             async with serving(settings, stage) as bot:
                 here = BotHarness(stage, bot, [server], settings)
                 await here.persona("Oshaberi", is_default=True)
-                happy = SpriteRecord("happy", "https://pictures.test/happy.png")
+                happy = SpriteRecord("happy", f"{here.stage.url}/cdn/faces/happy.png")
                 await here.persona("Mochi", triggers=("mochi",), sprites=(happy,))
                 here.post("mochi, a table!")
                 await here.wait_for(lambda: "Bye." in here.said())

@@ -12,7 +12,7 @@ from tests.e2e.bot_harness import BotHarness, run_with_bot
 def test_the_thought_log_is_silent_and_speaks_as_the_persona() -> None:
     async def scenario(here: BotHarness) -> None:
         await here.persona("Oshaberi", is_default=True)
-        face = "https://pictures.test/mochi.png"
+        face = f"{here.stage.url}/cdn/faces/mochi.png"
         await here.persona("Mochi", triggers=("mochi",), avatar_url=face)
         logs = here.id_of("logs")
         options = {"key": "thought_log_channel_id", "value": f"<#{logs}>"}

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -65,6 +66,14 @@ def first_schema_with_data(url: str) -> None:
         f"INSERT INTO journal_streams VALUES ('k', 'me', 1, 2, 3, NULL, 'Ren', {when})",
         "INSERT INTO journal_posts VALUES ('k', 'k-1', 1, '{\"content\": \"x\"}', 9, 'sent', 12)",
     )
+
+
+def test_the_files_are_named_after_their_revisions() -> None:
+    """They are read without Alembic."""
+    scripts = ScriptDirectory.from_config(migration.alembic_config())
+    in_order = [script.revision for script in scripts.walk_revisions()][::-1]
+    assert list(migration.known_revisions()) == in_order == list(ALL)
+    assert head_revision() == scripts.get_current_head()
 
 
 def test_from_nothing(url: str) -> None:

@@ -50,31 +50,28 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w+", text)
 
 
+SPECIFIED = (
+    *("modifiers", "emoji_repeats", "tags", "breaks", "uncensor"),
+    *("own_name", "shortcodes", "rules", "mentions", "speaker_guard"),
+)
+"""The rules of spec 06 in its order. Others may stand between them: each has a test of its own."""
+
+
 def test_the_order_is_the_specifications() -> None:
     steps = [row.step for row in NORMALIZERS]
     assert list(dict.fromkeys(steps)) == ["S2", "S3", "S4", "S5", "S7"]
     assert steps == sorted(steps)
     names = [row.name for row in NORMALIZERS]
-    assert names == [
-        "modifiers",
-        "emoji_repeats",
-        "tags",
-        "breaks",
-        "uncensor",
-        "own_name",
-        "shortcodes",
-        "rules",
-        "mentions",
-        "speaker_guard",
-    ]
+    assert len(set(names)) == len(names)
+    assert tuple(name for name in names if name in SPECIFIED) == SPECIFIED
 
 
-def test_every_rule_of_the_table_can_run() -> None:
+def test_every_rule_of_the_specification_runs_in_this_order() -> None:
     seen: list[str] = []
     normalizers = Normalizers(FULL, DecisionListener(lambda change: seen.append(change.why)))
     text = "Tomori (mad): Tomori: :soup: a<br>b ｈ</think> :dance: @al\n---\nUser: x"
     normalizers.run(SegmentWork([TextPiece(text)]))
-    assert seen == [row.name for row in NORMALIZERS]
+    assert tuple(seen) == SPECIFIED
 
 
 def test_the_observer_sees_before_and_after() -> None:

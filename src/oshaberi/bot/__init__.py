@@ -4,7 +4,7 @@
   commands and status page use.
 - `config`: the settings. `storage`: what outlives a process. `conversation`: people, messages
   and channels as values. `tools`: what a model may call. `characters`: cards of personas.
-- `turns`: from an admitted message to a delivered answer.
+- `turns`: from an admitted message to a delivered answer. `faces`: the pictures of personas.
 - `client` (Discord), `commands`, `coordination` (several processes), `recovery` (after a
   restart).
 - `logs`, `observability` and `status_page` tell operators what the bot does; `operator_endpoint`

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.storage import Database, StorageError
+from oshaberi.bot.storage.picture_files import PictureFiles
 from oshaberi.bot.storage.repositories.personal_data import RetentionPeriods
 from oshaberi.bot.storage.schema.ownership import DataSubject
 from oshaberi.clocks import utc_now
@@ -119,6 +120,7 @@ class DataRetention:
         before = self._now() - timedelta(days=days)
         for server_id in await self._db.departed_servers.departed(before):
             gone = await self._db.personal_data.delete(DataSubject("server", server_id))
+            await PictureFiles(self._settings().data_dir).delete_server(server_id)
             log.info(
                 "the bot left server %s %s ago: deleted %s",
                 server_id,

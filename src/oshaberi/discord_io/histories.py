@@ -17,7 +17,9 @@ from oshaberi.clocks import loop_time_s
 
 MOST_MESSAGES = 10_000
 """How many messages are kept in all channels together; the most recently used channels keep theirs.
-Until a channel is read again there may be twice as many, some 30 MB."""
+Until a channel is read again there may be half as many more. A message takes 2 to 3 kB."""
+MOST_KEPT = 1.5
+"""How many times what a reading asked for a channel keeps. Some are newer than the question."""
 LONGEST_SECONDS = 3600.0
 """How long a history is kept. Then it is read again: links to files are valid for a day only."""
 KEPT_KINDS = (discord.TextChannel, discord.VoiceChannel, discord.StageChannel, discord.DMChannel)
@@ -75,8 +77,8 @@ class ReceivedHistory:
             self._messages.pop(message_id, None)
 
     def trim(self) -> None:
-        """Drop the oldest messages when there are twice as many as a reading asked for."""
-        if len(self._messages) >= 2 * self._depth:
+        """Drop the oldest messages when there are half as many more as a reading asked for."""
+        if len(self._messages) >= MOST_KEPT * self._depth:
             newest = sorted(self._messages)[-self._depth :]
             self._messages = {message_id: self._messages[message_id] for message_id in newest}
             self._has_beginning = False

@@ -6,7 +6,7 @@ webhooks, what arrived, what holds requests back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,6 +32,7 @@ from oshaberi.discord_io.requests.answers import MESSAGE_GONE, id_of
 from oshaberi.discord_io.requests.guards import CircuitBreaker, TypingGate
 from oshaberi.discord_io.requests.limits import KnownRooms, RequestRank
 from oshaberi.discord_io.requests.parameters import (
+    avatar_url,
     bot_form,
     edit_form,
     notice_form,
@@ -82,6 +83,8 @@ class ClientState:
         self.claims = Claims()
         self.circuit = CircuitBreaker()
         self.typing = TypingGate(self.guard, self.budget, self.rooms)
+        self.on_unseen_avatar: Callable[[str], None] = lambda _url: None
+        """Called with the avatar's URL if Discord created a webhook message without an avatar."""
         self.sources = TableSourceLookup()
         self.histories = histories or ReceivedHistories()
         client.add_dynamic_items(TableText(self.sources).item())
@@ -197,8 +200,10 @@ class DiscordSink:
     async def send(self, post: Post, wire: WireState) -> Sent:
         with self._state.circuit.trying(self._address.channel_id):
             self._search.begin(post.nonce, self.newest_id())
-            created = id_of(await self._post_awake(post, wire))
+            answer = await self._post_awake(post, wire)
+            created = id_of(answer)
         self._state.typing.message_came(self._address.channel_id)
+        self._note_avatar(post, answer)
         return self._note_sent(created, post)
 
     def recall(self, nonce: str, newest_id: int, message_id: int | None = None) -> None:
@@ -319,6 +324,12 @@ class DiscordSink:
         if hook is None:
             raise DiscordRefusalError(WEBHOOK_GONE, "no webhook is open")
         return hook
+
+    def _note_avatar(self, post: Post, answer: Any) -> None:
+        wanted = post.face and avatar_url(post.face)
+        author = answer.get("author") if isinstance(answer, dict) else None
+        if wanted and isinstance(author, dict) and author.get("avatar", "") is None:
+            self._state.on_unseen_avatar(wanted)
 
     def _note_sent(self, message_id: int, post: Post) -> Sent:
         self._state.claims.claim(message_id, post.nonce)

@@ -18,10 +18,9 @@ from string import Formatter
 log = logging.getLogger(__name__)
 
 ENGLISH = "en"
-FORMS = re.compile(rb"nplurals\s*=\s*(\d+)")
+FORMS = re.compile(r"\s*nplurals\s*=\s*(\d{1,3})\b")
 MOST_FORMS = 6
-"""How many plural forms a file may have. Arabic has this many. Babel creates as many as a file
-declares."""
+"""How many plural forms a file may have. Arabic has this many."""
 Forms = str | Sequence[str]
 PACKAGED = Path(__file__).with_name("catalogues")
 
@@ -79,35 +78,36 @@ class TranslationCatalogues:
 
 def read_catalogue(file: Path) -> NullTranslations:
     """Read a `.po` file. An unreadable file is logged and counts as empty."""
-    # Babel is large and only needed where somebody speaks another language.
-    try:
-        from babel.messages.pofile import PoFileError
-    except ModuleNotFoundError:
-        log.warning('%s needs Babel: pip install "oshaberi[bot]"', file.name)
-        return NullTranslations()
     try:
         return GNUTranslations(BytesIO(_compile(file, file.stat().st_mtime_ns)))
-    except (OSError, LookupError, ValueError, PoFileError) as error:
+    except ModuleNotFoundError:
+        log.warning('%s needs polib: pip install "oshaberi[bot]"', file.name)
+    except (OSError, LookupError, ValueError) as error:
         log.warning("the translations %s cannot be read: %s", file, error)
-        return NullTranslations()
+    return NullTranslations()
 
 
 @lru_cache(maxsize=16)
 def _compile(file: Path, _changed_at: int) -> bytes:
     """Return the catalogue in gettext's own form, made once for each version of the file."""
-    from babel.messages.mofile import write_mo
-    from babel.messages.pofile import read_po
+    import polib  # only needed where somebody speaks another language
 
-    source, compiled = file.read_bytes(), BytesIO()
-    if any(int(forms) > MOST_FORMS for forms in FORMS.findall(source)):
-        raise ValueError(f"no language has more than {MOST_FORMS} forms (nplurals)")
-    catalogue = read_po(BytesIO(source), locale=_locale(file.stem), abort_invalid=True)
-    for message in catalogue:
-        if message.id and message.string and not have_same_placeholders(message.id, message.string):
-            log.warning("a translation in %s has wrong placeholders: %s", file, message.string)
-            message.string = ""
-    write_mo(compiled, catalogue)
-    return compiled.getvalue()
+    catalogue = polib.pofile(str(file))
+    plurals = catalogue.metadata.get("Plural-Forms")
+    if plurals is not None and not 0 < _form_count(plurals) <= MOST_FORMS:
+        raise ValueError(f"a language has 1 to {MOST_FORMS} forms (nplurals)")
+    for entry in catalogue:
+        said = entry.msgstr or tuple(entry.msgstr_plural.values())
+        english = (entry.msgid, entry.msgid_plural) if entry.msgid_plural else entry.msgid
+        if said and not have_same_placeholders(english, said):
+            log.warning("a translation in %s has wrong placeholders: %s", file, said)
+            entry.msgstr, entry.msgstr_plural = "", {}
+    return bytes(catalogue.to_binary())
+
+
+def _form_count(plurals: str) -> int:
+    found = FORMS.match(plurals)
+    return int(found[1]) if found is not None else 0
 
 
 def have_same_placeholders(english: Forms, translation: Forms) -> bool:
@@ -127,11 +127,6 @@ def _placeholders(sentence: str) -> set[tuple[str | None, ...]]:
         return {part[1:] for part in Formatter().parse(sentence) if part[1] is not None}
     except ValueError:
         return {(sentence,)}
-
-
-def _locale(language: str) -> str:
-    """Return a code as Babel writes it."""
-    return language.replace("-", "_")
 
 
 def _without_country(language: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from oshaberi.checked_json import parse_json
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, whole_body
+from oshaberi.providers.connection_problems import connection_problem
 
 PATIENCE_S = 10.0
 MOST_BYTES = 4 * 1024 * 1024
@@ -69,8 +70,10 @@ async def list_models(
     except httpx2.ConnectError as error:
         # Path, name and password of an address may be secrets. They are not in this part of it.
         place = error.request.url.netloc.decode()
-        return OfferedModels(0, reason=f"no connection to {place}")
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+        return OfferedModels(0, reason=f"{place}: {connection_problem(error)}")
+    except (httpx2.TransportError, OSError) as error:
+        return OfferedModels(0, reason=connection_problem(error))
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
         return OfferedModels(0, reason=type(error).__name__)
 
 

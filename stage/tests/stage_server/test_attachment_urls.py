@@ -24,7 +24,7 @@ async def got(url: str) -> tuple[int, bytes]:
 
 
 async def posted(bot: ListeningClient, **more: object) -> discord.Message:
-    file = discord.File(io.BytesIO(b"picture"), "a face.png")
+    file = discord.File(io.BytesIO(b"picture"), "@ a+face(1).png")
     sent: discord.Message = await bot.place().send(file=file, **more)  # type: ignore[call-overload]
     return sent
 
@@ -55,7 +55,7 @@ def test_a_url_is_signed_and_expires_and_the_next_payload_has_a_new_one() -> Non
     [
         lambda url: bare(url),
         lambda url: url.replace("ex=", "ex=f"),
-        lambda url: url.replace("a%20face", "another"),
+        lambda url: url.replace("face", "another"),
         lambda url: bare(url) + "?ex=zz&is=1&hm=\u00e9",
         lambda url: bare(url) + "?ex=fffffffff&is=1&hm=" + "0" * 64,
     ],

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,7 +19,8 @@ from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.client.shards import ChannelsOfOtherShards, GatewayState, MovableShardsClient
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.unanswered import UnansweredLog, UnansweredSearch, WhenReady
-from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.faces.picture_channel import PictureChannel
+from oshaberi.bot.storage.errors import StorageAwayError, StorageError
 from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.questions import CLAIMED
 from oshaberi.bot.turns.admission.rules import ADMITTED
@@ -130,6 +131,10 @@ class OshaberiClient(MovableShardsClient):
         # for five minutes, long after the outage is over.
         self.http._HTTPClient__session._timeout = REQUEST_TIMEOUT  # type: ignore[attr-defined]  # noqa: SLF001
         self.client_state = ClientState(self, self._alone, self.histories)
+        faces = self.context.faces
+        faces.connect(PictureChannel(self, self.client_state), self._alone)
+        self.client_state.on_unseen_avatar = faces.note_unseen
+        self.context.own_faces.connect(self, self.client_state)
         if not self.has_movable_shards and self.has_shard(0):
             await self._sync()
 
@@ -231,9 +236,11 @@ class OshaberiClient(MovableShardsClient):
         self.context.channel_turns.note_typing(typing.channel_id, typing.user_id)
 
     async def on_raw_message_delete(self, gone: discord.RawMessageDeleteEvent) -> None:
+        self.context.faces.note_deleted(gone.guild_id or 0, gone.channel_id)
         await forget_deleted(self.context, gone.channel_id, [gone.message_id])
 
     async def on_raw_bulk_message_delete(self, gone: discord.RawBulkMessageDeleteEvent) -> None:
+        self.context.faces.note_deleted(gone.guild_id or 0, gone.channel_id)
         await forget_deleted(self.context, gone.channel_id, sorted(gone.message_ids))
 
     async def on_message_edit(self, _before: discord.Message, after: discord.Message) -> None:
@@ -249,7 +256,15 @@ class OshaberiClient(MovableShardsClient):
             servers = counted(len(self.guilds), "server")
             log.info("connected as %s, in %s", self.user, servers)
         await self._search.run_when_ready()
+        await self._refresh_profiles()
         self._was_ready = True
+
+    async def _refresh_profiles(self) -> None:
+        """Set what was still to be set when an earlier process ended."""
+        with suppress(StorageError):
+            servers = await self.context.db.own_faces.servers()
+            here = self.server_ids() or frozenset()
+            self.context.own_faces.refresh_soon(one for one in servers if one in here)
 
     async def on_shard_ready(self, shard_id: int) -> None:
         """Search for messages that were missed before this process got (or regained) a shard."""
@@ -288,10 +303,12 @@ class OshaberiClient(MovableShardsClient):
         self.client_state.try_again(_ids_with_threads(after))
 
     async def on_guild_channel_delete(self, gone: discord.abc.GuildChannel) -> None:
+        self.context.faces.note_deleted(gone.guild.id, gone.id)
         await self.context.db.servers.forget_channels(gone.guild.id, (gone.id,))
 
     async def on_raw_thread_delete(self, gone: discord.RawThreadDeleteEvent) -> None:
         """Handle a deleted thread. Also called for each known thread of a deleted channel."""
+        self.context.faces.note_deleted(gone.guild_id, gone.thread_id)
         await self.context.db.servers.forget_channels(gone.guild_id, (gone.thread_id,))
 
     async def on_guild_role_update(self, _before: discord.Role, after: discord.Role) -> None:

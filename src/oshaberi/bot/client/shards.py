@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ import discord
 import yarl
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 from discord.shard import EventItem, Shard
+from discord.state import AutoShardedConnectionState
 
 from oshaberi.bot.coordination.reconnect_backoff import ReconnectBackoff
 from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
@@ -146,6 +147,73 @@ class ChannelsOfOtherShards:
         return guild
 
 
+# A new session of a shard, and when the shard is ready.
+#
+# A new session sends all servers again. discord.py makes new objects of them, and each message and
+# member that is kept would hold a copy of its whole server from the session in which it came. So
+# the objects stay, and only what they contain is replaced.
+#
+# READY names the servers of a shard, and each then arrives as an event of its own. discord.py does
+# not count them: it counts a shard as ready when none has arrived for `guild_ready_timeout`
+# seconds. That long pause is only needed if Discord has a server that it cannot send.
+
+
+class ArrivingServers(asyncio.Queue[discord.Guild]):
+    """The servers of a shard that READY named, in the order in which they arrive.
+
+    Once all have been taken, `get` raises TimeoutError, as if discord.py's wait were over.
+    """
+
+    def __init__(self, named: Iterable[int]) -> None:
+        super().__init__()
+        self._missing = set(named)
+
+    def put_nowait(self, item: discord.Guild) -> None:
+        self._missing.discard(item.id)
+        super().put_nowait(item)
+
+    async def get(self) -> discord.Guild:
+        if self.empty() and not self._missing:
+            raise TimeoutError
+        return await super().get()
+
+
+class LastingConnectionState(AutoShardedConnectionState[Any]):
+    """discord.py's state. A server is one object for as long as the bot is in it, and a shard is
+    ready as soon as its servers are there."""
+
+    def parse_ready(self, data: Any) -> None:
+        servers = ArrivingServers(int(guild["id"]) for guild in data["guilds"])
+        self._ready_states[data["shard"][0]] = servers
+        super().parse_ready(data)
+
+    def _add_guild_from_data(self, data: Any) -> discord.Guild:
+        """Create a server, or replace what a known one contains.
+
+        READY only names it: running turns go on with what it contained before.
+        """
+        known = self._get_guild(int(data["id"]))
+        if known is None:
+            return super()._add_guild_from_data(data)
+        if data.get("unavailable"):
+            known.unavailable = True
+        else:
+            discord.Guild.__init__(known, data=data, state=self)
+        return known
+
+    def _get_create_guild(self, data: Any) -> discord.Guild:
+        return self._add_guild_from_data(data)
+
+    def forget_servers(self, is_gone: Callable[[discord.Guild], bool]) -> None:
+        """Forget servers that another process will serve, and what came from them."""
+        for guild in [one for one in self.guilds if is_gone(one)]:
+            self._remove_guild(guild)
+        kept = [one for one in self._messages or () if one.guild is None or not is_gone(one.guild)]
+        if self._messages is not None:
+            self._messages.clear()
+            self._messages.extend(kept)
+
+
 # Shards that move between processes.
 #
 # discord.py starts all shards of an `AutoShardedClient` once and keeps them. With `ShardTerms`
@@ -234,6 +302,7 @@ class MovableShardsClient(discord.AutoShardedClient):
     """The client. Without `ShardTerms` it works like discord.py's own."""
 
     # private attributes of discord.py, under their mangled names
+    _connection: LastingConnectionState
     _AutoShardedClient__shards: dict[int, Shard]
     _AutoShardedClient__queue: asyncio.PriorityQueue[EventItem]
 
@@ -253,6 +322,15 @@ class MovableShardsClient(discord.AutoShardedClient):
         self._answered.set()
         self._caught_up: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
         """Set for a shard when the messages that it missed have been found."""
+
+    def _get_state(self, **options: Any) -> LastingConnectionState:
+        return LastingConnectionState(
+            dispatch=self.dispatch,
+            handlers=self._handlers,
+            hooks=self._hooks,
+            http=self.http,
+            **options,
+        )
 
     @property
     def has_movable_shards(self) -> bool:
@@ -383,9 +461,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         if task is not None:
             task.cancel()
         state._ready_states.pop(shard_id, None)  # noqa: SLF001
-        for guild in tuple(self.guilds):
-            if self.shard_of(guild.id) == shard_id:
-                state._remove_guild(guild)  # noqa: SLF001
+        state.forget_servers(lambda guild: self.shard_of(guild.id) == shard_id)
         self._caught_up.pop(shard_id, asyncio.Event()).set()
         self.dispatch("shard_disconnect", shard_id)
 

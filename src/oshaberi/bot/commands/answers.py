@@ -21,6 +21,7 @@ from oshaberi.bot.commands.command_context import (
     Interaction,
     asker_of,
 )
+from oshaberi.bot.faces.pictures import PictureRefusedError
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.discord_io.requests.parameters import DESCRIPTION_LIMIT, shortened
 from oshaberi.errors import ConfigError
@@ -301,7 +302,7 @@ def too_long(text: str, most: int) -> str:
 
 
 def _error_text(error: Exception) -> str:
-    if isinstance(error, CommandRefusedError | ConfigError):
+    if isinstance(error, CommandRefusedError | ConfigError | PictureRefusedError):
         words = said(error.args[0]) if error.args else ""
         return " ".join(redact(words, MESSAGE_LIMIT).split())
     if isinstance(error, StorageAwayError):

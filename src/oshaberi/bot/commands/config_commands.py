@@ -50,7 +50,7 @@ from oshaberi.bot.config.server_settings import check_limit
 from oshaberi.bot.turns.services.models import WHOLE_SERVER
 from oshaberi.languages import translatable, translated
 
-CHANNEL_KEYS = frozenset({"thought_log_channel_id"})
+CHANNEL_KEYS = frozenset({"picture_channel_id", "thought_log_channel_id"})
 PERSONA_KEYS = frozenset({"answering_persona"})
 ALL = "all"
 """The word that resets all settings. It must be typed, so that nobody resets them by pressing

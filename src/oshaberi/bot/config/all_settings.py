@@ -106,9 +106,9 @@ SERVER_KEYS: Mapping[str, Setting] = {
     for key, setting in DECLARED.items()
     if setting.section is not ProcessConfig and key not in OPERATOR_KEYS
 }
-SERVER_ONLY_KEYS = frozenset({"auto_channels", "allowed_channels", "blocked_channels"}) | {
-    key for key in SERVER_KEYS if key.endswith("_per_server_day")
-}
+SERVER_ONLY_KEYS = frozenset(
+    {"auto_channels", "allowed_channels", "blocked_channels", "picture_channel_id"}
+) | {key for key in SERVER_KEYS if key.endswith("_per_server_day")}
 """Settings that list channels or apply to the whole server, so that no channel has its own
 value."""
 

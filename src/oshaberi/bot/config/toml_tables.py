@@ -67,10 +67,14 @@ class ModelEntry:
     text: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
+        from oshaberi.providers.model_addresses import whole_address
         from oshaberi.providers.model_options import options_of
 
         try:
             options_of(self.all_params())
+            if self.base_url is not None:
+                address = whole_address(self.provider, self.base_url)
+                object.__setattr__(self, "base_url", address)
         except ConfigError as wrong:
             raise ValueError(str(wrong)) from None
 
@@ -85,6 +89,10 @@ class ModelEntry:
             return self.api_keys
         key = environ.get(self.variable or "", "").strip()
         return (key,) if key else ()
+
+    def missing_key(self, environ: Mapping[str, str]) -> str | None:
+        """Return the variable in which a key is expected, if there is no key anywhere."""
+        return None if self.keys(environ) else self.variable
 
     @property
     def variable(self) -> str | None:

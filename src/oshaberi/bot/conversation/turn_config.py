@@ -69,6 +69,10 @@ class TurnConfig:
         "longest wait while the author of a question is still typing, in ms after the first "
         "message",
     )
+    answer_to_names: bool = switch(
+        True,
+        "answer who speaks to a persona by its name, as in `taro, how are you?` or `hey Taro!`",
+    )
     attention_ms: int = number(
         0,
         0,
@@ -105,6 +109,9 @@ class TurnConfig:
     )
     status_reactions: bool = switch(False, "react with 👀 while working, then with ✅ or ⚠️")
     thought_log_channel_id: int = channel("channel in which thoughts are posted; 0 is none")
+    picture_channel_id: int = channel(
+        "channel in which the pictures of personas are kept; 0: the bot makes a hidden one"
+    )
     llm_stop_strings: tuple[str, ...] = strings("stop the model where it writes one of these")
     speaker_guard_holdback_chars: int = number(
         32, 0, 256, "characters that are kept back to recognise a speaker's label"

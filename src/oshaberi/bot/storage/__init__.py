@@ -7,7 +7,8 @@
   not answer. `changes`: tells caches about changes.
 - `database_urls`, `engine`: connections. `leases`: one process for each instance name.
 - `sqlite_erasure` removes deleted text from SQLite's files, `sqlite_backups` copies them.
-- `secret_vault` encrypts keys. `errors` are raised.
+- `secret_vault` encrypts keys. `picture_files`: copies of the pictures of personas.
+  `errors` are raised.
 
 The names are loaded on first use, so that importing this package does not import SQLAlchemy,
 Alembic and cryptography.

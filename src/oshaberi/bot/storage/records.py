@@ -64,6 +64,38 @@ class PersonaRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class PictureRecord:
+    """A picture of a persona: the address that the persona names, and where the bot keeps it."""
+
+    server_id: int
+    address: str
+    url: str = ""
+    """Without a signature. Empty if nothing could be loaded from the address."""
+    digest: str = ""
+    content_type: str = ""
+    channel_id: int = 0
+    message_id: int = 0
+    needs_signature: bool = False
+    """Whether Discord did not show it by the bare URL."""
+    told_at: datetime | None = None
+    """When the owner was told that it cannot be loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFaceRecord:
+    """How the bot itself looks in a server. There is a record as soon as the server was asked."""
+
+    server_id: int
+    is_shown: bool = False
+    """Whether it looks like the default persona."""
+    bio: str = ""
+    banner: str = ""
+    """The address of a kept picture."""
+    applied: Mapping[str, str | None] = field(default_factory=dict)
+    """What was last set, by field of the profile; of pictures their digests."""
+
+
+@dataclass(frozen=True, slots=True)
 class StoredSettings:
     """What admins changed, as JSON values by key: for a server, and for single channels.
 

@@ -4,7 +4,8 @@
 are in the order of a turn, and each imports only those before it:
 
 - `services`: what all turns of a process share.
-- `personas`: which personas a text calls, and which one wrote an old message.
+- `personas`: which personas a text calls (`name_calls`: by name), and which one wrote an old
+  message.
 - `admission`: whether a message is answered and as which persona, and what waits in its channel.
 - `context`: what the model is shown.
 - `quotas`: whether the model may be asked.

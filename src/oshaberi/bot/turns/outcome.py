@@ -191,6 +191,8 @@ def missing_text_reason(outcome: TurnOutcome, last: StreamResult) -> str | None:
 
 def _words(last: StreamResult) -> str:
     data = last.data
+    if last.status == "empty_response":
+        return ": the model sent no text"
     if isinstance(data, ProviderError):
         return (
             f": {redact(data.message, MOST_LOGGED)} ({data.type})"

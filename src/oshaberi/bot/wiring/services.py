@@ -11,16 +11,20 @@ from pathlib import Path
 from oshaberi.bot.client.discord_values import read_text
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import CurrentSettings, operator_choices, plug_ins_of
+from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.coordination.cache_invalidation import cache_invalidation
 from oshaberi.bot.coordination.process_coordination import (
     InstanceLease,
     ProcessCoordination,
     SingleProcess,
 )
+from oshaberi.bot.faces.kept_faces import Faces
+from oshaberi.bot.faces.pictures import LARGEST_BYTES
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.open_telemetry import open_telemetry
 from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.storage.leases import postgres_lease, sole_owner
+from oshaberi.bot.storage.picture_files import PictureFiles
 from oshaberi.bot.tools.builtin import builtin_tools
 from oshaberi.bot.tools.definition import installed_tool_text
 from oshaberi.bot.tools.toolbox import ToolBox, load_tools
@@ -36,6 +40,7 @@ from oshaberi.bot.turns.services.turn_slots import TurnSlots
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.errors import ConfigError
 from oshaberi.providers.capabilities import LearnedLimits
+from oshaberi.public_fetching import PublicWeb
 from oshaberi.stream.observers import StreamObserver
 
 
@@ -110,7 +115,7 @@ async def open_services(
     observers: Sequence[StreamObserver],
     connect: Connect,
     outage: ServiceOutage,
-) -> AsyncIterator[tuple[TurnServices, CurrentSettings]]:
+) -> AsyncIterator[tuple[TurnServices, CurrentSettings, Faces]]:
     """Open tools, adapters and tracing for the block."""
     db, shared, learned = stores.db, stores.shared, LearnedLimits()
     making = partial(connect, learned=learned, budgets=settings.answer_budgets)
@@ -123,6 +128,7 @@ async def open_services(
         operator, plug_ins = operator_choices(settings, environ), plug_ins_of(settings)
         current_settings = CurrentSettings(settings, environ, db, operator, plug_ins)
         slots = TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s)
+        faces = faces_of(settings, db, current_settings)
         services = TurnServices(
             settings=current_settings.of,
             db=db,
@@ -131,6 +137,18 @@ async def open_services(
             answer_tools=AnswerTools(tools, installed_tool_text(), plug_ins=plug_ins),
             observers=TurnObservers(tuple(observers), bot_metrics.note_answer, tracer),
             read_text=read_text,
+            usable_faces=faces.usable,
             instance=settings.instance,
         )
-        yield services, current_settings
+        try:
+            yield services, current_settings, faces
+        finally:
+            await faces.close()
+
+
+def faces_of(settings: LoadedSettings, db: Database, current: CurrentSettings) -> Faces:
+    async def chosen(server_id: int) -> int:
+        return (await current.of(ChannelPath(server_id, 0))).turn.picture_channel_id
+
+    web = PublicWeb(max_bytes=LARGEST_BYTES)
+    return Faces(db, PictureFiles(settings.data_dir), web, chosen)

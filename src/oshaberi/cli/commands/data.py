@@ -128,7 +128,11 @@ def delete(
         return await db.personal_data.counts(subject)
 
     async def remove(db: Database) -> dict[str, int]:
+        from oshaberi.bot.storage.picture_files import PictureFiles
+
         gone = await db.personal_data.delete(subject)
+        if subject.kind == "server":
+            await PictureFiles(settings.data_dir).delete_server(subject.id)
         if not await db.wait_until_erased(ERASED_S):
             whisper(
                 "another program reads the database: what was deleted is in its files until that "

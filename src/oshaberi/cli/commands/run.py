@@ -150,8 +150,22 @@ def _settings(config: Path | None, port: int | None) -> LoadedSettings:
             "set them with enableServiceLinks: false",
             ", ".join(settings.service_links),
         )
+    _warn_of_missing_keys(settings)
     _make_folder(settings)
     return settings if port is None else replace(settings, stage_port=port)
+
+
+def _warn_of_missing_keys(settings: LoadedSettings) -> None:
+    """Say now what would otherwise be found out at the first question."""
+    for entry in settings.models:
+        variable = entry.missing_key(os.environ)
+        if variable is not None:
+            log.warning("model %s %s has no API key: set %s", entry.provider, entry.model, variable)
+    if settings.discord_token is not None and not settings.models:
+        log.warning(
+            "the settings have no model: only servers that chose one with /model are answered; "
+            "`oshaberi doctor` says more"
+        )
 
 
 def _need_token(settings: LoadedSettings) -> None:
@@ -256,9 +270,6 @@ def _spare_what_is_loaded() -> None:
     Turns hold their objects for seconds, so the collector also runs less often. That saves a tenth
     of the processor time of many turns.
     """
-    from oshaberi.text.normalize.standard_emoji import standard_emoji
-
-    standard_emoji("dog")  # loads the table of shortcodes: 60 ms, now and not during an answer
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)

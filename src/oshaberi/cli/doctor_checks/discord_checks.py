@@ -32,10 +32,16 @@ MOST_NAMED = 5
 RATE_LIMITED = 429
 
 
-async def examine(settings: LoadedSettings, environ: Mapping[str, str]) -> AsyncIterator[Finding]:
+async def examine(
+    settings: LoadedSettings, environ: Mapping[str, str], *, offline: bool = False
+) -> AsyncIterator[Finding]:
     if settings.discord_token is None:
         advice = "set OSHABERI_DISCORD_TOKEN to run the bot on Discord"
         yield note("token", "none; the bot runs on the local stage", advice)
+        return
+    if offline:
+        place = settings.origin("discord_token")
+        yield note("token", f"is set (from {place}); Discord was not asked (--offline)")
         return
     discord = _DiscordChecks(settings.discord_token, environ, settings.discord_api_url)
     me = await discord.get("/users/@me")

@@ -128,7 +128,7 @@ LONGEST_ID = 20
 """Digits of the largest number of 64 bits."""
 
 
-def id_of(answer: object, what: Literal["message", "webhook"] = "message") -> int:
+def id_of(answer: object, what: Literal["message", "webhook", "channel"] = "message") -> int:
     """Return the id of the created or found object. Raises AmbiguousError without one."""
     value = str(answer.get("id")) if isinstance(answer, Mapping) else ""
     if not (value.isascii() and value.isdecimal() and len(value) <= LONGEST_ID):

@@ -83,6 +83,7 @@ __all__ = [
     "Address",
     "ImageFetcher",
     "ImageLimits",
+    "begins_like_an_image",
     "image_type",
     "is_public",
     "prepare_image",
@@ -123,7 +124,7 @@ class ImageFetcher:
         async with self._at_once:
             try:
                 async with asyncio.timeout(self._limits.timeout_s):
-                    found = await self._web.get(url, "image/*", _begins_like_an_image)
+                    found = await self._web.get(url, "image/*", begins_like_an_image)
             except FetchRefusedError as refusal:
                 return _note(str(refusal))
             except TimeoutError:
@@ -162,6 +163,7 @@ def _note(reason: str) -> TextPart:
     return TextPart(f"[image could not be read: {reason}]")
 
 
-def _begins_like_an_image(body: bytearray) -> None:
+def begins_like_an_image(body: bytearray) -> None:
+    """Refuse what is no picture as soon as its first bytes are there."""
     if len(body) >= MAGIC_LENGTH and image_type(bytes(body[:MAGIC_LENGTH])) is None:
         raise FetchRefusedError("it is not a PNG, JPEG, GIF or WebP")

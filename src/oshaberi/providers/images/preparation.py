@@ -233,6 +233,8 @@ _KEPT_AS_THEY_ARE = frozenset({"image/png", "image/jpeg", "image/webp"})
 _JPEG_QUALITIES = (88, 70, 45, 20)
 _JPEG_SCALES = (1, 2, 4, 8)
 _MOST_JPEG_SCANS = 64
+_HEAD = 0.1
+"""How much of what a square leaves out of a tall picture is above it."""
 _PICTURE_ALONE = {"image/png": png_picture, "image/jpeg": jpeg_picture, "image/gif": gif_picture}
 
 
@@ -252,6 +254,8 @@ class ImageLimits:
     max_sent_bytes: int = 1_500_000
     timeout_s: float = 10.0
     max_redirects: int = 3
+    redraw: Literal["if needed", "whole", "square"] = "if needed"
+    """`whole` and `square`: always drawn anew, so that nothing else of the file is left in it."""
 
 
 async def prepare_in_turn(raw: bytes, limits: ImageLimits) -> ImagePart:
@@ -308,7 +312,8 @@ def _prepared(image: Image.Image, raw: bytes, mime_type: str, limits: ImageLimit
         _reduce_jpeg(image, raw, limits)
     _check_pixels(image.size, limits.max_pixels)
     image.load()
-    if fits and mime_type in _KEPT_AS_THEY_ARE and not _is_animated(image, raw, mime_type):
+    keeps = fits and limits.redraw == "if needed"
+    if keeps and mime_type in _KEPT_AS_THEY_ARE and not _is_animated(image, raw, mime_type):
         return ImagePart(data=raw, mime=mime_type)
     turn = orientation(raw, mime_type, image.info.get("exif", b""))
     return _redrawn(image, turn, limits)
@@ -337,6 +342,7 @@ def _redrawn(image: Image.Image, turn: int, limits: ImageLimits) -> ImagePart:
     mode = "RGBA" if clear else "RGB"
     drawn = image if image.mode == mode else image.convert(mode)
     drawn = _turned(_shrunk(drawn, limits.max_side_px), turn)
+    drawn = _square(drawn) if limits.redraw == "square" else drawn
     if clear:
         content = _saved(drawn, "PNG")
         if len(content) <= limits.max_sent_bytes:
@@ -374,6 +380,14 @@ def _turned(image: Image.Image, turn: int) -> Image.Image:
         8: Transpose.ROTATE_90,
     }
     return image.transpose(turns[turn]) if turn in turns else image
+
+
+def _square(image: Image.Image) -> Image.Image:
+    """Cut a square out of the picture: a tall one shows a whole person, whose head is above."""
+    width, height = image.size
+    side = min(width, height)
+    left, top = (width - side) // 2, round((height - side) * _HEAD)
+    return image.crop((left, top, left + side, top + side))
 
 
 def _on_white(image: Image.Image) -> Image.Image:

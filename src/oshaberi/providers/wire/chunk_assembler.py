@@ -151,7 +151,9 @@ class ChunkAssembler:
             return [*held, self._cut_short()]
         if self._finish is None or self._finish.reason == PAUSED:
             message = Sentence("the stream ended before the answer was complete")
-            cut = ProviderError("network", message, retryable=True, provider=self._provider)
+            cut = ProviderError(
+                "network", message, retryable=True, provider=self._provider, broke_off=True
+            )
             return [*held, self._error(cut)]
         return [*held, self._last(self._finish.reason)]
 

@@ -1,11 +1,16 @@
-"""Common shortcodes (`:smile:`) and their Unicode emoji."""
+"""Common shortcodes (`:smile:`) and their Unicode emoji.
+
+`shortcodes.txt` is made by `make generate` from the `emoji` package (BSD, by Taehoon Kim and Kevin
+Wurster).
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
-# Discord's names that the `emoji` package lacks or reads differently.
+# Discord's names that `shortcodes.txt` lacks or reads differently.
 _DISCORD: Final = {
     "call_me": "🤙",
     "clown": "🤡",
@@ -64,21 +69,25 @@ def standard_emoji(name: str) -> str | None:
         return found
     if name.startswith(_FLAG):
         return _flag(name.removeprefix(_FLAG))
-    return _from_package(name)
+    return _list()[0].get(name)
 
 
-def _from_package(name: str) -> str | None:
-    import emoji  # takes 60 ms: only for shortcodes not found elsewhere
-
-    code = f":{name}:"
-    shown: str = emoji.emojize(code, language="alias")
-    return None if shown == code else shown
+def is_standard_emoji(text: str) -> bool:
+    """Return whether the text is one Unicode emoji."""
+    return text in _list()[1]
 
 
 def _flag(country: str) -> str | None:
-    import emoji
-
     if len(country) != 2 or not (country.isascii() and country.isalpha()):
         return None
     flag = "".join(chr(_REGIONAL_A + ord(letter) - ord("a")) for letter in country)
-    return flag if emoji.is_emoji(flag) else None
+    return flag if is_standard_emoji(flag) else None
+
+
+@lru_cache(maxsize=1)
+def _list() -> tuple[dict[str, str], frozenset[str]]:
+    """Return the emoji of each name, and all emoji. Reading them takes a few milliseconds."""
+    text = Path(__file__).with_name("shortcodes.txt").read_text(encoding="utf-8")
+    rows = [row.split(" ") for row in text.splitlines()]
+    named = {name: shown for shown, *names in rows for name in names}
+    return named, frozenset(row[0] for row in rows)

@@ -30,13 +30,17 @@ from oshaberi.text.normalize.webhook_names import SpriteUsernames, SpriteUsernam
 
 @dataclass(frozen=True, slots=True)
 class NormalizerRow:
-    """One rule: its step in the specification, its name, and what the inspector says of it."""
+    """One rule: its step in the specification, its name, and what the inspector says of it.
+
+    `kept_back` has the reasons with which it takes text away, each with what is said of such text.
+    """
 
     step: str
     name: str
     explanation: str
     make: Callable[[TextConfig], Normalizer | None]
     """Makes the rule; returns None if it can have no effect with these settings."""
+    kept_back: tuple[tuple[str, str], ...] = ()
 
 
 def _of_persona(_config: TextConfig) -> None:
@@ -48,33 +52,51 @@ def _of_persona(_config: TextConfig) -> None:
 # the others may have emptied.
 NORMALIZERS: Final[tuple[NormalizerRow, ...]] = (
     NormalizerRow(
-        "S2", "modifiers", "The label only says who speaks, so it is removed", _of_persona
+        "S2",
+        "modifiers",
+        "The label only says who speaks, so it is removed",
+        _of_persona,
+        (("modifier", "The label only says who speaks"),),
     ),
     NormalizerRow(
         "S3",
         "emoji_repeats",
         "A recent message already used this emoji, so it is removed",
         emoji_repeats,
+        (("duplicate_emoji", "A recent message already used this emoji"),),
     ),
     NormalizerRow("S4", "tags", "A leftover think tag is removed", StrayTags),
     NormalizerRow("S4", "breaks", "<br> is a line break", HtmlBreaks),
     NormalizerRow(
-        "S4", "uncensor", "Disguised or invisible characters become plain ones", uncensor
+        "S4",
+        "uncensor",
+        "Disguised or invisible characters become plain ones",
+        uncensor,
+        (("uncensor", "Invisible characters"),),
     ),
     NormalizerRow(
-        "S4", "own_name", "The persona's own name at the start of a line is removed", own_name
+        "S4",
+        "own_name",
+        "The persona's own name at the start of a line is removed",
+        own_name,
+        (("own_name", "The persona's own name at the start of a line"),),
     ),
     NormalizerRow(
         "S4",
         "shortcodes",
         "Emoji names become emoji, or are removed if no emoji has that name",
         EmojiShortcodes,
+        (
+            ("unresolved_shortcode", "No emoji has this name"),
+            ("emoji_disabled", "Custom emoji are switched off"),
+        ),
     ),
     NormalizerRow(
         "S4",
         "rules",
         "Discord shows no rules and no empty quotes, so the line is only a paragraph break",
         RuleLines,
+        (("rule", "Discord shows no rules and no empty quotes"),),
     ),
     NormalizerRow(
         "S5", "mentions", "Somebody here has that name, so it becomes a mention", mention_handles
@@ -84,6 +106,7 @@ NORMALIZERS: Final[tuple[NormalizerRow, ...]] = (
         "speaker_guard",
         "The model begins to speak for somebody else; from here on nothing is shown",
         speaker_guard,
+        (("speaker_guard", "Text that speaks for somebody else"),),
     ),
 )
 _FOR_TOOLS: Final = ("S3", "S4", "S5")

@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable, Mapping
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from discord_stage.world.records import Attachment, Json
 
@@ -80,5 +80,6 @@ class AttachmentUrls:
         return f"{self._base()}{path}?ex={expires}&is={issued}&hm={signature}&"
 
     def _signature(self, path: str, expires: str, issued: str) -> str:
-        text = f"{path}?ex={expires}&is={issued}".encode("utf-8", "replace")
+        # Clients may quote a path in another way than we do.
+        text = f"{unquote(path)}?ex={expires}&is={issued}".encode("utf-8", "replace")
         return hmac.new(self._key, text, hashlib.sha256).hexdigest()

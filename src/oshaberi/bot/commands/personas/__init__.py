@@ -2,13 +2,18 @@
 
 - `persona_commands`: `/persona` and its forms. `sprite_commands`: `/sprite`.
 - `persona_changes`: finds, checks and changes the personas of a server.
+- `profile_command`: how the bot itself looks in a server.
+- `picture_uploads`: reads the pictures that a command got, and keeps them.
 """
 
 from __future__ import annotations
 
 from oshaberi.bot.commands.personas import sprite_commands
 from oshaberi.bot.commands.personas.persona_commands import persona
+from oshaberi.bot.commands.personas.profile_command import profile
 
 __all__ = ["COMMANDS"]
+
+persona.add_command(profile)
 
 COMMANDS = (persona, *sprite_commands.COMMANDS)

@@ -158,7 +158,7 @@ def checked_url(url: str) -> str:
         )
     try:
         parts = urlsplit(url)
-        usable = parts.scheme == "https" and bool(parts.hostname)
+        usable = parts.scheme in ("https", "http") and bool(parts.hostname)
     except ValueError:
         usable = False
     if not usable or any(sign.isspace() for sign in url):
@@ -273,23 +273,6 @@ async def edit_persona(
     await context.db.personas.save(_fill(persona, values))
     context.personas_changed(asker.server_id)
     return translated("**{name}** is updated.", name=plain(persona.name))
-
-
-async def set_avatar(context: BotContext, asker: CommandUser, name: str, url: str | None) -> str:
-    asker.must_manage()
-    persona = await persona_named(context, asker.server_id, name)
-    avatar_url = None if url is None else checked_url(url)
-    await context.db.personas.save(replace(persona, avatar_url=avatar_url))
-    context.personas_changed(asker.server_id)
-    shown = plain(persona.name)
-    if avatar_url is None:
-        return translated("**{name}** has no picture of its own any more.", name=shown)
-    own = (
-        translated(" The default persona shows the bot's own picture.")
-        if persona.is_default
-        else ""
-    )
-    return translated("**{name}** has a new picture.{own}", name=shown, own=own)
 
 
 async def delete_question(context: BotContext, asker: CommandUser, name: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.commands.answers import Choices, CommandForm, answer, ask_first
+from oshaberi.bot.commands.answers import Choices, CommandForm, answer, ask_first, plain
 from oshaberi.bot.commands.command_context import (
     MANAGER,
     Address,
@@ -34,8 +35,9 @@ from oshaberi.bot.commands.personas.persona_changes import (
     persona_choices,
     persona_named,
     restrict_by_age,
-    set_avatar,
 )
+from oshaberi.bot.commands.personas.picture_uploads import drop_unused, kept_picture
+from oshaberi.bot.commands.personas.profile_command import ask_about_profile
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.languages import translated
 
@@ -100,6 +102,30 @@ def _words(label: str, custom_id: str, words: tuple[str, ...]) -> discord.ui.Tex
     )
 
 
+async def set_avatar(
+    context: BotContext, asker: CommandUser, name: str, source: discord.Attachment | str | None
+) -> str:
+    """Give a persona a picture, uploaded or from an address, or take it away."""
+    asker.must_manage()
+    persona = await persona_named(context, asker.server_id, name)
+    shown = plain(persona.name)
+    if source is None:
+        await context.db.personas.save(replace(persona, avatar_url=None))
+        context.personas_changed(asker.server_id)
+        await drop_unused(context, asker.server_id)
+        return translated("**{name}** has no picture of its own any more.", name=shown)
+    address = await kept_picture(context, asker, source, persona.name)
+    await context.db.personas.save(replace(persona, avatar_url=address))
+    context.personas_changed(asker.server_id)
+    await drop_unused(context, asker.server_id)
+    own = (
+        translated(" The default persona shows the bot's own picture.")
+        if persona.is_default
+        else ""
+    )
+    return translated("**{name}** has a new picture.{own}", name=shown, own=own)
+
+
 # The commands.
 
 
@@ -122,10 +148,19 @@ async def edit(interaction: Interaction, name: Chosen) -> None:
     await interaction.response.send_modal(form)
 
 
-@persona.command(description="Give a persona a picture")
-@app_commands.describe(name="Which persona", url="Address of the picture; none if left out")
-async def avatar(interaction: Interaction, name: Chosen, url: Address | None = None) -> None:
-    await answer(interaction, set_avatar(context_of(interaction), asker_of(interaction), name, url))
+@persona.command(description="Give a persona a picture; without one it loses its own")
+@app_commands.describe(
+    name="Which persona", picture="The picture as a file", url="Or the address of the picture"
+)
+async def avatar(
+    interaction: Interaction,
+    name: Chosen,
+    picture: discord.Attachment | None = None,
+    url: Address | None = None,
+) -> None:
+    context, asker = context_of(interaction), asker_of(interaction)
+    await answer(interaction, set_avatar(context, asker, name, picture or url))
+    await ask_about_profile(interaction, name)
 
 
 @persona.command(name="list", description="List the personas of this server")
@@ -142,8 +177,14 @@ async def delete(interaction: Interaction, name: Chosen) -> None:
         interaction,
         question,
         translated("Delete it"),
-        lambda asker: delete_persona(context, asker, name),
+        lambda asker: _deleted(context, asker, name),
     )
+
+
+async def _deleted(context: BotContext, asker: CommandUser, name: str) -> str:
+    told = await delete_persona(context, asker, name)
+    await drop_unused(context, asker.server_id)
+    return told
 
 
 @persona.command(description="Choose the persona that answers when no other is called")
@@ -152,6 +193,7 @@ async def delete(interaction: Interaction, name: Chosen) -> None:
 async def default(interaction: Interaction, name: Chosen, place: PlaceOption | None = None) -> None:
     context, asker, where = context_in(interaction, place)
     await answer(interaction, make_default(context, asker, name, where))
+    await ask_about_profile(interaction, name)
 
 
 @persona.command(name="age-restrict", description="Let it answer only in age-restricted channels")

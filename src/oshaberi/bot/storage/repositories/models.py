@@ -113,6 +113,13 @@ class ModelRepository:
             session.add_all(_row(scope, channel_id, n, one) for n, one in enumerate(records))
 
     @reads
+    async def count_servers(self) -> int:
+        """Return how many servers have models of their own."""
+        owners = select(func.count(ModelRow.owner_id.distinct())).where(ModelRow.scope == "server")
+        async with self._store.read() as session:
+            return await session.scalar(owners) or 0
+
+    @reads
     async def unowned(self) -> int:
         """Count the models that older versions stored in DMs without an owner."""
         rows = select(func.count()).select_from(ModelRow).where(_models_within(UNOWNED))
@@ -207,6 +214,13 @@ class KeyRepository:
         rows = delete(ApiKeyRow).where(_keys_within(scope), ApiKeyRow.id == key_id)
         async with self._store.write(StoredChange("keys", scope.name)) as session:
             return await count(session, rows) > 0
+
+    @reads
+    async def count_servers(self) -> int:
+        """Return how many servers have models of their own."""
+        owners = select(func.count(ModelRow.owner_id.distinct())).where(ModelRow.scope == "server")
+        async with self._store.read() as session:
+            return await session.scalar(owners) or 0
 
     @reads
     async def unowned(self) -> int:

@@ -40,6 +40,7 @@ from oshaberi.bot.storage.schema.table_rows import (
     ModelRow,
     OptOutRow,
     PersonaRow,
+    PictureRow,
     QuotaNotice,
     ServerSettingRow,
     SpriteMessageRow,
@@ -92,7 +93,10 @@ class OptOutRepository:
 # Servers that the bot has left: since when, and which channels they had.
 
 
-_BY_SERVER = (ServerSettingRow, ChannelSettingRow, PersonaRow, FactRow, TurnRow, UsageRow)
+_BY_SERVER = (
+    *(ServerSettingRow, ChannelSettingRow, PersonaRow, PictureRow),
+    *(FactRow, TurnRow, UsageRow),
+)
 _BY_OWNER = (ModelRow, ApiKeyRow)
 
 

@@ -1,25 +1,23 @@
 """Migrates a database to this program's schema, after a backup, in one transaction.
 
 Several processes may start at once. A migration cannot be undone, so a SQLite file is backed up
-first.
+first. Alembic is only imported if there is something to migrate: a bot that starts has no use for
+it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from oshaberi.bot.storage.database_urls import DatabaseAddress, address_of
@@ -29,8 +27,12 @@ from oshaberi.bot.storage.outages import as_storage_errors
 from oshaberi.bot.storage.sqlite_backups import back_up
 from oshaberi.virtual_time import outside_work
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+
 log = logging.getLogger(__name__)
 
+MIGRATIONS = Path(__file__).with_name("migrations")
 VERSION_TABLE = "oshaberi_schema"
 LOCK_SECONDS = 60
 
@@ -39,15 +41,21 @@ _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDict
 
 def head_revision() -> str:
     """Return the schema revision of this program."""
-    head = _scripts().get_current_head()
-    if head is None:
+    return known_revisions()[-1]
+
+
+@cache
+def known_revisions() -> tuple[str, ...]:
+    """Return every schema revision that this program can migrate from, and its own at the end.
+
+    The files are named after them.
+    """
+    files = (MIGRATIONS / "versions").glob("*.py")
+    names = (re.fullmatch(r"r(\d{4})_\w+\.py", file.name) for file in files)
+    found = tuple(sorted(name[1] for name in names if name is not None))
+    if not found:
         raise StorageError("the migrations are missing: install oshaberi again")
-    return head
-
-
-def known_revisions() -> frozenset[str]:
-    """Return every schema revision that this program can migrate from, and its own."""
-    return frozenset(script.revision for script in _scripts().walk_revisions())
+    return found
 
 
 async def current_revision(url: str) -> str | None:
@@ -116,11 +124,10 @@ async def _enter(connection: AsyncConnection, address: DatabaseAddress) -> None:
 
 def _pending(connection: Connection, address: DatabaseAddress, to: str) -> str | None:
     """Return the database's schema revision, if it has one and there are steps to apply."""
-    scripts = _scripts()
     current = _revision(connection)
     if current is not None and current not in known_revisions():
         raise newer_schema(address, current)
-    wanted = scripts.get_current_head() if to == "head" else to
+    wanted = head_revision() if to == "head" else to
     return None if current == wanted else current
 
 
@@ -132,9 +139,11 @@ def newer_schema(address: DatabaseAddress, current: str) -> StorageError:
 
 
 def _run(connection: Connection, to: str) -> tuple[str, ...]:
-    config = alembic_config()
     if to == "head" and _revision(connection) == head_revision():
         return ()
+    from alembic import command
+
+    config = alembic_config()
     applied: list[str] = []
 
     def note(*, step: Any, **_more: Any) -> None:
@@ -145,23 +154,20 @@ def _run(connection: Connection, to: str) -> tuple[str, ...]:
     return tuple(applied)
 
 
-@cache
-def _scripts() -> ScriptDirectory:
-    """Return the migrations. They are read once: each database asks for them twice."""
-    return ScriptDirectory.from_config(alembic_config())
-
-
 def _revision(connection: Connection) -> str | None:
-    options = {"version_table": VERSION_TABLE}
-    return MigrationContext.configure(connection, opts=options).get_current_revision()
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    row = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).one_or_none()
+    return None if row is None else str(row.version_num)
 
 
 def alembic_config() -> Config:
     """Return Alembic's configuration, with the folder of the migrations."""
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("path_separator", "newline")
-    folder = str(Path(__file__).with_name("migrations")).replace("%", "%%")
-    config.set_main_option("script_location", folder)
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     return config
 
 
@@ -188,6 +194,8 @@ class UpgradePlan:
 
 async def plan_upgrade(url: str) -> UpgradePlan:
     """Return the plan. Raises StorageError if the database is newer than this program."""
+    from alembic.script import ScriptDirectory
+
     address = address_of(url)
     current = await current_revision(url)
     scripts = ScriptDirectory.from_config(alembic_config())

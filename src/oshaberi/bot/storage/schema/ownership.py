@@ -27,7 +27,9 @@ from oshaberi.bot.storage.schema.table_rows import (
     JournalStreamRow,
     ModelRow,
     OptOutRow,
+    OwnFaceRow,
     PersonaRow,
+    PictureRow,
     QuestionRow,
     QuotaNotice,
     SeenMessageRow,
@@ -215,6 +217,8 @@ OWNERSHIP: tuple[TableOwnership, ...] = (
     TableOwnership(
         SpriteRow, of_server=lambda server: SpriteRow.persona_id.in_(_personas_of(server))
     ),
+    TableOwnership(OwnFaceRow, of_server=lambda server: OwnFaceRow.server_id == server),
+    TableOwnership(PictureRow, of_server=lambda server: PictureRow.server_id == server),
     TableOwnership(PersonaRow, of_server=lambda server: PersonaRow.server_id == server),
     TableOwnership(ServerSettingRow, of_server=lambda server: ServerSettingRow.server_id == server),
     TableOwnership(

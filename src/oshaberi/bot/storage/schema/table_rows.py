@@ -125,6 +125,38 @@ class SpriteRow(Base):
     is_identity: Mapped[bool]
 
 
+class PictureRow(Base):
+    """A picture of a persona. `address` is what the persona names, `url` is where it is kept.
+
+    `url` is empty if nothing could be loaded from the address.
+    """
+
+    __tablename__ = "pictures"
+    __table_args__ = (Index(None, "url"),)
+
+    server_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    address: Mapped[str] = mapped_column(primary_key=True)
+    url: Mapped[str]
+    digest: Mapped[str]
+    content_type: Mapped[str]
+    channel_id: Mapped[int]
+    message_id: Mapped[int]
+    needs_signature: Mapped[bool]
+    told_at: Mapped[datetime | None]
+
+
+class OwnFaceRow(Base):
+    """How the bot looks in a server. `applied` is what was last set, by field of the profile."""
+
+    __tablename__ = "own_faces"
+
+    server_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    is_shown: Mapped[bool]
+    bio: Mapped[str]
+    banner: Mapped[str]
+    applied: Mapped[dict[str, Any]] = mapped_column(JSON)
+
+
 class SpriteMessageRow(Base):
     __tablename__ = "sprite_messages"
     __table_args__ = (Index(None, "channel_id", "message_id"),)

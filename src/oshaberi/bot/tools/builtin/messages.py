@@ -16,7 +16,7 @@ from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.response import ResponseState
 from oshaberi.terminal_output import counted
 from oshaberi.text.atoms import CUSTOM_EMOJI
-from oshaberi.text.normalize.standard_emoji import standard_emoji
+from oshaberi.text.normalize.standard_emoji import is_standard_emoji, standard_emoji
 
 if TYPE_CHECKING:
     from oshaberi.bot.conversation.messages import ChannelInfo, ChannelMessage, IncomingMessage
@@ -184,15 +184,13 @@ async def react(context: ToolContext, emoji: str, message_id: str | None = None)
 
 
 def _emoji_to_send(written: str, custom: Sequence[str]) -> str:
-    import emoji
-
     tag = CUSTOM_EMOJI.fullmatch(written)
     name = tag[1] if tag else written.strip(":")
     for one in custom:
         known = CUSTOM_EMOJI.fullmatch(one.strip())
         if known is not None and known[1].lower() == name.lower():
             return known[0]
-    if emoji.is_emoji(written):
+    if is_standard_emoji(written):
         return written
     standard = None if tag else standard_emoji(name)
     if standard is None:

@@ -60,7 +60,7 @@ class GenerationSetup:
     begins_answer: bool = True
     """False if it continues an earlier answer."""
     may_say_nothing: bool = False
-    """Nobody addressed the bot, so the model may say nothing."""
+    """Nobody waits for this answer, so an empty one is silence and no failure."""
 
     def is_silence(self, result: StreamResult) -> bool:
         """Return whether the model chose to say nothing (more)."""

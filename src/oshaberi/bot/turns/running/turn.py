@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from dataclasses import replace
 
 from oshaberi.bot.conversation.messages import IncomingMessage
@@ -273,7 +273,7 @@ class Turn:
             sink=self._sink,
             channel=self._channel,
             begins_answer=self._job.kind != "go_on",
-            may_say_nothing=self._job.is_unaddressed,
+            may_say_nothing=self._job.is_uninvited,
         )
         if self._job.kind == "deliver":
             return await self._deliver(setup)
@@ -296,11 +296,19 @@ class Turn:
             services.clock,
             services.notes.history_starts,
         )
-        work = surroundings(sources, self._asked)
+        work = self._with_faces(surroundings(sources, self._asked))
         around = await self._channel.until_stopped(work)
         await self._wait_until_stored()
         self._journal.note_seen(one.id for one in around.channel_info.history)
         return around
+
+    async def _with_faces(self, work: Awaitable[TurnSurroundings]) -> TurnSurroundings:
+        """Return the surroundings with only those pictures that can be shown."""
+        around = await work
+        persona, personas = await self._services.usable_faces(
+            self._job.turn_channel.server_id, around.persona, around.personas
+        )
+        return replace(around, persona=persona, personas=personas)
 
     async def _wait_until_stored(self) -> None:
         """Wait until the question is stored. One that was deleted meanwhile is not answered."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,6 +17,7 @@ from typing import Any
 from oshaberi.bot.conversation.messages import AttachedFile, ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.storage import Database
+from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.tools.definition import ToolText
 from oshaberi.bot.tools.toolbox import ToolBox
 from oshaberi.bot.turns.caches import BoundedCache
@@ -34,6 +35,10 @@ log = logging.getLogger(__name__)
 MOST_DELETED = 4000
 
 SettingsOf = Callable[[ChannelPath], Awaitable[EffectiveSettings]]
+UsableFaces = Callable[
+    [int, PersonaRecord, Sequence[PersonaRecord]],
+    Awaitable[tuple[PersonaRecord, tuple[PersonaRecord, ...]]],
+]
 ReadText = Callable[[AttachedFile], Awaitable[str | None]]
 Alone = Callable[[str], AbstractAsyncContextManager[object]]
 """Locks a name (`turn:` and a channel's id) against other processes, for a block."""
@@ -41,6 +46,12 @@ Alone = Callable[[str], AbstractAsyncContextManager[object]]
 
 def nobody_else(_what: str) -> AbstractAsyncContextManager[object]:
     return nullcontext()
+
+
+async def as_they_are(
+    _server_id: int, persona: PersonaRecord, others: Sequence[PersonaRecord]
+) -> tuple[PersonaRecord, tuple[PersonaRecord, ...]]:
+    return persona, tuple(others)
 
 
 class BackgroundTasks:
@@ -151,6 +162,8 @@ class TurnServices:
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
     read_text: ReadText | None = None
     """Returns the text of a small attached file; None if it cannot be read."""
+    usable_faces: UsableFaces = as_they_are
+    """Returns the personas with only those pictures that can be shown."""
     instance: str = ""
     """The name of this process in the database."""
     clock: Callable[[], datetime] = utc_now

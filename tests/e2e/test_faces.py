@@ -1,0 +1,74 @@
+"""Moods change faces, and the faces are still there after a restart, a day and a deletion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import aiohttp
+
+from discord_stage import Stage
+from discord_stage.interactions.targets import PostedFile
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Say
+from discord_stage.payloads.attachment_urls import LIFETIME_S
+from discord_stage.scaled_loop import run_scaled
+from discord_stage.testing import staged
+from discord_stage.world.records import StageMessage
+from discord_stage.world_changes.message_posting import shown
+from tests.bot.client_harness import world
+from tests.bot.test_faces import ALL, picture
+from tests.e2e.bot_harness import FAST, PERSONA, QUICK, BotHarness, links, serving, settings_of
+
+DESCRIBED = world() | {"bot": {"name": "Oshaberi", "permissions": list(ALL)}}
+SAID = "Mochi (happy): yay\nMochi (sad): oh no\nMochi: fine"
+
+
+async def face(stage: Stage, message: StageMessage) -> bytes | None:
+    """The picture that a client sees beside a message; None for the grey one."""
+    url = shown(stage.state, message)["author"]["avatar"]
+    if url is None:
+        return None
+    async with aiohttp.ClientSession() as session, session.get(url) as answer:
+        return await answer.read() if answer.status == 200 else None
+
+
+def test_moods_change_faces_which_outlive_a_restart_a_day_and_a_deletion(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with (
+            ModelServer(OpenAIWire(), (Say(SAID),), (Say(SAID),)) as server,
+            staged(DESCRIBED, FAST) as stage,
+        ):
+            given = {**QUICK, "persona": PERSONA, "models": links([server]), "reply_mode": "off"}
+            settings = settings_of(tmp_path, {}, **given)
+            async with serving(settings, stage) as bot:
+                faces = await _meet_mochi(BotHarness(stage, bot, [server], settings))
+            [room] = [c for c in stage.world.channels.values() if c.name == "oshaberi-pictures"]
+            stage.advance_clock(LIFETIME_S + 1)
+            stage.people.delete(stage.world.history(room.id)[1])
+            async with serving(settings, stage) as bot:
+                here = BotHarness(stage, bot, [server], settings)
+                here.post("mochi?")
+                again = (await here.says(*["yay", "oh no", "fine"] * 2))[3:]
+                assert [await face(stage, one) for one in again] == faces
+                assert len(stage.world.history(room.id)) == 3
+
+    run_scaled(main(), 1.0)
+
+
+async def _meet_mochi(here: BotHarness) -> list[bytes | None]:
+    """Give Mochi a face and two moods, and return those that she shows."""
+    await here.persona("Anko", is_default=True)
+    await here.persona("Mochi", triggers=("mochi",))
+    avatar = {"name": "Mochi", "picture": PostedFile("m.png", picture("white"))}
+    assert "new picture" in await here.run("persona avatar", avatar)
+    for mood, color in (("happy", "yellow"), ("sad", "blue")):
+        upload = PostedFile(f"{mood}.png", picture(color))
+        told = await here.run("sprite add", {"persona": "Mochi", "picture": upload})
+        assert told == f"**Mochi** has 1 new sprite: {mood}."
+    here.post("mochi?")
+    first = await here.says("yay", "oh no", "fine")
+    faces = [await face(here.stage, one) for one in first]
+    assert None not in faces
+    assert len(set(faces)) == 3
+    assert all("?" not in str(one.avatar) for one in first)
+    return faces
