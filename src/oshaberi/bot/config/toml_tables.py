@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from oshaberi.bot.conversation.names import name_problem
+from oshaberi.bot.conversation.transcript import name_problem
 from oshaberi.errors import ConfigError
 
 MOST_DOLLARS = 1_000_000
@@ -38,6 +38,9 @@ _MODEL_OPTIONS = (
     "thinking",
     "prefill",
     "reemits",
+    "pictures",
+    "search",
+    "sources",
     "cache",
     "text",
 )
@@ -63,6 +66,9 @@ class ModelEntry:
     thinking: str | int | None = None
     prefill: str | None = None
     reemits: bool | None = None
+    pictures: bool | None = None
+    search: bool | None = None
+    sources: int | None = None
     cache: str | None = None
     text: Mapping[str, int] | None = None
 

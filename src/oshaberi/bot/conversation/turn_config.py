@@ -138,6 +138,9 @@ class TurnConfig:
         "messages that do not fit into the model's window are summarised by the model instead of "
         "being dropped",
     )
+    lore_budget_share: float = fraction(
+        0.25, "share of the model's window that woken entries of lorebooks may fill"
+    )
     short_memory_size: int = number(
         20, 0, 200, "how many exchanges of a channel are remembered", server_high=50
     )

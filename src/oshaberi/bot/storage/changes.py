@@ -23,8 +23,8 @@ from oshaberi.checked_json import parse_json
 
 log = logging.getLogger(__name__)
 
-ChangeKind = Literal["settings", "personas", "models", "keys"]
-KINDS: tuple[ChangeKind, ...] = ("settings", "personas", "models", "keys")
+ChangeKind = Literal["settings", "personas", "models", "keys", "lorebooks"]
+KINDS: tuple[ChangeKind, ...] = ("settings", "personas", "models", "keys", "lorebooks")
 FRESH_SECONDS = 2.0
 MOST_NOTED = 10_000
 CHANNEL = "oshaberi_changes"

@@ -39,6 +39,7 @@ from oshaberi.bot.storage.records import (
     UsedRequest,
 )
 from oshaberi.bot.storage.repositories.journal import JournalRepository, QuestionRepository
+from oshaberi.bot.storage.repositories.lorebooks import LorebookRepository
 from oshaberi.bot.storage.repositories.memory import (
     SUMMARY_OF,
     ExchangeRepository,
@@ -219,6 +220,7 @@ class Database:
         self.changes = store.changes
         self.servers = ServerRepository(store)
         self.personas = PersonaRepository(store)
+        self.lorebooks = LorebookRepository(store)
         self.pictures = PictureRepository(store)
         self.own_faces = OwnFaceRepository(store)
         self.sprite_messages = SpriteMessageRepository(store)

@@ -25,6 +25,7 @@ from oshaberi.bot.storage.schema.table_rows import (
     InstanceRow,
     JournalPostRow,
     JournalStreamRow,
+    LorebookRow,
     ModelRow,
     OptOutRow,
     OwnFaceRow,
@@ -214,6 +215,7 @@ OWNERSHIP: tuple[TableOwnership, ...] = (
         of_server=lambda server: and_(ApiKeyRow.scope == "server", ApiKeyRow.owner_id == server),
         secret=frozenset({"token"}),
     ),
+    TableOwnership(LorebookRow, of_server=lambda server: LorebookRow.server_id == server),
     TableOwnership(
         SpriteRow, of_server=lambda server: SpriteRow.persona_id.in_(_personas_of(server))
     ),
