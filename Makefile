@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_TO_RUN := $(VENV)/.ready-to-run
 SERVERS := .venv-servers
-RUN_EXTRAS := bot,images,local,mcp,openai,tables
-EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,otel,postgres,redis
+RUN_EXTRAS := anthropic,bot,google,images,local,mcp,novelai,openai,tables
+EXTRAS := $(RUN_EXTRAS),otel,postgres,redis
 SECONDS ?= 600
 PROCESSORS = $(shell $(BIN)/python -c 'import os; print(os.cpu_count() or 1)')
 # More than half of the time a test waits, for a timer, a server or a page: others use the processor.

@@ -33,6 +33,7 @@ REASONS: Mapping[str, str] = {
     "prometheus-client": "`/metrics`",
     "pydantic": "types of settings",
     "pydantic-settings": "settings from variables and the file",
+    "segno": "draws the invitation of a bot as a QR code, as SVG and on the terminal",
     "sqlalchemy": "the database",
     "google-genai": "Google's own client",
     "pillow": "reads pictures for models, draws tables",

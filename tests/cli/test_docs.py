@@ -22,9 +22,9 @@ from docs.pictures.degree_pictures import ANSWER, pictures
 
 from oshaberi.bot.config import DECLARED, SERVER_KEYS, Setting, load
 from oshaberi.bot.config.all_settings import OPERATOR_KEYS, SECTIONS
+from oshaberi.bot.config.going_live import NEEDED, WANTED
 from oshaberi.bot.tools import mcp_servers
 from oshaberi.cli.command_group import COMMANDS, LazyGroup, app
-from oshaberi.cli.doctor_checks.channel_checks import NEEDED, WANTED
 from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
 from tests.cli.document_pages import DOCS, PAGES, ROOT, blocks, name_of, table, text_of, with_table

@@ -15,7 +15,7 @@ export async function extend(page) {
   const button = page.addHeadButton({ id: "connect-model", icon: "plug", label: "Connect a model", run: connect });
   const seen = page.addThingToTry({
     title: "Connect a model",
-    text: "Ollama, llama.cpp, LM Studio, OpenRouter, OpenAI or any address",
+    text: "On your machine, at Anthropic, Google, NovelAI, OpenAI, OpenRouter or any address",
     run: connect,
   });
   model.addEventListener("change", () => {
