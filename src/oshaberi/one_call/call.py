@@ -161,7 +161,7 @@ def _options(
     for name in settings:
         if name not in known:
             near = get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]}?" if near else "docs/settings.md lists all settings"
+            hint = f"did you mean {near[0]}?" if near else "`oshaberi settings` lists them"
             raise ConfigError(f"deliver: there is no setting {name}; {hint}")
     return _Options(degree, persona, on_error, typing, notices, settings)
 
