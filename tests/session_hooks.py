@@ -20,6 +20,10 @@ settings.register_profile("full", deadline=None, derandomize=True, max_examples=
 settings.load_profile("quick")
 
 
+WORKER = "PYTEST_XDIST_WORKER"
+"""The variable that xdist sets in its workers."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--workers", type=int, default=1, help="processes that run the tests")
 
@@ -27,8 +31,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Let pytest-xdist run the tests in so many processes, the units in our order."""
+    if WORKER in os.environ or config.option.collectonly:
+        return
     count = config.getoption("workers")
-    if count > 1 and config.pluginmanager.hasplugin("xdist") and not config.option.collectonly:
+    if count > 1 and config.pluginmanager.hasplugin("xdist"):
         config.option.numprocesses = count
         config.option.dist = "loadgroup"
         config.option.loadscopereorder = False
@@ -50,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             one.get_closest_marker("shared_page") is None,
         )
     )
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    if WORKER in os.environ:
         for one in items:
             one.add_marker(pytest.mark.xdist_group(unit_of(one.nodeid)))
 
