@@ -80,14 +80,14 @@ async def _start(bot: BenchedBot, folder: Path) -> Start:
         began = time.monotonic()
         async with BenchProcess.started(bot.module, folder, environ) as process:
             ready_s, cpu_s = time.monotonic() - began, process.cpu_s()
-            await _at_rest(process)
+            await at_rest(process)
             idle_mb = process.memory_mb()
             await WARM_UP.play(BenchStage(server), SERVERS_GROUP)
-            await _at_rest(process)
+            await at_rest(process)
             return Start(ready_s, cpu_s, idle_mb, process.memory_mb())
 
 
-async def _at_rest(process: BenchProcess) -> None:
+async def at_rest(process: BenchProcess) -> None:
     """Return when it has used next to no processor time for a second, after 30 s at the latest."""
     for _ in range(30):
         before_s = process.cpu_s()
