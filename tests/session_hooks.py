@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import gc
 import importlib
-import os
 import signal
 import threading
-from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from tests.forked_workers import run_in_workers
 from tests.work_units import order_of_units, unit_of
 
 # How long an example takes says how busy the machine is; what must be fast has a bench. The same
@@ -28,23 +25,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    count = session.config.getoption("workers")
-    is_plain = session.testsfailed or session.config.option.collectonly
-    if count < 2 or is_plain or not hasattr(os, "fork"):
-        return None  # as pytest does it
-    if any(unit_of(one.nodeid) == "tests/providers" for one in session.items):
-        load_once()
-    run_in_workers(session, count)
-    return True
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Let pytest-xdist run the tests in so many processes."""
+    count = config.getoption("workers")
+    is_worker = hasattr(config, "workerinput")
+    if count > 1 and config.pluginmanager.hasplugin("xdist") and not is_worker:
+        config.option.numprocesses = 0 if config.option.collectonly else count
+        config.option.dist = "loadscope"
+        config.option.loadscopereorder = False
 
 
-def load_once() -> None:
-    """Load what takes long, and what otherwise most of the workers would load for themselves."""
-    for name in ("anthropic", "google.genai", "mcp"):
-        with suppress(ImportError):
-            importlib.import_module(name)
-    stay_loaded()
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker a whole unit, in our order. (`loadgroup` does nothing with pytest 9.2.)"""
+    scheduling: Any = importlib.import_module("xdist.scheduler").LoadScopeScheduling(config, log)
+    scheduling._split_scope = unit_of
+    return scheduling
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    if config.getoption("workers") > 1 and not config.pluginmanager.hasplugin("xdist"):
+        return "one process only: pytest-xdist is not installed (make setup)"
+    return None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -59,6 +59,8 @@ class ProviderError:
     raw: Any = field(default=None, compare=False, repr=False)
     shown: str | None = field(default=None, compare=False, repr=False)
     """What of the message may be shown in a channel; None: all of it."""
+    broke_off: bool = field(default=False, compare=False, repr=False)
+    """Whether the connection was lost in the middle of an answer."""
 
 
 def _possible(tokens: object) -> int:
@@ -88,6 +90,14 @@ class Usage:
         object.__setattr__(self, "cache_write_tokens", _possible(self.cache_write_tokens))
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerFile:
+    """A picture or a sound of an answer. Without content: one that cannot be shown."""
+
+    name: str
+    content: bytes = field(default=b"", repr=False)
+
+
 class Chunk(NamedTuple):
     """One step of a stream. Parallel tool calls of one response come together, in order.
 
@@ -105,6 +115,7 @@ class Chunk(NamedTuple):
     usage: Usage | None = None
     continuation_prefill: str | None = None
     links: str = ""
+    files: tuple[AnswerFile, ...] = ()
 
 
 _made = tuple.__new__
@@ -112,4 +123,4 @@ _made = tuple.__new__
 
 def text_chunk(text: str) -> Chunk:
     """Return `Chunk("text", text)` in a third of the time, since it is needed for every token."""
-    return _made(Chunk, ("text", text, (), None, (), None, None, None, ""))
+    return _made(Chunk, ("text", text, (), None, (), None, None, None, "", ()))

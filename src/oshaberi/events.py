@@ -5,7 +5,7 @@ Frozen, comparable and without behaviour: a step takes values and returns values
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Boundary = Literal[
@@ -47,6 +47,17 @@ class Message:
     span: Span = (0, 0)
     labelled: bool = False
     """It begins a line that the model labelled: history shows `identity.label` before it, once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment(Message):
+    """A picture or a sound of the answer, which is sent as a file.
+
+    `text` stands for it in the history, and in the channel if it cannot be sent.
+    """
+
+    name: str = ""
+    content: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

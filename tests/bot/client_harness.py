@@ -23,6 +23,7 @@ from oshaberi.bot.config import LoadedSettings, effective
 from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, TurnChannel
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.faces.kept_faces import Faces
+from oshaberi.bot.faces.own_face import OwnFaces
 from oshaberi.bot.faces.pictures import LARGEST_BYTES
 from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.storage.picture_files import PictureFiles
@@ -247,7 +248,12 @@ async def context_of(
             shared = shared_services(settings, db, operator, pool, **services)
             channel_turns = NotedChannelTurns(shared, answering=answering)
             try:
-                yield BotContext(db, channel_turns, shared, faces, lambda: own), channel_turns
+                own_faces = OwnFaces(db, faces, channel_turns.persona_cache.default_of)
+                yield (
+                    BotContext(db, channel_turns, shared, faces, own_faces, lambda: own),
+                    channel_turns,
+                )
+                await own_faces.aclose()
             finally:
                 await channel_turns.shutdown(0.1)
                 await pool.aclose()

@@ -50,7 +50,7 @@ def test_help_names_every_slash_command() -> None:
         "/help"
     }
     assert lines[0] == "- `/stop`: Stop the current answer in this channel"
-    assert lines[-1].startswith("- `/config`, `/model`, `/persona`, `/sprite`: change my settings")
+    assert lines[-1].startswith("- `/config`, `/model`, `/persona`, `/sprite`, `/lore`: change my")
 
 
 @pytest.mark.parametrize("command", describe_commands(), ids=lambda one: one.name)

@@ -57,7 +57,7 @@ def test_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     [
         ("hold_limit = 9", "hold_limit: 9 is not a whole number from 50 to 4000 (from oshaberi"),
         ("nonsense = 1", "nonsense: no such setting"),
-        ("oh no", "oshaberi.toml: is not TOML"),
+        ("oh no", "oshaberi.toml, line 1: there is no = after the key"),
         (
             "nonsense = 1\nhold_limit = 9",
             "hold_limit: 9 is not a whole number from 50 to 4000 (from",

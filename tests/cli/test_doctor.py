@@ -16,11 +16,13 @@ import pytest
 from aiohttp import web
 
 from discord_stage import Fault, Stage
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers.scripts import Finish, Say
 from discord_stage.world.records import Webhook
 from oshaberi import cli
 from oshaberi.bot.config import load
 from oshaberi.bot.storage import Database, SecretVault
-from oshaberi.bot.storage.records import KeyRecord
+from oshaberi.bot.storage.records import KeyRecord, ModelRecord
 from oshaberi.cli.doctor_checks import Finding, examine
 from oshaberi.cli.doctor_checks.channel_checks import (
     ADMINISTRATOR,
@@ -282,8 +284,8 @@ def test_a_model_without_the_address_that_it_needs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("family", "path", "header", "value"),
     [
-        ("openai", "/models", "Authorization", f"Bearer {KEY}"),
-        ("azure", "/models", "Authorization", f"Bearer {KEY}"),
+        ("openai", "/v1/models", "Authorization", f"Bearer {KEY}"),
+        ("azure", "/openai/v1/models", "Authorization", f"Bearer {KEY}"),
         ("anthropic", "/v1/models", "x-api-key", KEY),
         ("google", "/v1beta/models", "x-goog-api-key", KEY),
     ],
@@ -317,6 +319,102 @@ def test_what_a_provider_may_answer(
     assert text in finding.text
 
 
+NO_KEY: dict[str, Any] = {"api_keys": []}
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "text", "advice"),
+    [
+        (401, "bad", "the server wants a key, and none was sent", "set api_keys of this model"),
+        (200, "good", "the server answers; no key was sent, and it wants none", ""),
+        (404, "note", "no key was sent", ""),
+        (429, "note", "no key was sent", ""),
+    ],
+)
+def test_a_server_to_which_no_key_is_sent(
+    folder: str, status: int, state: str, text: str, advice: str
+) -> None:
+    finding, [(_path, headers)] = ask_model(folder, status, {}, **NO_KEY)
+    assert (finding.state, "Authorization" in headers) == (state, False)
+    assert text in finding.text
+    assert advice in finding.advice
+    assert "None" not in f"{finding.text} {finding.advice}"
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({}, "put a valid one into api_keys of this model"),
+        ({"api_keys": [], "api_key_env": "MY_KEY"}, "put a valid one into MY_KEY"),
+    ],
+)
+def test_where_a_valid_key_belongs(folder: str, given: dict[str, Any], place: str) -> None:
+    async def main() -> Finding:
+        async with provider(401, {}) as (url, _asked):
+            model = {"provider": "openai", "model": "m", "api_keys": [KEY], "base_url": url}
+            found = await findings(
+                OSHABERI_DATA_DIR=folder, OSHABERI_MODELS=json.dumps([model | given]), MY_KEY=KEY
+            )
+        return found["model openai m"]
+
+    assert place in asyncio.run(main()).advice
+
+
+def test_an_answer_without_a_word_is_no_answer(folder: str) -> None:
+    async def main(*script: Any) -> Finding:
+        async with ModelServer(OpenAIWire()) as server:
+            server.play(*script)
+            model = {"provider": "openai", "model": "m", "base_url": server.url}
+            models = json.dumps([model])
+            found = await findings(OSHABERI_DATA_DIR=folder, OSHABERI_MODELS=models)
+        return found["model openai m, a call"]
+
+    empty = asyncio.run(main(Finish("stop")))
+    assert (empty.state, "an empty answer" in empty.text) == ("bad", True)
+    answered = asyncio.run(main(Say("Hello there!")))
+    assert (answered.state, answered.text[:10]) == ("good", "it answers")
+
+
+def test_a_token_without_a_model(folder: str) -> None:
+    """The bot would be on Discord, and could answer nobody."""
+
+    async def main() -> tuple[Finding, Finding]:
+        variables = {"OSHABERI_DATA_DIR": folder, "OSHABERI_DISCORD_TOKEN": "a.b.c"}
+        environ = {"HOME": "/nowhere", **variables}
+
+        async def model() -> Finding:
+            settings = load(None, environ)
+            found = [one async for one in examine(settings, environ, offline=True)]
+            return next(one for one in found if one.name == "model")
+
+        before = await model()
+        file = f"sqlite:///{folder}/oshaberi.db"
+        Path(folder).mkdir(exist_ok=True)
+        async with Database.open(file, SecretVault([SecretVault.new_key()])) as db:
+            await db.models.set_chain(7, [ModelRecord(7, "openai", "m")])
+            await db.models.set_chain(8, [ModelRecord(8, "openai", "m")], channel_id=5)
+            await db.models.set_chain(8, [ModelRecord(8, "openai", "m")])
+        return before, await model()
+
+    before, after = asyncio.run(main())
+    assert (before.state, "the bot cannot answer" in before.text) == ("bad", True)
+    assert after.state == "note"
+    assert "2 servers chose their own" in after.text
+
+
+def test_a_token_in_an_offline_check(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OSHABERI_DATA_DIR", folder)
+    assert cli.main(["doctor", "--offline"]) == 0
+    assert "– token: none; the bot runs on the local stage" in capsys.readouterr().out
+    monkeypatch.setenv("OSHABERI_DISCORD_TOKEN", "first.second.third")
+    assert cli.main(["doctor", "--offline"]) == 1, "there is no model"
+    out = capsys.readouterr().out
+    assert "token: is set (from OSHABERI_DISCORD_TOKEN); Discord was not asked" in out
+    assert "first.second" not in out
+
+
 def test_a_key_that_is_missing(folder: str) -> None:
     models = json.dumps([{"provider": "groq", "model": "m"}])
     found = asyncio.run(findings(OSHABERI_DATA_DIR=folder, OSHABERI_MODELS=models))
@@ -327,7 +425,7 @@ def test_a_key_that_is_missing(folder: str) -> None:
 def test_a_server_that_is_not_there(folder: str) -> None:
     finding, _asked = ask_model(folder, 200, {}, base_url="http://127.0.0.1:1/v1")
     assert finding.state == "bad"
-    assert "could not be checked: no connection to 127.0.0.1:1" in finding.text
+    assert "could not be checked: 127.0.0.1:1: nothing listens there" in finding.text
 
 
 def test_a_provider_that_can_only_be_asked_for_answers(folder: str) -> None:

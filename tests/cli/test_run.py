@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from oshaberi.cli.command_group import app
+from oshaberi.cli.commands.run import _settings
 from tests.free_ports import free_port
 from tests.local_run.local_run_process import OSHABERI, environment, local_run
 
@@ -163,3 +164,22 @@ def test_a_token_under_another_name_and_a_service_beside_it_are_warned_of(
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may use every port")
 def test_a_port_one_may_not_use(tmp_path: Path) -> None:
     assert "80" in refused(tmp_path, "--port", "80")
+
+
+def test_what_is_missing_is_said_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('[[models]]\nprovider = "groq"\nmodel = "llama"\n')
+    monkeypatch.setenv("OSHABERI_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    caplog.set_level("WARNING")
+    _settings(file, None)
+    assert "model groq llama has no API key: set GROQ_API_KEY" in caplog.text
+    caplog.clear()
+    monkeypatch.setenv("GROQ_API_KEY", "x")
+    _settings(file, None)
+    assert caplog.text == ""
+    file.write_text('discord_token = "a.b.c"\n')
+    _settings(file, None)
+    assert "the settings have no model" in caplog.text

@@ -74,7 +74,7 @@ def test_a_mistake_is_one_line_and_changes_nothing(
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 3
     assert "hold_limit: 1 is not a whole number from 50 to 4000" in lines[0]
-    assert "is not TOML" in lines[1]
+    assert "there is no value after the =" in lines[1]
     assert "no such settings file" in lines[2]
     write("hold_limit = 310")
     assert reloader.check() is not None

@@ -22,6 +22,7 @@ LONG = Say("One.\nTwo.\nThr")
 SILENCE = 10_000
 """In ms: how long the bot waits for a model that says nothing."""
 UNREACHABLE = "The model could not be reached"
+BROKE_OFF = "The answer broke off"
 TOO_LATE = "The model took too long to answer"
 HISTORY = "GET /channels/*/messages"
 
@@ -72,9 +73,9 @@ MODEL_OUTAGES = (
     ModelOutage("hanging before the first byte", TOO_LATE, (NoAnswer(),)),
     ModelOutage("hanging before the first token", TOO_LATE, (Stall(),)),
     ModelOutage("hanging in mid-stream", TOO_LATE, ((LONG, Stall()),), shown=_SHOWN),
-    ModelOutage("cut in mid-stream", UNREACHABLE, ((LONG, Cut()),), shown=_SHOWN),
+    ModelOutage("cut in mid-stream", BROKE_OFF, ((LONG, Cut()),), shown=_SHOWN),
     ModelOutage(
-        "restarted in mid-stream", UNREACHABLE, ((LONG, Stall()),), amid=_restarted, shown=_SHOWN
+        "restarted in mid-stream", BROKE_OFF, ((LONG, Stall()),), amid=_restarted, shown=_SHOWN
     ),
 )
 

@@ -38,7 +38,7 @@ PATIENT = {"burst_wait_ms": 10_000, "burst_max_ms": 60_000}
 LISTENING = {"attention_ms": 3_600_000, "attention_chance": 0.8}
 BURST = "it belongs to the question that its author had begun (burst_wait_ms)"
 OTHERS = "it mentions or replies to somebody else"
-UNADDRESSED = "nobody was addressed: no mention, reply or trigger word"
+UNADDRESSED = "nobody was addressed: no mention, reply, name or trigger word"
 ROBOT = 5001
 UNDECIDED = (None, "Because the bot is deciding about it at this moment.")
 
@@ -267,18 +267,18 @@ def test_silence_is_an_answer_also_to_a_question() -> None:
         await here.idle()
         everywhere = {"key": "auto_channels", "value": f"<#{here.id_of('logs')}>"}
         await here.run("config set", everywhere)
-        empty = here.post("hm", channel="logs")
+        elsewhere = here.post("hm", channel="logs")
         await here.asked_times(3)
         await here.idle()
         said = here.post("hello?", channel="logs")
         (hi,) = await here.says("Hi.", channel="logs")
         assert here.said() == []
         every = "every message of this channel is answered (auto_channels)"
-        await whys(here, (liked, SILENT), (marked, SILENT), (empty, SILENT))
+        await whys(here, (liked, SILENT), (marked, SILENT), (elsewhere, SILENT))
         await whys(here, (said, every), (hi.id, every))
 
     react = Call("react", '{"emoji": "🌙"}')
-    run_with_bot(scenario, (react, Call("stay_silent")), "NO_REPLY", (), "Hi.")
+    run_with_bot(scenario, (react, Call("stay_silent")), "NO_REPLY", "NO_REPLY", "Hi.")
 
 
 def test_a_model_may_say_why_it_stays_silent() -> None:

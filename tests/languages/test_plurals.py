@@ -46,6 +46,10 @@ NEVER_ONE = {
     "the model's `window` ({window}) is too small: the rules, the persona and the question alone "
     "have about {base} tokens": "hundreds at least",
     "the archive has more than {most} files": "a constant",
+    "A lorebook's name has 1 to {most} characters.": "a constant",
+    "Each answer reads about {tokens} tokens of it.": "a text already, with commas",
+    "the lorebook has more than {most} entries": "a constant",
+    "the lorebook has more than {most} keys": "a constant",
     "{field} has more than {most} characters": "a constant",
     "{field} has more than {most} texts": "a constant",
     "{rounds} rounds of tools so far. Use /stop to end it.": "a constant",

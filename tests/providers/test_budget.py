@@ -49,9 +49,11 @@ def test_what_fits_stays() -> None:
     assert _fit(_total(list(ITEMS)) + 10) == list(ITEMS)
 
 
-def test_the_oldest_goes_first() -> None:
-    kept = _fit(_total(list(ITEMS)) + 10 - 5)
-    assert kept == [item for item in ITEMS if item not in OLD[:2]]
+def test_samples_go_first_then_the_oldest() -> None:
+    whole = _total(list(ITEMS)) + 10
+    assert _fit(whole - 5) == [item for item in ITEMS if item is not SAMPLE]
+    kept = _fit(whole - 5 - item_tokens(SAMPLE))
+    assert kept == [item for item in ITEMS if item is not SAMPLE and item is not OLD[0]]
 
 
 def test_a_growing_history_is_cut_in_steps() -> None:
@@ -64,7 +66,7 @@ def test_a_growing_history_is_cut_in_steps() -> None:
     assert 5 <= cuts <= 10, "without steps nearly every request would begin later"
 
 
-def test_then_rounds_then_samples_but_never_the_system_or_the_current_turn() -> None:
+def test_then_rounds_but_never_the_system_or_the_current_turn() -> None:
     assert _fit(1) == [SYSTEM, NOW, LATER]
 
 
@@ -92,7 +94,7 @@ def test_without_a_tag_the_last_question_is_the_current_one() -> None:
 
 def test_tools_and_the_answer_take_room_too() -> None:
     window = _total(list(ITEMS)) + 10
-    assert len(_fit(window, max_output_tokens=20)) == len(ITEMS) - 2
+    assert len(_fit(window, max_output_tokens=20)) == len(ITEMS) - 1
     tool = ToolDeclaration("look", parameters={"type": "object", "about": LONG})
     assert len(_fit(window, tools=(tool,))) < len(ITEMS)
 

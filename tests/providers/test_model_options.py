@@ -21,6 +21,9 @@ GIVEN: dict[str, Any] = {
     "text": {"flush_buffer_size": 300},
     "temperature": 0.5,
     "top_p": 0.9,
+    "pictures": True,
+    "search": True,
+    "sources": 3,
     "cache": "1h",
     "price": {"input": 1.75, "output": 14},
 }

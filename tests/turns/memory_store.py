@@ -15,6 +15,7 @@ from oshaberi.bot.storage.records import (
     Exchange,
     Fact,
     KeyRecord,
+    LorebookRecord,
     ModelRecord,
     PersonaRecord,
     StoredQuestion,
@@ -35,6 +36,14 @@ class MemoryPersonas:
     async def of(self, server_id: int) -> tuple[PersonaRecord, ...]:
         del server_id
         return self.all
+
+
+class MemoryLorebooks:
+    def __init__(self) -> None:
+        self.records: tuple[LorebookRecord, ...] = ()
+
+    async def of(self, server_id: int) -> tuple[LorebookRecord, ...]:
+        return tuple(one for one in self.records if one.server_id == server_id)
 
 
 class MemoryModels:
@@ -284,6 +293,7 @@ class MemoryReading:
 class MemoryStore:
     def __init__(self, personas: Iterable[PersonaRecord]) -> None:
         self.personas = MemoryPersonas(personas)
+        self.lorebooks = MemoryLorebooks()
         self.models = MemoryModels()
         self.keys = MemoryKeys()
         self.sprite_messages = MemorySprites()

@@ -155,6 +155,29 @@ def test_scripts_without_spaces_have_no_word_edges() -> None:
     assert why(heard("ねえともりちゃん"), personas) == "trigger"
 
 
+@pytest.mark.parametrize(
+    ("words", "config", "reason"),
+    [
+        ("tomori, how are you?", {}, "name"),
+        ("hey Ann!", {}, "name"),
+        ("hi annie", {}, "name"),
+        ("hello Chatty Bot", {}, "name"),
+        ("Ann is late", {}, "unaddressed"),
+        ("hey Ann!", {"answer_to_names": False}, "unaddressed"),
+        ("hey Ann!", {"auto_channels": (50,)}, "auto"),
+    ],
+)
+def test_a_persona_answers_to_its_name(words: str, config: dict[str, Any], reason: str) -> None:
+    ann = PersonaRecord(7, "Ann", aliases=("annie",))
+    incoming = heard(words, bot_name="Chatty Bot")
+    assert why(incoming, (TOMORI, ann), **config) == reason
+    if not incoming.is_addressed:
+        ignored = why_ignored(unaddressed(incoming), (TOMORI, ann), TurnConfig(**config))
+        assert ignored == (None if reason in ADMITTED else reason)
+    told_another = replace(incoming, mentions_others=True)
+    assert why(told_another, (TOMORI, ann), **config) == ("auto" if reason == "auto" else "others")
+
+
 def test_a_trigger_of_several_words() -> None:
     personas = (TOMORI, PersonaRecord(7, "Kai", triggers=("dear Kai",)))
     assert why(heard("Oh Dear kai, help"), personas) == "trigger"

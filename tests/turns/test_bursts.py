@@ -266,7 +266,7 @@ def test_a_mention_that_is_deleted_while_a_further_part_is_stored() -> None:
         assert harness.models.requests == []
         rest = harness.turn_channel.people[-1].id
         assert await harness.channel_turns.why(rest) == (
-            "Because nobody was addressed: no mention, reply or trigger word."
+            "Because nobody was addressed: no mention, reply, name or trigger word."
         )
 
     run_bursts(scenario)

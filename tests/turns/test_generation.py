@@ -339,11 +339,12 @@ def test_an_empty_answer_is_asked_for_twice_more() -> None:
     run_turns(scenario, [], [Chunk("done", finish_reason="stop")], [text("At last.")])
 
 
-def test_an_answer_that_stays_empty_is_told() -> None:
+def test_an_answer_that_stays_empty_is_told(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
         assert len(harness.models.requests) == 3
         assert harness.turn_channel.embeds == ["The model gave no answer"]
+        assert "empty_response: the model sent no text" in caplog.text
         assert harness.store.turns.kept[-1].status == "empty_response"
 
     run_turns(scenario, [], [], [])

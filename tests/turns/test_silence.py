@@ -40,13 +40,16 @@ def test_a_marker_in_pieces(stream: StreamConfig, mention: bool) -> None:
 
 
 @pytest.mark.parametrize("script", [[], [text("\n")], [Chunk("done", finish_reason="stop")]])
-def test_an_empty_answer_in_an_auto_channel(script: Sequence[Step]) -> None:
-    run_turns(is_silent, script, turn=AUTO)
+def test_an_empty_answer_that_nobody_waits_for(script: Sequence[Step]) -> None:
+    run_turns(is_silent, script, turn={"interjection_chance": 1.0})
 
 
-def test_an_empty_answer_to_a_question_is_asked_for_again() -> None:
+@pytest.mark.parametrize("mention", [True, False])
+def test_an_empty_answer_to_a_question_is_asked_for_again(mention: bool) -> None:
+    """In an auto channel too: a model that has nothing to say there says so."""
+
     async def scenario(harness: TurnHarness) -> None:
-        await harness.answer("lunch?", mention=True)
+        await harness.answer("lunch?", mention=mention)
         assert harness.turn_channel.contents == ["Rice."]
 
     run_turns(scenario, [], [text("Rice.")], turn=AUTO)

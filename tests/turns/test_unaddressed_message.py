@@ -70,7 +70,7 @@ def test_it_is_remembered_why() -> None:
         assert await harness.hear("hello", mention=False) == "unaddressed"
         number = harness.turn_channel.people[-1].id
         told = await harness.channel_turns.why(number)
-        assert told == "Because nobody was addressed: no mention, reply or trigger word."
+        assert told == "Because nobody was addressed: no mention, reply, name or trigger word."
 
     run_turns(scenario)
 

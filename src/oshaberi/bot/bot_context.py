@@ -8,6 +8,7 @@ from datetime import datetime
 
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.faces.kept_faces import Faces
+from oshaberi.bot.faces.own_face import OwnFaces
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import KeyRecord
 from oshaberi.bot.turns.channel_turns import ChannelTurns
@@ -22,12 +23,15 @@ class BotContext:
     channel_turns: ChannelTurns
     services: TurnServices
     faces: Faces
+    own_faces: OwnFaces
     settings: Callable[[], LoadedSettings]
     """Returns the operator's settings as they are now."""
 
     def personas_changed(self, server_id: int) -> None:
         """Empty the persona cache of a server, so that the next turn reads it again."""
         self.channel_turns.persona_cache.forget(server_id)
+        if server_id:
+            self.own_faces.refresh_soon([server_id])
 
     def cooldown_end(self, key: KeyRecord) -> datetime | None:
         """Return when the cooldown of a key ends, or None if it can be used now."""

@@ -52,6 +52,7 @@ COMPLETE = "_OSHABERI_COMPLETE"
 
 COMMANDS = {
     "run": "Run the bot: on Discord with a token, on the local stage without.",
+    "init": "Put a bot on Discord: ask for token and model, write the settings.",
     "chunk": "Cut text into Discord messages.",
     "replay": "Play scenes through the whole pipeline; --check compares.",
     "record": "Ask a model, and save its stream as a scene.",
@@ -62,6 +63,7 @@ COMMANDS = {
     "config": "Show the settings, and where each of them comes from.",
     "db": "Upgrade, back up or restore the database.",
     "data": "Export or delete a user's or a server's data.",
+    "persona": "Bring in character cards, and write personas as cards.",
     "stage": "Run any discord.py bot on a local Discord.",
     "bench": "Measure what the engine, streams and adapters cost.",
     "completion": "Print a script that lets your shell complete commands.",

@@ -37,6 +37,7 @@ HEADLINES: dict[ErrorType, str] = {
     "network": translatable("The model could not be reached"),
     "api_error": translatable("The model failed to answer"),
 }
+BROKE_OFF = translatable("The answer broke off")
 
 
 async def show(embed: Embed, sender: ExactlyOnceSender, response: ResponseState) -> None:
@@ -47,7 +48,8 @@ async def show(embed: Embed, sender: ExactlyOnceSender, response: ResponseState)
 
 
 def error_notice(error: ProviderError) -> Embed:
-    headline = translated(HEADLINES.get(error.type, HEADLINES["api_error"]))
+    kind = BROKE_OFF if error.broke_off else HEADLINES.get(error.type, HEADLINES["api_error"])
+    headline = translated(kind)
     body = _body(error.message if error.shown is None else error.shown, headline)
     return Embed(headline, body, offers_retry=True)
 

@@ -26,15 +26,12 @@ from oshaberi.delivery.config import StreamConfig, paces
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import File
 from oshaberi.delivery.waits import InterruptibleWaits
-from oshaberi.events import Identity, Message, Table
+from oshaberi.events import Attachment, Identity, Message, Table
 from oshaberi.text.measure import utf16_len
 
 BOUND = 64
 """From so many waiting messages on the reader waits for room, *before* it makes more: so no
 message is held elsewhere, and the limit is soft."""
-JOIN_FROM = 3
-BLOCKED_SECONDS = 1.0
-"""A request that takes longer shows that the sink is blocked."""
 CODE_FACTOR = 1.25
 
 _EMOJI_RUN = re.compile(r"(?:<a?:\w+:\d+>\s*)+")
@@ -93,6 +90,7 @@ class OutgoingMessage:
     """
 
     __slots__ = (
+        "attached",
         "attempted",
         "becomes_file",
         "block",
@@ -117,6 +115,7 @@ class OutgoingMessage:
         wait: Wait,
         table: Table | None = None,
         block: RenderedBlock | None = None,
+        attached: File | None = None,
     ) -> None:
         self.number = number
         self.text = text
@@ -127,7 +126,8 @@ class OutgoingMessage:
         self.wait = wait
         self.table = table
         self.block = block
-        self.becomes_file = table is not None or block is not None
+        self.attached = attached
+        self.becomes_file = not (table is None and block is None and attached is None)
         self.attempted = False
 
     def joinable(self, *, with_code: bool = False) -> bool:
@@ -311,6 +311,17 @@ def fits_together(
     return utf16_len(first.text) + 1 + utf16_len(second.text) <= limit
 
 
+def _attached(event: Message | Table) -> File | None:
+    """Return the file of a picture or a sound; None if there is only its name."""
+    if not isinstance(event, Attachment) or not event.content:
+        return None
+    return File(event.name, event.content, source=event.text)
+
+
+async def _only(file: File) -> tuple[File, ...]:
+    return (file,)
+
+
 class OutgoingBuilder:
     """Makes the messages of a response from the engine's events, and numbers them."""
 
@@ -344,10 +355,13 @@ class OutgoingBuilder:
             wait=self._wait(number, event),
             table=event if isinstance(event, Table) else None,
             block=rendered_block(text, self._plug_ins) if self._has_blocks else None,
+            attached=_attached(event),
         )
 
     def files(self, item: OutgoingMessage) -> Coroutine[Any, Any, tuple[File, ...]]:
         """Return the files that the message becomes; none if it is sent as text."""
+        if item.attached is not None:
+            return _only(item.attached)
         if item.table is not None:
             number = self._response.next_table()
             return table_files(item.table, number, self._config, self._renderer, self._waits)

@@ -118,17 +118,10 @@ ENDS = {
 }
 """Why a message ends where it does, for the inspector."""
 KEPT_BACK = {
-    "modifier": "The label only says who speaks",
-    "own_name": "The persona's own name at the start of a line",
-    "duplicate_emoji": "A recent message already used this emoji",
-    "unresolved_shortcode": "No emoji has this name",
-    "emoji_disabled": "Custom emoji are switched off",
-    "uncensor": "Invisible characters",
-    "rule": "Discord shows no rules and no empty quotes",
+    **{reason: words for row in NORMALIZERS for reason, words in row.kept_back},
     "break": "Only a line break is left of it",
     "stray": "A stray fragment of punctuation",
     "incomplete_clause": "Half a clause",
-    "speaker_guard": "Text that speaks for somebody else",
     "silence": "The model says that it stays silent, and why",
 }
 """Why a stretch of text was withheld, in the inspector."""

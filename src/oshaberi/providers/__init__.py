@@ -2,13 +2,15 @@
 
 - `connect` (`registry`) finds an adapter by provider name (`presets`). `model_options` are a
   model's own settings, `model_listing` lists the models of an endpoint, `local_context_windows`
-  asks local servers for their window.
+  asks local servers for their window. `model_addresses` completes what people type as an address,
+  `first_words` tries whether a model answers.
 - `capabilities` says what a model can do, `request` holds what it is asked, with `images`. After
   a refused request, `refusals` learns from the error and changes the request.
 - A family has a folder (`openai_chat`, `openai_responses`, `anthropic`, `google`) with `request`
-  (request to JSON), `events` (JSON to steps) and `adapter`, or one file (`novelai`). `replay`
-  plays scenes. `base` and `wire` hold what families share.
-- `connections` carry the requests. `error_classification` finds the type of an error.
+  (request to JSON), `events` (JSON to steps) and `adapter`, or one file (`ollama`, `novelai`).
+  `replay` plays scenes. `base` and `wire` hold what families share.
+- `connections` carry the requests. `connection_problems` says why one fails;
+  `error_classification` finds the type of an error.
 """
 
 from oshaberi.providers.base import Adapter, RawChunk

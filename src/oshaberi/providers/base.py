@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from oshaberi.chunks import Chunk, ProviderError, Usage
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.connection_problems import LOST
 from oshaberi.providers.request.answer_budgets import DEFAULT_BUDGETS, BudgetMeter, byte_size
 from oshaberi.providers.request.model_request import Endpoint, Request, RequestSize, place_of
 from oshaberi.providers.request.preparation import left_out
@@ -113,6 +114,7 @@ class Adapter(ABC):
         budgets = DEFAULT_BUDGETS if self.endpoint is None else self.endpoint.budgets
         meter = BudgetMeter(budgets)
         assembler = ChunkAssembler(name, request, self.local_stops(request), meter)
+        event: Any = None
         try:
             async with aclosing(self.events(request)) as events:
                 async for event in events:
@@ -148,10 +150,16 @@ class Adapter(ABC):
                     self._learn_size(size, chunk.usage)
         except Exception as error:
             # The error itself holds the request with its key: it stays here.
-            problem = await self.explain(self.classify(error))
+            problem = await self.explain(self._problem(error, has_begun=event is not None))
             last = assembler.fail(with_window(problem, size))
         for chunk in last:
             yield RawChunk(None, name, model, monotonic(), chunk)
+
+    def _problem(self, error: Exception, *, has_begun: bool) -> ProviderError:
+        problem = self.classify(error)
+        if has_begun and problem.type == "network":
+            return replace(problem, message=LOST, shown=LOST, broke_off=True)
+        return problem
 
     def _learn_size(self, size: RequestSize, usage: Usage) -> None:
         """Note how many tokens the API counted, so that the next estimate is better."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from oshaberi.checked_json import parse_json
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, whole_body
+from oshaberi.providers.connection_problems import connection_problem
 
 PATIENCE_S = 10.0
 MOST_BYTES = 4 * 1024 * 1024
@@ -23,6 +24,7 @@ _PATHS = {
     "openai-responses": "/models",
     "anthropic": "/v1/models",
     "google": f"/{GOOGLE_VERSION}/models",
+    "ollama": "/api/tags",
 }
 _PAGE = {"anthropic": {"limit": "1000"}, "google": {"pageSize": "1000"}}
 
@@ -36,6 +38,8 @@ class OfferedModels:
     is_whole: bool = True
     reason: str = ""
     refuses_key: bool = False
+    is_unreadable: bool = False
+    """Whether the answer was no list at all."""
 
 
 def can_list(family: str) -> bool:
@@ -69,8 +73,10 @@ async def list_models(
     except httpx2.ConnectError as error:
         # Path, name and password of an address may be secrets. They are not in this part of it.
         place = error.request.url.netloc.decode()
-        return OfferedModels(0, reason=f"no connection to {place}")
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+        return OfferedModels(0, reason=f"{place}: {connection_problem(error)}")
+    except (httpx2.TransportError, OSError) as error:
+        return OfferedModels(0, reason=connection_problem(error))
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
         return OfferedModels(0, reason=type(error).__name__)
 
 
@@ -95,8 +101,9 @@ def _read(status: int, content: bytes) -> OfferedModels:
     if status != 200:
         return OfferedModels(status, reason=f"HTTP {status}", refuses_key=refused)
     fields = body if isinstance(body, dict) else {}
+    is_list = isinstance(fields.get("data", fields.get("models")), list)
     is_whole = not (fields.get("has_more") or fields.get("nextPageToken"))
-    return OfferedModels(status, _names(fields), is_whole)
+    return OfferedModels(status, _names(fields), is_whole, is_unreadable=not is_list)
 
 
 def _names(body: Mapping[str, Any]) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ SMALLEST_WINDOW = 256
 MOST_PREFILL = 2000
 MOST_TEMPERATURE = 5
 MOST_DOLLARS = 1_000_000
+MOST_SOURCES = 20
 TEXT_LIMITS = (
     "flush_buffer_size",
     "flush_buffer_size_code_block",
@@ -139,6 +140,21 @@ OPTIONS: Mapping[str, ModelOption] = {
         Sentence("a number from 0 to 1"),
         lambda value: _is_number(value, 1),
     ),
+    "pictures": ModelOption(
+        "whether its answers may have pictures, if the API has to be asked for them",
+        _WHETHER,
+        lambda value: isinstance(value, bool),
+    ),
+    "search": ModelOption(
+        "whether it may search the web with its provider's own tool, beside the bot's tools",
+        _WHETHER,
+        lambda value: isinstance(value, bool),
+    ),
+    "sources": ModelOption(
+        "how many of the pages that an answer cites are linked under it",
+        Sentence("a whole number from {low} to {high}", low=0, high=MOST_SOURCES),
+        lambda value: _is_whole(value, 0, MOST_SOURCES),
+    ),
     "cache": ModelOption(
         "how long the provider keeps the beginning of a request, if it has to be told",
         Sentence("one of {levels}", levels=", ".join(get_args(CacheTime))),
@@ -170,6 +186,9 @@ class ModelOptions:
     text: Mapping[str, int] = field(default_factory=dict)
     temperature: float | None = None
     top_p: float | None = None
+    pictures: bool | None = None
+    search: bool | None = None
+    sources: int | None = None
     cache: CacheTime | None = None
     price: Mapping[str, float] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -197,6 +216,9 @@ class ModelOptions:
             "top_p": self.top_p,
             "extra": self.extra,
             **({} if self.cache is None else {"cache": self.cache}),
+            "pictures": bool(self.pictures),
+            "search": bool(self.search),
+            **({} if self.sources is None else {"most_sources": self.sources}),
         }
 
 

@@ -6,9 +6,10 @@ that is what other servers offer; `openai-chat` and `openai-responses` are one o
 Quirks of the OpenAI-compatible family: `thinking` (how a level is sent: effort, openrouter, switch,
 enable_thinking, template_thinking, none), `max_tokens` (the name of that key), `keeps_reasoning`
 (reasoning goes back with tool results), `user_first`, `prefill` (fields of a message that the model
-continues), `no_stream_options`, `gateway` (it translates for the APIs behind it), `body` (always
-sent). Of the Responses family: `encrypted_reasoning` (whether it is asked for; otherwise the
-model's name decides), `body`.
+continues), `no_stream_options`, `gateway` (it translates for the APIs behind it), `search` (how its
+own web search is switched: `plugin`, or `always` on unless told otherwise), `body` (always sent).
+Of the Responses family: `encrypted_reasoning` (whether it is asked for; otherwise the model's name
+decides), `body`.
 """
 
 from __future__ import annotations
@@ -126,6 +127,7 @@ _ALL = (
         thinking="openrouter",
         prefill={},
         gateway=True,
+        search="plugin",
     ),
     _responses(
         "openrouter-responses",
@@ -162,6 +164,15 @@ _ALL = (
         encrypted_reasoning=True,
     ),
     _hosted(
+        "perplexity",
+        "Perplexity",
+        "https://api.perplexity.ai",
+        "PERPLEXITY_API_KEY",
+        0,
+        user_first=True,
+        search="always",
+    ),
+    _hosted(
         "nvidia",
         "NVIDIA",
         "https://integrate.api.nvidia.com/v1",
@@ -178,6 +189,16 @@ _ALL = (
         keeps_reasoning=True,
     ),
     _local("ollama", "Ollama", 11434),
+    Preset(
+        "ollama-native",
+        "Ollama, its own API",
+        "ollama",
+        "http://127.0.0.1:11434",
+        None,
+        "ollama",
+        window=LOCAL_WINDOW,
+        is_local=True,
+    ),
     _local("lmstudio", "LM Studio", 1234),
     _local("llamacpp", "llama.cpp", 8080, thinking="enable_thinking", prefill={}),
     _local("vllm", "vLLM", 8000, thinking="enable_thinking"),

@@ -12,9 +12,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from oshaberi.chunks import Chunk, ThoughtKind, ThoughtPart, Usage
+from oshaberi.chunks import AnswerFile, Chunk, ThoughtKind, ThoughtPart, Usage
 from oshaberi.delivery.ledger import Deliverable
-from oshaberi.events import Details, Event, Message, SpeakerStop, Table, Thought, Withheld
+from oshaberi.events import (
+    Attachment,
+    Details,
+    Event,
+    Message,
+    SpeakerStop,
+    Table,
+    Thought,
+    Withheld,
+)
 from oshaberi.stream.context import StreamTextEngine
 from oshaberi.text.silence import FirstWords, SilenceMarkerFilter
 
@@ -180,6 +189,7 @@ class ModelOutput:
         self.thinks_too_long = False
         self.silence = silence
         self._ready: list[Deliverable] = []
+        self._files: list[AnswerFile] = []
         self._engine = engine
         self._is_open = True
         self._most_thinking_s = max_thinking_ms / 1000
@@ -202,7 +212,7 @@ class ModelOutput:
         """
         if self.stopped:
             return False
-        kind, text, calls, _, thoughts, finish_reason, usage, prefill, links = chunk
+        kind, text, calls, _, thoughts, finish_reason, usage, prefill, links, files = chunk
         self.last_chunk_at = now
         self.chunks += 1
         if self.first_token_at is None and (text or thoughts or calls):
@@ -213,6 +223,7 @@ class ModelOutput:
             self._has_thoughts = True
             for part in thoughts:
                 self.thoughts.piece(part)
+        self._files += files
         if self._dedup is not None:
             text = self._dedup.new_part(text)
         if finish_reason or usage or prefill:
@@ -268,12 +279,22 @@ class ModelOutput:
     def finish(self) -> list[Deliverable]:
         """End the text. Return what is left of it."""
         self._is_open = False
-        return self._sort(self._end("finish"))
+        return [*self._sort(self._end("finish")), *self._attachments()]
 
     def flush_for_call(self) -> list[Deliverable]:
         """End the text, because the model asks for a tool. Return what is left of it."""
         self._is_open = False
-        return self._sort(self._end("tool_call"))
+        return [*self._sort(self._end("tool_call")), *self._attachments()]
+
+    def _attachments(self) -> list[Deliverable]:
+        """Return the pictures and sounds of the answer, once. They come after its text."""
+        files, self._files = self._files, []
+        return [
+            Attachment(f"[{one.name}]", "attachment", name=one.name, content=one.content)
+            if one.content
+            else Message(f"[{one.name}: it cannot be shown here]", "attachment")
+            for one in files
+        ]
 
     # -- the end before the model has ended: a stop, a follow-up, the end of the process ----------
 

@@ -215,25 +215,23 @@ def bare_png(content: bytes) -> bytes:
 
 def _text_chunk(keyword: bytes, document: Mapping[str, Any]) -> bytes:
     text = base64.b64encode(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"))
-    body = b"tEXt" + keyword + b"\0" + text
-    return struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    return _chunk(b"tEXt", keyword + b"\0" + text)
 
 
-def png_of(card: Card, picture: bytes) -> bytes:
+def png_of(card: Card, picture: bytes | None) -> bytes:
     """Write a card into a PNG, as V3 (`ccv3`) and as V2 (`chara`). Raises CardError.
 
-    Only assets that have an address go with it; the files of the others need a CHARX.
+    Only assets that have an address go with it; the files of the others need a CHARX. Without a
+    picture it is grey, and the card says that it has no icon.
     """
-    if not picture.startswith(PNG):
-        raise CardError(Sentence("the picture is not a PNG"))
-    bare = bare_png(picture)
+    bare = blank_png() if picture is None else bare_png(picture)
     listed = [_listed(one, uri) for one in card.assets if (uri := _carried_by_png(one))]
     has_icon = any(one["type"] == "icon" for one in listed)
     if listed and not has_icon:
         listed.insert(0, {"type": "icon", "uri": _MAIN, "name": "main", "ext": "png"})
     end = len(bare) - 12
     chunks = _text_chunk(b"chara", card_json_v2(card))
-    chunks += _text_chunk(b"ccv3", card_json(card, listed or None))
+    chunks += _text_chunk(b"ccv3", card_json(card, [] if picture is None else listed or None))
     return bare[:end] + chunks + bare[end:]
 
 
@@ -356,3 +354,32 @@ def _entry(path: str) -> zipfile.ZipInfo:
 
 def _listed(one: CardAsset, uri: str) -> dict[str, str]:
     return {"type": one.kind, "uri": uri, "name": one.name, "ext": one.ext}
+
+
+def written_card(card: Card, form: str) -> bytes:
+    """Write a card as `png`, `charx` or `json`."""
+    if form == "charx":
+        return charx_of(card)
+    if form == "json":
+        return json_of(card)
+    picture = None if card.face is None else card.face.content
+    return png_of(card, picture if picture and picture.startswith(PNG) else None)
+
+
+def json_of(card: Card) -> bytes:
+    """Write a card as JSON. Files that came with it need a CHARX."""
+    listed = [_listed(one, uri) for one in card.assets if (uri := _carried_by_png(one))]
+    text = json.dumps(card_json(card, listed or None), ensure_ascii=False, indent=1)
+    return text.encode("utf-8", "replace")
+
+
+def blank_png(side: int = 256) -> bytes:
+    """Return an even, grey picture, for a character that has none."""
+    head = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
+    rows = zlib.compress((b"\0" + b"\x55" * side) * side)
+    chunks = ((b"IHDR", head), (b"IDAT", rows), (b"IEND", b""))
+    return PNG + b"".join(_chunk(kind, body) for kind, body in chunks)
+
+
+def _chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

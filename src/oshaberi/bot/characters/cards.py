@@ -362,3 +362,34 @@ def card_json_v2(card: Card) -> dict[str, Any]:
         notes = data.get("creator_notes", "")
         data["creator_notes"] = f"{notes}\n\n{BACKFILL}".strip()
     return {**card.outer, "spec": "chara_card_v2", "spec_version": "2.0", "data": data}
+
+
+# -- beside a persona ------------------------------------------------------------------------------
+
+_ELSEWHERE = ("name", "description", "character_book")
+"""What a persona stores in places of its own: its name, its prompt, its lorebooks."""
+
+
+def kept_card(card: Card) -> dict[str, Any]:
+    """Return what is stored beside a persona. Its pictures and its book are stored elsewhere."""
+    data = {key: value for key, value in card.data.items() if key not in _ELSEWHERE}
+    assets = [
+        {"type": one.kind, "name": one.name, "ext": one.ext, "uri": one.uri}
+        for one in card.assets
+        if one.content is None
+    ]
+    return {"version": card.version, "data": data, "outer": dict(card.outer), "assets": assets}
+
+
+def card_of(name: str, prompt: str, kept: Mapping[str, Any] | None) -> Card:
+    """Return the card of a persona, which may never have had one."""
+    stored = kept or {}
+    data = stored.get("data")
+    fields = {**(data if isinstance(data, Mapping) else {}), "name": name, "description": prompt}
+    outer, assets, version = stored.get("outer"), stored.get("assets"), stored.get("version")
+    return Card(
+        version if isinstance(version, int) else 3,
+        _checked(fields, []),
+        tuple(_assets(assets if isinstance(assets, list) else [], {}, [])),
+        outer if isinstance(outer, Mapping) else {},
+    )

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,7 +20,7 @@ from oshaberi.bot.client.shards import ChannelsOfOtherShards, GatewayState, Mova
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.unanswered import UnansweredLog, UnansweredSearch, WhenReady
 from oshaberi.bot.faces.picture_channel import PictureChannel
-from oshaberi.bot.storage.errors import StorageAwayError
+from oshaberi.bot.storage.errors import StorageAwayError, StorageError
 from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.questions import CLAIMED
 from oshaberi.bot.turns.admission.rules import ADMITTED
@@ -134,6 +134,7 @@ class OshaberiClient(MovableShardsClient):
         faces = self.context.faces
         faces.connect(PictureChannel(self, self.client_state), self._alone)
         self.client_state.on_unseen_avatar = faces.note_unseen
+        self.context.own_faces.connect(self, self.client_state)
         if not self.has_movable_shards and self.has_shard(0):
             await self._sync()
 
@@ -255,7 +256,15 @@ class OshaberiClient(MovableShardsClient):
             servers = counted(len(self.guilds), "server")
             log.info("connected as %s, in %s", self.user, servers)
         await self._search.run_when_ready()
+        await self._refresh_profiles()
         self._was_ready = True
+
+    async def _refresh_profiles(self) -> None:
+        """Set what was still to be set when an earlier process ended."""
+        with suppress(StorageError):
+            servers = await self.context.db.own_faces.servers()
+            here = self.server_ids() or frozenset()
+            self.context.own_faces.refresh_soon(one for one in servers if one in here)
 
     async def on_shard_ready(self, shard_id: int) -> None:
         """Search for messages that were missed before this process got (or regained) a shard."""

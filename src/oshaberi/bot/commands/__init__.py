@@ -3,7 +3,7 @@
 - `command_context`: what a command works with, and what its user may do; `answers`: how a
   command answers, and in which language.
 - `command_tree`: registers and runs the commands.
-- `models`: `/model`; `personas`: `/persona` and `/sprite`.
+- `models`: `/model`; `personas`: `/persona` and `/sprite`; `lore_commands`: `/lore`.
 - `config_commands`: `/config`, with `config_answers`; `memory_commands`: `/memory`;
   `privacy_commands`: `/privacy`.
 - `message_menu`: `/stop`, `/continue`, `/regenerate`, and the context menu of a message.
@@ -21,6 +21,7 @@ from discord import app_commands
 from oshaberi.bot.commands import (
     config_commands,
     help_command,
+    lore_commands,
     memory_commands,
     message_menu,
     models,
@@ -55,6 +56,7 @@ COMMANDS: tuple[Registered, ...] = (
     *config_commands.COMMANDS,
     *models.COMMANDS,
     *personas.COMMANDS,
+    *lore_commands.COMMANDS,
     *message_menu.MENU_COMMANDS,
 )
 

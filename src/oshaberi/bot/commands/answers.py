@@ -29,7 +29,7 @@ from oshaberi.languages import in_language, said, speak_language, translatable, 
 from oshaberi.languages.current_language import reader_language
 from oshaberi.languages.translations import CATALOGUES
 from oshaberi.secret_redaction import redact
-from oshaberi.turn_ids import TurnIds, of_turn
+from oshaberi.turn_tracing import TurnIds, of_turn
 
 # Translation: what Discord shows of a command, and what it answers.
 #
@@ -200,10 +200,18 @@ class ConfirmationView(discord.ui.View):
     `work` gets the user who pressed the button, with their permissions at that moment.
     """
 
-    def __init__(self, label: str, work: Callable[[CommandUser], Coroutine[Any, Any, str]]) -> None:
+    def __init__(
+        self,
+        label: str,
+        work: Callable[[CommandUser], Coroutine[Any, Any, str]],
+        *,
+        deletes: bool = True,
+    ) -> None:
         super().__init__(timeout=CONFIRMATION_S)
         self._work = work
-        self._button(label, discord.ButtonStyle.danger, self._confirm)
+        self._deletes = deletes
+        style = discord.ButtonStyle.danger if deletes else discord.ButtonStyle.primary
+        self._button(label, style, self._confirm)
         self._button("Cancel", discord.ButtonStyle.secondary, self._cancel)
 
     async def interaction_check(self, interaction: Interaction, /) -> bool:
@@ -228,11 +236,15 @@ class ConfirmationView(discord.ui.View):
     async def _cancel(self, interaction: Interaction) -> None:
         self.stop()
         await interaction.response.defer()
-        await self._instead(interaction, translated("Nothing was deleted."))
+        kept = translated("Nothing was deleted.")
+        unchanged = translated("Nothing was changed.")
+        await self._instead(interaction, kept if self._deletes else unchanged)
 
     async def _instead(self, interaction: Interaction, text: str) -> None:
         nobody = discord.AllowedMentions.none()
-        await interaction.edit_original_response(content=text, view=None, allowed_mentions=nobody)
+        await interaction.edit_original_response(
+            content=text, embed=None, view=None, allowed_mentions=nobody
+        )
 
     async def on_error(
         self, interaction: Interaction, error: Exception, _item: discord.ui.Item[Any], /
@@ -245,13 +257,19 @@ async def ask_first(
     question: str,
     label: str,
     work: Callable[[CommandUser], Coroutine[Any, Any, str]],
+    *,
+    deletes: bool = True,
 ) -> None:
     """Ask the user to confirm with a button. Nobody else sees the question."""
-    view = ConfirmationView(label, work)
-    nobody = discord.AllowedMentions.none()
-    await interaction.response.send_message(
-        question, view=view, ephemeral=True, allowed_mentions=nobody
-    )
+    view = ConfirmationView(label, work, deletes=deletes)
+    payload: dict[str, Any] = {"content": question}
+    if len(question) > MESSAGE_LIMIT:
+        payload = {"embed": discord.Embed(description=shortened(question, DESCRIPTION_LIMIT))}
+    payload |= {"ephemeral": True, "allowed_mentions": discord.AllowedMentions.none()}
+    if interaction.response.is_done():
+        await interaction.followup.send(view=view, **payload)
+    else:
+        await interaction.response.send_message(view=view, **payload)
 
 
 def choices(typed: str, known: Iterable[tuple[str, str]]) -> Choices:

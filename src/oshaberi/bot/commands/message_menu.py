@@ -19,6 +19,7 @@ from oshaberi.bot.commands.command_context import (
     context_of,
 )
 from oshaberi.bot.turns.admission.rules import why_sentence
+from oshaberi.bot.turns.context.character import lore_lines
 from oshaberi.languages import translatable, translated
 
 # Commands that act on the running answer or the last one. `bot.turns.turn_control` carries them
@@ -111,7 +112,20 @@ async def why_turn(
     """
     known = await context.channel_turns.why(message_id, channel_id)
     unread = "private" if is_private else "system" if is_by_discord else None
-    return known or (why_sentence(unread) if unread else None) or translated(FORGOTTEN)
+    if known is None:
+        return (why_sentence(unread) if unread else None) or translated(FORGOTTEN)
+    return "\n".join([known, *await _lore_of(context, message_id)])
+
+
+async def _lore_of(context: BotContext, message_id: int) -> list[str]:
+    """Return the entries of lorebooks that the question woke, if this process answered it."""
+    woken = context.services.notes.woken_lore
+    found = woken.get(message_id)
+    if found is None and woken:
+        turn = await context.db.turns.of_message(message_id)
+        found = None if turn is None or turn.asked_id is None else woken.get(turn.asked_id)
+    lines = [] if found is None else lore_lines(found)
+    return [translated("Lore that it woke:"), *lines] if lines else []
 
 
 async def _must_be_newest(context: BotContext, asker: CommandUser, message_id: int) -> None:

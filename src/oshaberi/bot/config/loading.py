@@ -12,6 +12,7 @@ from oshaberi.bot.config.all_settings import DECLARED, RENAMED, near, within
 from oshaberi.bot.config.loaded import LoadedSettings
 from oshaberi.bot.config.process import ProcessConfig, data_home
 from oshaberi.bot.config.server_settings import check_limit_table
+from oshaberi.bot.config.toml_mistakes import toml_mistake
 from oshaberi.bot.config.toml_tables import ModelEntry
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.delivery.config import StreamConfig
@@ -39,7 +40,7 @@ def load(file: Path | None, environ: Mapping[str, str]) -> LoadedSettings:
 
     Without `file`, the file is the one in OSHABERI_CONFIG, or ./oshaberi.toml if it exists.
     """
-    path, required = _file(file, environ)
+    path, required = settings_file(file, environ)
     return load_from(path, environ, required=required)
 
 
@@ -58,20 +59,23 @@ def load_from(path: Path, environ: Mapping[str, str], *, required: bool) -> Load
         raise ConfigError(_with_place(str(error), origins)) from None
 
 
-def _file(file: Path | None, environ: Mapping[str, str]) -> tuple[Path, bool]:
+def settings_file(file: Path | None, environ: Mapping[str, str]) -> tuple[Path, bool]:
+    """Return the path of the settings file, and whether it must exist."""
     named = file or environ.get(FILE_VARIABLE)
     return Path(named or FILE), bool(named)
 
 
 def _read_file(path: Path, required: bool) -> dict[str, Any]:
+    text = ""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        return tomllib.loads(text)
     except FileNotFoundError:
         if required:
             raise ConfigError(f"{path}: there is no such settings file") from None
         return {}
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: is not TOML: {error}") from None
+        raise ConfigError(toml_mistake(path, str(error), text)) from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from None
     except OSError as error:
@@ -144,7 +148,8 @@ def _merge(
     try:
         values = merge(*places)
     except ValidationError as error:
-        found = error.errors(include_url=False)
+        # A misspelt key explains why another one is missing.
+        found = sorted(error.errors(include_url=False), key=lambda one: one["type"] == "missing")
         wrong = [_with_place(complaint(one["loc"], one), origins) for one in found]
         raise SettingMistakesError([*unknown, *wrong]) from None
     if unknown:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
+from dataclasses import is_dataclass
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, create_model
 from pydantic.fields import FieldInfo
@@ -56,7 +58,7 @@ def complaint(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> Sentenc
         return no_such_setting(key, DECLARED)
     path = _path(place)
     if kind in _EXTRA:
-        return Sentence("{path}: no such key", path=path)
+        return Sentence("{path}: no such key{hint}", path=path, hint=_near_key(place))
     if kind == "missing":
         return Sentence("{path}: is missing", path=path)
     if kind == "value_error":
@@ -72,6 +74,26 @@ def complaint(place: tuple[int | str, ...], wrong: Mapping[str, Any]) -> Sentenc
 def no_such_setting(key: str, known: Iterable[str]) -> Sentence:
     """Return the message for an unknown setting, with the one that was probably meant."""
     return Sentence("{key}: no such setting{hint}", key=key, hint=near(key, known))
+
+
+def _near_key(place: tuple[int | str, ...]) -> str:
+    """Suggest the key of a table that was probably meant."""
+    setting = DECLARED[str(place[0])]
+    known = _keys_of(get_type_hints(setting.section)[setting.name], place[1:-1])
+    found = get_close_matches(str(place[-1]).lower(), known, n=1)
+    if found:
+        return Sentence("; did you mean {name!r}?", name=found[0])
+    return Sentence("; there are {names}", names=", ".join(known)) if known else ""
+
+
+def _keys_of(kind: Any, path: tuple[int | str, ...]) -> tuple[str, ...]:
+    """Return the keys of the table at a path within a type; empty if it may have any."""
+    if not is_dataclass(kind):
+        within = (one for inner in get_args(kind) if (one := _keys_of(inner, path)))
+        return next(within, ())
+    hints = get_type_hints(kind)
+    inner = next((step for step in path if step in hints), None)
+    return tuple(hints) if inner is None else _keys_of(hints[inner], path[path.index(inner) + 1 :])
 
 
 def _path(place: tuple[int | str, ...]) -> str:

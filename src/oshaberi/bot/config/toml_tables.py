@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from oshaberi.bot.conversation.names import name_problem
+from oshaberi.bot.conversation.transcript import name_problem
 from oshaberi.errors import ConfigError
 
 MOST_DOLLARS = 1_000_000
@@ -31,6 +32,7 @@ class ModelPrice:
             raise ValueError(f"prices are dollars, from 0 to {MOST_DOLLARS}")
 
 
+_HEADER = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _MODEL_OPTIONS = (
     "window",
     "max_output_tokens",
@@ -38,6 +40,9 @@ _MODEL_OPTIONS = (
     "thinking",
     "prefill",
     "reemits",
+    "pictures",
+    "search",
+    "sources",
     "cache",
     "text",
 )
@@ -56,6 +61,8 @@ class ModelEntry:
     api_key_env: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     """`temperature`, `top_p`, and what goes to the model's API as it is."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sent with each request: for gateways that want them."""
     price: ModelPrice | None = None
     window: int | None = None
     max_output_tokens: int | None = None
@@ -63,14 +70,24 @@ class ModelEntry:
     thinking: str | int | None = None
     prefill: str | None = None
     reemits: bool | None = None
+    pictures: bool | None = None
+    search: bool | None = None
+    sources: int | None = None
     cache: str | None = None
     text: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
+        from oshaberi.providers.model_addresses import whole_address
         from oshaberi.providers.model_options import options_of
 
+        for name, value in self.headers.items():
+            if not (_HEADER.fullmatch(name) and value.isascii() and value.isprintable()):
+                raise ValueError("headers: a name or a value has characters that no header has")
         try:
             options_of(self.all_params())
+            if self.base_url is not None:
+                address = whole_address(self.provider, self.base_url)
+                object.__setattr__(self, "base_url", address)
         except ConfigError as wrong:
             raise ValueError(str(wrong)) from None
 
@@ -85,6 +102,10 @@ class ModelEntry:
             return self.api_keys
         key = environ.get(self.variable or "", "").strip()
         return (key,) if key else ()
+
+    def missing_key(self, environ: Mapping[str, str]) -> str | None:
+        """Return the variable in which a key is expected, if there is no key anywhere."""
+        return None if self.keys(environ) else self.variable
 
     @property
     def variable(self) -> str | None:

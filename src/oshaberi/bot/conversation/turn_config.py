@@ -69,6 +69,10 @@ class TurnConfig:
         "longest wait while the author of a question is still typing, in ms after the first "
         "message",
     )
+    answer_to_names: bool = switch(
+        True,
+        "answer who speaks to a persona by its name, as in `taro, how are you?` or `hey Taro!`",
+    )
     attention_ms: int = number(
         0,
         0,
@@ -133,6 +137,9 @@ class TurnConfig:
         True,
         "messages that do not fit into the model's window are summarised by the model instead of "
         "being dropped",
+    )
+    lore_budget_share: float = fraction(
+        0.25, "share of the model's window that woken entries of lorebooks may fill"
     )
     short_memory_size: int = number(
         20, 0, 200, "how many exchanges of a channel are remembered", server_high=50

@@ -23,6 +23,7 @@ from oshaberi.bot.faces.picture_channel import (
     WantedPlace,
 )
 from oshaberi.bot.faces.pictures import (
+    FACE,
     FacePicture,
     PictureRefusedError,
     fetched_file,
@@ -38,6 +39,7 @@ from oshaberi.clocks import loop_time_s, utc_now
 from oshaberi.delivery.sink import SinkError
 from oshaberi.errors import Sentence
 from oshaberi.languages import translated
+from oshaberi.providers.images.preparation import ImageLimits
 from oshaberi.public_fetching import PublicWeb
 
 log = logging.getLogger(__name__)
@@ -106,7 +108,14 @@ class Faces:
         """Fetch a file from an address of the public web. Raises PictureRefusedError."""
         return await fetched_file(self._web, address)
 
-    async def keep(self, server_id: int, near_id: int, raw: bytes, words: str) -> str:
+    async def keep(
+        self,
+        server_id: int,
+        near_id: int,
+        raw: bytes,
+        words: str,
+        limits: ImageLimits = FACE,
+    ) -> str:
         """Keep a picture of a server and return its address. Raises PictureRefusedError.
 
         `words` stand above it in the channel; `near_id` is where a thread may be made for it.
@@ -115,7 +124,7 @@ class Faces:
             raise PictureRefusedError(
                 Sentence("In direct messages I always show my own face: there are no webhooks.")
             )
-        picture = await made_picture(raw)
+        picture = await made_picture(raw, limits)
         async with self._locks.through(server_id), self._alone(f"pictures:{server_id}"):
             rows = {one.digest: one for one in await self._db.pictures.of(server_id)}
             known = rows.get(picture.digest)

@@ -39,6 +39,7 @@ from oshaberi.bot.storage.records import (
     UsedRequest,
 )
 from oshaberi.bot.storage.repositories.journal import JournalRepository, QuestionRepository
+from oshaberi.bot.storage.repositories.lorebooks import LorebookRepository
 from oshaberi.bot.storage.repositories.memory import (
     SUMMARY_OF,
     ExchangeRepository,
@@ -61,7 +62,7 @@ from oshaberi.bot.storage.repositories.personal_data import (
     PersonalDataRepository,
 )
 from oshaberi.bot.storage.repositories.personas import PersonaRepository
-from oshaberi.bot.storage.repositories.pictures import PictureRepository
+from oshaberi.bot.storage.repositories.pictures import OwnFaceRepository, PictureRepository
 from oshaberi.bot.storage.repositories.servers import InstanceRepository, ServerRepository
 from oshaberi.bot.storage.repositories.usage import DailyUsageRepository, TokenUsageRepository
 from oshaberi.bot.storage.schema import table_rows
@@ -219,7 +220,9 @@ class Database:
         self.changes = store.changes
         self.servers = ServerRepository(store)
         self.personas = PersonaRepository(store)
+        self.lorebooks = LorebookRepository(store)
         self.pictures = PictureRepository(store)
+        self.own_faces = OwnFaceRepository(store)
         self.sprite_messages = SpriteMessageRepository(store)
         self.tables = TableSourceRepository(store)
         self.models = ModelRepository(store)
@@ -381,5 +384,16 @@ async def check_secrets(url: str, vault: SecretVault) -> None:
         store = Transactions(engine, address, utc_now)
         try:
             await KeyRepository(store, vault).check()
+        finally:
+            await store.close()
+
+
+async def count_servers_with_models(url: str) -> int:
+    """Return how many servers have chosen models of their own. Needs an up-to-date schema."""
+    address = address_of(url)
+    async with open_engine(address) as engine:
+        store = Transactions(engine, address, utc_now)
+        try:
+            return await ModelRepository(store).count_servers()
         finally:
             await store.close()

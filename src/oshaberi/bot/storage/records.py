@@ -17,6 +17,7 @@ __all__ = [
     "JournalledPost",
     "JournalledStream",
     "KeyRecord",
+    "LorebookRecord",
     "ModelRecord",
     "PersonaRecord",
     "PostState",
@@ -61,6 +62,21 @@ class PersonaRecord:
     id: int = 0
     is_age_restricted: bool = False
     """Whether it answers only in channels that Discord marks as age-restricted."""
+    card: Mapping[str, Any] | None = field(default=None, hash=False)
+    """What a character card says besides name and prompt (`characters.cards.kept_card`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LorebookRecord:
+    """A lorebook as JSON of V3. `persona_id` and `channel_id` 0: it is for all of them."""
+
+    server_id: int
+    name: str
+    content: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    persona_id: int = 0
+    channel_id: int = 0
+    is_enabled: bool = True
+    id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +95,20 @@ class PictureRecord:
     """Whether Discord did not show it by the bare URL."""
     told_at: datetime | None = None
     """When the owner was told that it cannot be loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFaceRecord:
+    """How the bot itself looks in a server. There is a record as soon as the server was asked."""
+
+    server_id: int
+    is_shown: bool = False
+    """Whether it looks like the default persona."""
+    bio: str = ""
+    banner: str = ""
+    """The address of a kept picture."""
+    applied: Mapping[str, str | None] = field(default_factory=dict)
+    """What was last set, by field of the profile; of pictures their digests."""
 
 
 @dataclass(frozen=True, slots=True)

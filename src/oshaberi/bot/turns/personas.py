@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage
@@ -11,6 +11,7 @@ from oshaberi.bot.conversation.transcript import words_of
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.caches import StoredCache
+from oshaberi.bot.turns.name_calls import place_of_call
 from oshaberi.bot.turns.services.models import MOST_SERVERS, OperatorChoices
 from oshaberi.text.normalize.pieces import is_spaced_letter
 from oshaberi.text.normalize.webhook_names import webhook_username
@@ -38,6 +39,9 @@ class PersonaCache:
         )
         return _with_default(stored, self._operator.persona)
 
+    async def default_of(self, server_id: int) -> PersonaRecord:
+        return default_of(await self.of(server_id))
+
 
 def _with_default(stored: Personas, house: PersonaRecord) -> Personas:
     if any(persona.is_default for persona in stored):
@@ -49,23 +53,48 @@ def _with_default(stored: Personas, house: PersonaRecord) -> Personas:
 _SILENT = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|<a?:\w+:\d+>|:\w+:", re.DOTALL)
 
 
-def named_in(
-    text: str, personas: Sequence[PersonaRecord], *, by_name: bool
-) -> tuple[PersonaRecord, ...]:
-    """Return the personas whose trigger words are in the text, in the order of the text.
+def triggered_in(text: str, personas: Sequence[PersonaRecord]) -> tuple[PersonaRecord, ...]:
+    """Return the personas whose trigger words are in the text, in the order of the text."""
+    heard = _audible(text).casefold()
+    return _in_order(personas, lambda one: [_place(heard, word) for word in one.triggers])
 
-    With `by_name`, an alter's name counts too. The default persona's name does not count: it
+
+def called_in(
+    text: str, personas: Sequence[PersonaRecord], *, by_any_name: bool
+) -> tuple[PersonaRecord, ...]:
+    """Return the personas that the text calls: by a trigger word, or by speaking to a name.
+
+    With `by_any_name`, an alter's name counts wherever it is. The default persona's does not: it
     addresses the bot.
     """
     heard = _audible(text).casefold()
-    found: list[tuple[int, int]] = []
+
+    def places(persona: PersonaRecord) -> list[int]:
+        names = (persona.name, *persona.aliases)
+        anywhere = names if by_any_name and not persona.is_default else ()
+        found = [_place(heard, word) for word in (*persona.triggers, *anywhere)]
+        return [*found, *(place_of_call(heard, name) for name in names)]
+
+    return _in_order(personas, places)
+
+
+def _in_order(
+    personas: Sequence[PersonaRecord], places: Callable[[PersonaRecord], Iterable[int]]
+) -> tuple[PersonaRecord, ...]:
+    """Return the personas that have a place in a text, by their first one."""
+    found = []
     for number, persona in enumerate(personas):
-        names = (persona.name, *persona.aliases) if by_name and not persona.is_default else ()
-        places = [_place(heard, word) for word in (*persona.triggers, *names)]
-        first = min((place for place in places if place >= 0), default=-1)
+        first = min((place for place in places(persona) if place >= 0), default=-1)
         if first >= 0:
             found.append((first, number))
     return tuple(personas[number] for _, number in sorted(found))
+
+
+def is_anybody_called(text: str, personas: Iterable[PersonaRecord], bot_name: str) -> bool:
+    """Return whether the text speaks to a persona or the bot by name."""
+    heard = _audible(text).casefold()
+    names = (name for one in personas for name in (one.name, *one.aliases))
+    return any(place_of_call(heard, name) >= 0 for name in (bot_name, *names))
 
 
 def is_anybody_named(text: str, personas: Iterable[PersonaRecord], bot_name: str) -> bool:
@@ -226,10 +255,10 @@ def who_is_asked(
 ) -> tuple[PersonaRecord, ...]:
     """Return the persona that the message replies to, then those that it calls, in order.
 
-    If the message addresses the bot, the name of a persona calls it too.
+    If the message addresses the bot, the name of a persona calls it wherever it is.
     """
     addressed = incoming.mentions_us or incoming.is_direct or _replied(incoming)
-    called = named_in(incoming.said.own_words, personas, by_name=addressed)
+    called = called_in(incoming.said.own_words, personas, by_any_name=addressed)
     first = _replied_to(incoming, personas, bot_name)
     return tuple(dict.fromkeys([*([first] if first else []), *called]))
 
@@ -246,7 +275,7 @@ def who_is_called(
 ) -> tuple[PersonaRecord, ...]:
     """Return the other personas that an answer calls by their trigger words."""
     others = [persona for persona in personas if persona.name != speaker.name]
-    return named_in(text, others, by_name=False)
+    return triggered_in(text, others)
 
 
 def _replied(incoming: IncomingMessage) -> bool:

@@ -9,7 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    aclosing,
+    asynccontextmanager,
+    nullcontext,
+    suppress,
+)
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,6 +27,7 @@ from oshaberi.bot.config import LoadedSettings, Reloader
 from oshaberi.bot.coordination.process_coordination import ProcessCoordination
 from oshaberi.bot.coordination.shard_keeper import HANDOVER_SECONDS, ShardKeeper
 from oshaberi.bot.data_retention import DataRetention, prune_regularly
+from oshaberi.bot.faces.own_face import OwnFaces
 from oshaberi.bot.logs import RecentWarnings, StreamLogger
 from oshaberi.bot.observability.health import ModelHealth, RunsOn
 from oshaberi.bot.observability.metrics import BotMetrics
@@ -228,8 +235,9 @@ async def open_bot(
         ):
             services, current_settings, faces = opened
             channel_turns = ChannelTurns(services, claim=stores.shared.claim)
+            own_faces = OwnFaces(stores.db, faces, channel_turns.persona_cache.default_of)
             context = BotContext(
-                stores.db, channel_turns, services, faces, current_settings.operators
+                stores.db, channel_turns, services, faces, own_faces, current_settings.operators
             )
             connected = ConnectedBot(
                 settings, stores, context, current_settings, guild_ready_timeout, on_ready
@@ -237,6 +245,7 @@ async def open_bot(
             client, shared = connected.client, stores.shared
             signs = OperatorSigns(bot_metrics, model_health, warnings, connected.problem, runs_on)
             async with (
+                aclosing(own_faces),
                 connected.watched(bot_metrics),
                 operator_endpoint(settings, environ, context, client, shared, signs),
             ):

@@ -39,7 +39,7 @@ class DiscordId(click.ParamType[int]):
 DISCORD_ID = DiscordId()
 OWNER_ONLY = 0o600
 ERASED_S = 30.0
-CACHED = frozenset({"server_settings", "personas", "sprites", "models", "api_keys"})
+CACHED = frozenset({"server_settings", "personas", "sprites", "lorebooks", "models", "api_keys"})
 """Tables that a running bot reads only once."""
 
 user_option = click.option(
@@ -85,7 +85,7 @@ def export(
     async def work(db: Database) -> dict[str, Any]:
         return await db.personal_data.export(subject)
 
-    records = _with_database(settings_of(config_file), work)
+    records = with_database(settings_of(config_file), work)
     document = {
         f"{subject.kind}_id": str(subject.id),
         "exported_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -142,7 +142,7 @@ def delete(
 
     if not dry_run:
         _confirm(subject, yes)
-    found = _with_database(settings, count if dry_run else remove)
+    found = with_database(settings, count if dry_run else remove)
     verb = "would delete" if dry_run else "deleted"
     for table, number in found.items():
         click.echo(f"{verb} {number} of {table}")
@@ -164,7 +164,7 @@ def _subject(user_id: int | None, server_id: int | None) -> DataSubject:
     return DataSubject("server", server_id or 0)
 
 
-def _with_database(settings: LoadedSettings, work: Callable[[Database], Awaitable[T]]) -> T:
+def with_database(settings: LoadedSettings, work: Callable[[Database], Awaitable[T]]) -> T:
     """Run the work on the database, which must exist and be up to date: it is not migrated here."""
     from oshaberi.bot.storage import Database, SecretVault, current_revision, head_revision
 

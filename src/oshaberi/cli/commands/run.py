@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oshaberi.bot.wiring.shutdown_signals import HardEnd, ShutdownSignals
-from oshaberi.cli.options import config_option
+from oshaberi.cli.options import config_option, take_secrets
 from oshaberi.errors import ConfigError
 from oshaberi.terminal_output import TerminalPalette
 
@@ -139,6 +139,7 @@ def _settings(config: Path | None, port: int | None) -> LoadedSettings:
 
         if os.environ.get("OSHABERI_LOG_FORMAT", "").strip().lower() == "json":
             setup(form="json")  # what is wrong with the settings is a line of JSON too
+        take_secrets(config)
         settings = load(config, os.environ)
     except ModuleNotFoundError as error:
         needs = 'pip install "oshaberi[bot,openai]"'
@@ -150,8 +151,22 @@ def _settings(config: Path | None, port: int | None) -> LoadedSettings:
             "set them with enableServiceLinks: false",
             ", ".join(settings.service_links),
         )
+    _warn_of_missing_keys(settings)
     _make_folder(settings)
     return settings if port is None else replace(settings, stage_port=port)
+
+
+def _warn_of_missing_keys(settings: LoadedSettings) -> None:
+    """Say now what would otherwise be found out at the first question."""
+    for entry in settings.models:
+        variable = entry.missing_key(os.environ)
+        if variable is not None:
+            log.warning("model %s %s has no API key: set %s", entry.provider, entry.model, variable)
+    if settings.discord_token is not None and not settings.models:
+        log.warning(
+            "the settings have no model: only servers that chose one with /model are answered; "
+            "`oshaberi doctor` says more"
+        )
 
 
 def _need_token(settings: LoadedSettings) -> None:

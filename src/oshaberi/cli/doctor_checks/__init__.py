@@ -43,9 +43,8 @@ async def examine(
     yield await storage_checks.secret_key(settings, environ)
     yield await storage_checks.database(settings)
     yield await storage_checks.redis(settings)
-    if not offline:
-        async for asked in discord_checks.examine(settings, environ):
-            yield asked
+    async for asked in discord_checks.examine(settings, environ, offline=offline):
+        yield asked
     async for asked in model_checks.examine(settings, environ, offline=offline):
         yield asked
     async for asked in tool_checks.examine(settings):

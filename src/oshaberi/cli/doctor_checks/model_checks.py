@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
 from importlib.util import find_spec
-from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
 from oshaberi.errors import OshaberiError
+from oshaberi.terminal_output import counted
 
 if TYPE_CHECKING:
     from oshaberi.bot.config import LoadedSettings, ModelEntry
-    from oshaberi.chunks import Chunk, ProviderError
-    from oshaberi.providers.base import Adapter
     from oshaberi.providers.model_listing import OfferedModels
     from oshaberi.providers.presets import Preset
 
@@ -23,59 +20,36 @@ if TYPE_CHECKING:
 # One tiny call to a model shows whether it answers.
 
 
-PATIENCE_S = 60.0
-LONGEST = 16
-_ADVICE = {
-    "auth": "put a valid key into the settings",
-    "model_error": "see `oshaberi models`, and correct the model's name",
-    "network": "see base_url, and whether the server runs",
-    "timeout": "see whether the server is busy",
-    "balance_exhausted": "fill up the account at the provider",
-    "rate_limit": "try again later",
-    "provider_overloaded": "try again later",
-}
+DATABASE_PATIENCE_S = 10.0
 
 
 async def call(name: str, entry: ModelEntry, key: str | None) -> Finding:
-    """Ask for one word as a turn would, with the model's own parameters."""
+    """Ask for a few words as a turn would, with the model's own parameters."""
+    from oshaberi.providers.first_words import MOST_TOKENS, QUESTION, NoAnswerError, first_words
     from oshaberi.providers.model_options import options_of
     from oshaberi.providers.registry import connect
+    from oshaberi.providers.request.model_request import Request, said
 
-    label, began = f"{name}, a call", monotonic()
+    label, options = f"{name}, a call", options_of(entry.all_params())
     try:
-        settings = options_of(entry.all_params()).endpoint_settings()
         adapter = await asyncio.to_thread(
-            connect, entry.provider, entry.model, api_key=key, base_url=entry.base_url, **settings
+            connect,
+            entry.provider,
+            entry.model,
+            api_key=key,
+            base_url=entry.base_url,
+            **options.endpoint_settings(),
         )
     except OshaberiError as error:
         return bad(label, str(error), "correct the settings of this model")
+    fields = options.request_fields() | {"max_output_tokens": MOST_TOKENS, "prefill": None}
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            problem = await _problem(adapter, entry)
-    except TimeoutError:
-        return bad(label, f"no answer within {PATIENCE_S:.0f} s", _ADVICE["timeout"])
+        answer = await first_words(adapter, Request((said("user", QUESTION, "current"),), **fields))
+    except NoAnswerError as error:
+        return bad(label, str(error.problem.message or error), error.advice)
     finally:
         await adapter.aclose()
-    if problem is None:
-        return good(label, f"it answers, after {monotonic() - began:.1f} s")
-    return bad(label, problem.message, _ADVICE.get(problem.type, "see docs/providers.md"))
-
-
-async def _problem(adapter: Adapter, entry: ModelEntry) -> ProviderError | None:
-    """Read until the first words or the end. Return the error, if there is one."""
-    from oshaberi.providers.model_options import options_of
-    from oshaberi.providers.request.model_request import Request, said
-
-    fields = options_of(entry.all_params()).request_fields()
-    fields |= {"max_output_tokens": LONGEST, "prefill": None}
-    request = Request((said("user", "Say: ok", "current"),), **fields)
-    stream: Any = adapter.open(request)
-    async with aclosing(stream):
-        async for raw in stream:
-            chunk: Chunk | None = adapter.normalise(raw)
-            if chunk is not None and (chunk.content or chunk.error):
-                return chunk.error
-    return None
+    return good(label, f"it answers, after {answer.after_s:.1f} s")
 
 
 # The checks. If a family can list its models, the list is requested with every key; then each
@@ -96,10 +70,7 @@ async def examine(
     from oshaberi.providers.presets import PRESETS
 
     if not settings.models:
-        advice = "add [[models]] to oshaberi.toml, or use /model in a server"
-        yield note(
-            "model", "none in the settings; on the local stage the demo model answers", advice
-        )
+        yield await _without_models(settings)
     for entry in settings.models:
         name = f"model {entry.provider} {entry.model}"
         preset = PRESETS.get(entry.provider)
@@ -114,7 +85,7 @@ async def examine(
             yield bad(name, f"needs {missing}", f'pip install "oshaberi[{preset.extra}]"')
             continue
         keys = entry.keys(environ)
-        if not keys and (entry.api_key_env or preset.key_name_at(entry.base_url)):
+        if entry.missing_key(environ):
             where = f"set {entry.variable}, or api_keys of this model in oshaberi.toml"
             yield bad(name, "has no API key", where)
         elif offline:
@@ -122,6 +93,32 @@ async def examine(
         else:
             async for finding in _ask_models(name, entry, preset, keys):
                 yield finding
+
+
+async def _without_models(settings: LoadedSettings) -> Finding:
+    """Return whether somebody answers although the settings have no model."""
+    advice = "add [[models]] to oshaberi.toml, or use /model in a server"
+    if settings.discord_token is None:
+        text = "none in the settings; on the local stage the demo model answers"
+        return note("model", text, advice)
+    servers = await _servers_with_models(settings.database_url)
+    if servers:
+        text = f"none in the settings; {counted(servers, 'server')} chose their own with /model"
+        return note("model", text, "elsewhere the bot has no model: add [[models]]")
+    return bad("model", "there is a Discord token, but no model: the bot cannot answer", advice)
+
+
+async def _servers_with_models(url: str) -> int:
+    """Count the servers that chose their own models. An unreadable database has its own finding."""
+    from oshaberi.bot.storage import StorageError, current_revision, head_revision
+    from oshaberi.bot.storage.database import count_servers_with_models
+
+    try:
+        async with asyncio.timeout(DATABASE_PATIENCE_S):
+            is_current = await current_revision(url) == head_revision()
+            return await count_servers_with_models(url) if is_current else 0
+    except (StorageError, TimeoutError):
+        return 0
 
 
 def _missing_sdk(preset: Preset) -> str | None:
@@ -146,9 +143,10 @@ async def _ask_models(
         label = name if len(keys) < 2 else f"{name}, key {number + 1}"
         if base_url is None or not can_list(preset.family):
             accepted.append(key)
-            yield note(label, "has a key; only a call can check it: the provider lists no models")
+            has = "has a key" if key else "no key was sent"
+            yield note(label, f"{has}; only a call can check it: the provider lists no models")
             continue
-        finding = _judge(label, entry, await list_models(preset.family, base_url, key))
+        finding = _judge(label, entry, key, await list_models(preset.family, base_url, key))
         if finding.state != "bad":
             accepted.append(key)
         yield finding
@@ -156,17 +154,27 @@ async def _ask_models(
         yield await call(name, entry, accepted[0] or None)
 
 
-def _judge(name: str, entry: ModelEntry, offered: OfferedModels) -> Finding:
+def _judge(name: str, entry: ModelEntry, key: str, offered: OfferedModels) -> Finding:
+    unchecked = "the key was not checked" if key else "no key was sent"
     if offered.status == 200:
         if offered.names and offered.is_whole and entry.model not in offered.names:
             text = f"the provider answers, but does not list {entry.model!r}"
             return note(name, text, "`oshaberi models` shows the names that it has")
+        if not key:
+            return good(name, "the server answers; no key was sent, and it wants none")
         return good(name, "the provider accepts the key")
+    if offered.refuses_key and not key:
+        return bad(name, "the server wants a key, and none was sent", f"set {_place_of(entry)}")
     if offered.refuses_key:
-        where = entry.variable if not entry.api_keys else "api_keys"
-        return bad(name, "the provider refuses the key", f"put a valid one into {where}")
+        return bad(name, "the provider refuses the key", f"put a valid one into {_place_of(entry)}")
     if offered.status in (404, 405):
-        return note(name, "the server does not list models; the key was not checked")
+        return note(name, f"the server does not list models; {unchecked}")
     if offered.status == 429:
-        return note(name, "rate limited by the provider now; the key was not checked")
+        return note(name, f"rate limited by the provider now; {unchecked}")
     return bad(name, f"could not be checked: {offered.reason}", "check base_url and your network")
+
+
+def _place_of(entry: ModelEntry) -> str:
+    """Return where the key of a model belongs, in words."""
+    own = "api_keys of this model in oshaberi.toml"
+    return own if entry.api_keys or entry.variable is None else entry.variable

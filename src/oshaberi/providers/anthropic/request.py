@@ -78,6 +78,8 @@ FAMILY = "anthropic"
 INPUT_PIECES = "input_pieces"
 """The field of a kept block with the input of the API's own tool, as JSON text."""
 DEFAULT_OUTPUT = 8192
+SEARCH: Fields = {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}
+"""The API's own search, in the version that every model with a search knows."""
 _PDF = "application/pdf"
 
 
@@ -100,7 +102,7 @@ def body(
     }
     stops = stop_strings(request, (), most_stop_strings(endpoint, known))
     mark = cache_mark(request.cache) if known.cache_marks else {}
-    tools = [_tool(tool) for tool in request.tools]
+    tools = [*(SEARCH for _ in range(request.search)), *map(_tool, request.tools)]
     system = _system(request.items, mark)
     if tools and mark and not system:
         tools[-1] |= mark

@@ -118,6 +118,8 @@ SHARED: tuple[Row, ...] = (
         r"(?:open-)?(?:mi[sx]tral|codestral|devstral|voxtral|mathstral)",
         {"thinking": "none", "call_ids": "nine", "images": False},
     ),
+    # -- Perplexity ------------------------------------------------------------------------------
+    (r"sonar", {"tools": False, "window": 128_000}),
     # -- others ----------------------------------------------------------------------------------
     (r"(?:meta-)?llama-?3", {"thinking": "none", "parallel_calls": False}),
     (r"glm-[\d.]+v", {}),
@@ -214,9 +216,15 @@ ANTHROPIC_ROWS: tuple[Row, ...] = (
 
 
 _GEMINI: dict[str, Any] = {"window": 1_048_576, "output_limit": 65_536, "stop_strings": 5}
-_OLD: dict[str, Any] = {**_GEMINI, "thinking": "none", "output_limit": 8_192}
+_OLD: dict[str, Any] = {
+    **_GEMINI,
+    "thinking": "none",
+    "output_limit": 8_192,
+    "search_with_tools": False,
+}
 _GEMINI_BUDGET: dict[str, Any] = {
     **_GEMINI,
+    "search_with_tools": False,
     "thinking": "budget",
     "largest_budget": 24_576,
     "thinks_unasked": True,
@@ -261,6 +269,7 @@ TABLE: Mapping[str, tuple[Row, ...]] = {
     "openai-responses": (*RESPONSES, *SHARED),
     "anthropic": ANTHROPIC_ROWS,
     "google": GOOGLE_ROWS,
+    "ollama": SHARED,
 }
 """Family → rows of a pattern and what differs from the safe defaults; the first match counts."""
 

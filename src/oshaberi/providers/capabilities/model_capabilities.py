@@ -34,6 +34,8 @@ class ModelCapabilities:
     images: bool = True
     tools: bool = True
     tools_with_effort: bool = True
+    search_with_tools: bool = True
+    """Whether the provider's own search can be offered beside tools."""
     parallel_calls: bool = True
     """Whether the history may have several calls in one turn."""
     thinking: ThinkingStyle = "effort"

@@ -12,15 +12,17 @@ from oshaberi.checked_json import bounded_seconds, parse_json, whole_count
 from oshaberi.chunks import Chunk, ErrorType, ThoughtPart, text_chunk
 from oshaberi.errors import Sentence
 from oshaberi.providers.error_classification import ProviderFailure
-from oshaberi.providers.google.request import CALL, TEXT, THOUGHT
+from oshaberi.providers.google.request import CALL, OWN, TEXT, THOUGHT
 from oshaberi.providers.request.answer_budgets import (
     MOST_ARGUMENT_BYTES,
     BudgetExceededError,
     byte_size,
 )
+from oshaberi.providers.wire.answer_files import FileStep
 from oshaberi.providers.wire.errors import StreamError, refused_by_page
 from oshaberi.providers.wire.steps import (
     CallPiece,
+    CitedPage,
     FinishStep,
     SignedBlock,
     Step,
@@ -203,7 +205,7 @@ def read(event: GeminiEvent) -> Sequence[Step]:
         # Fast path for nearly every event.
         text = parts[0]["text"]
         return (text_chunk(text),) if text else ()
-    steps = list(_said(event, parts))
+    steps = [*_said(event, parts), *_cited(candidates[0])]
     if reason is not None:
         steps += _finished(event, parts, candidates[0], reason)
         steps += _tokens(event.document)
@@ -257,6 +259,13 @@ def _said(event: GeminiEvent, parts: Sequence[Part]) -> Iterator[Step]:
             # Unsigned ones are kept too: a signature belongs to one call of several.
             yield SignedBlock(key, {"kind": CALL, "signature": signature}, optional=not signature)
             calls += 1
+        elif "toolCall" in part or "toolResponse" in part:
+            # Google's own search beside our tools: it goes back as it came.
+            yield SignedBlock(key, {"kind": OWN, "part": part}, droppable=True)
+        elif isinstance(part.get("inlineData"), Mapping) and not part.get("thought"):
+            # A picture that the model only thinks of is a draft.
+            file = part["inlineData"]
+            yield FileStep(str(file.get("data") or ""), str(file.get("mimeType") or ""))
         elif part.get("thought"):
             thought = part.get("text", "")
             yield Chunk("text", thoughts=(ThoughtPart(thought, "summary", signature),))
@@ -267,6 +276,16 @@ def _said(event: GeminiEvent, parts: Sequence[Part]) -> Iterator[Step]:
                 yield Chunk("text", part["text"])
             if signature:
                 yield SignedBlock(key, {"kind": TEXT, "signature": signature})
+
+
+def _cited(candidate: Mapping[str, Any]) -> Iterator[CitedPage]:
+    """Yield the pages on which Google's search grounded the answer."""
+    grounding = candidate.get("groundingMetadata")
+    chunks = grounding.get("groundingChunks") if isinstance(grounding, Mapping) else None
+    for one in chunks if isinstance(chunks, list) else ():
+        page = one.get("web") if isinstance(one, Mapping) else None
+        if isinstance(page, Mapping) and page.get("uri"):
+            yield CitedPage(str(page["uri"]), str(page.get("title") or ""))
 
 
 def _call(call: Mapping[str, Any], number: int) -> CallPiece:

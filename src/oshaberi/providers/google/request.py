@@ -59,7 +59,7 @@ def _budget(thinking: Thinking, capabilities: ModelCapabilities) -> int:
 # Builds a request for Gemini: one system instruction, contents of two roles, tools, a config.
 
 
-CALL, TEXT, THOUGHT = "call", "text", "thought"
+CALL, TEXT, THOUGHT, OWN = "call", "text", "thought", "own"
 """The kinds of blocks that are kept for the next round."""
 
 FAMILY = "google"
@@ -93,14 +93,27 @@ def _config(
         "max_output_tokens": output_tokens(request, capabilities),
         "stop_sequences": list(stops) or None,
         "thinking_config": thinking_config(request.thinking, endpoint, capabilities),
-        "tools": _tools(request) or None,
+        **_tools(request, capabilities),
         "automatic_function_calling": {"disable": True},
+        "response_modalities": ["TEXT", "IMAGE"] if request.pictures else None,
         **sampling(request, capabilities),
     }
     return {key: value for key, value in config.items() if value is not None}
 
 
-def _tools(request: Request) -> list[dict[str, Any]]:
+def _tools(request: Request, capabilities: ModelCapabilities) -> dict[str, Any]:
+    """Return the tools. Older models take Google's search or ours, not both: then it is theirs."""
+    declared = _declarations(request)
+    if not request.search:
+        return {"tools": declared or None}
+    search: dict[str, Any] = {"google_search": {}}
+    if not declared or not capabilities.search_with_tools:
+        return {"tools": [search]}
+    both = {"include_server_side_tool_invocations": True}
+    return {"tools": [search, *declared], "tool_config": both}
+
+
+def _declarations(request: Request) -> list[dict[str, Any]]:
     declared = [
         {
             "name": tool.name,
@@ -163,6 +176,7 @@ def _asked(item: ToolRound, endpoint: Endpoint, capabilities: ModelCapabilities)
     """Return the model's thoughts, text and calls, each with its own signature."""
     blocks = unpacked(item.signature_for(endpoint.name, endpoint.model))
     parts = [_signed({"text": b["text"], "thought": True}, b) for b in _of(blocks, THOUGHT)]
+    parts += [dict(block["part"]) for block in _of(blocks, OWN)]
     if item.text:
         parts.append(_signed({"text": item.text}, *_of(blocks, TEXT)[-1:]))
     signed = _of(blocks, CALL)

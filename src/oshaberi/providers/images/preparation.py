@@ -289,6 +289,16 @@ def prepare_image(raw: bytes, limits: ImageLimits) -> ImagePart:
         raise FetchRefusedError("it is damaged") from None
 
 
+def png_of_drawn(drawn: bytes) -> bytes:
+    """Return a picture that `prepare_image` drew as PNG, for files that can hold nothing else."""
+    from PIL import Image
+
+    out = BytesIO()
+    with Image.open(BytesIO(drawn), formats=("PNG", "JPEG")) as image:
+        image.save(out, "PNG")
+    return out.getvalue()
+
+
 def _check_header(raw: bytes, mime_type: str, limits: ImageLimits) -> None:
     """Check what Pillow does not report, or reports only after it has allocated memory."""
     if mime_type == "image/webp":

@@ -9,10 +9,12 @@ from typing import Any
 from oshaberi.chunks import Chunk, ErrorType, ThoughtKind, ThoughtPart, text_chunk
 from oshaberi.providers.error_classification import ProviderFailure
 from oshaberi.providers.openai_chat.request import CALL_EXTRA, THINKING_BLOCKS
+from oshaberi.providers.wire.answer_files import FileStep, from_data_url
 from oshaberi.providers.wire.errors import StreamError, body_failure
 from oshaberi.providers.wire.sse_decoder import DONE
 from oshaberi.providers.wire.steps import (
     CallPiece,
+    CitedPage,
     FinishStep,
     SignedBlock,
     Step,
@@ -83,6 +85,8 @@ def _steps(event: Event, delta: Event, finish: str | None, keeps: bool) -> Itera
         raise _failed(event, finish)
     yield from _thoughts(delta, keeps)
     yield from _content(delta.get("content") or delta.get("refusal"))
+    yield from _pictures(delta.get("images"))
+    yield from _cited(event, delta)
     for call in delta.get("tool_calls") or ():
         function = call.get("function") or {}
         yield CallPiece(
@@ -119,6 +123,30 @@ def _content(content: Any) -> Iterator[Chunk]:
             yield _thought(text, "raw")
         elif block.get("text"):
             yield Chunk("text", block["text"])
+
+
+def _cited(event: Event, delta: Event) -> Iterator[CitedPage]:
+    """Yield cited pages: OpenAI's and OpenRouter's annotations, Perplexity's search results."""
+    for one in delta.get("annotations") or ():
+        page = one.get("url_citation") if isinstance(one, Mapping) else None
+        if isinstance(page, Mapping) and page.get("url"):
+            yield CitedPage(str(page["url"]), str(page.get("title") or ""))
+    results = event.get("search_results")
+    for one in results if isinstance(results, list) else ():
+        if isinstance(one, Mapping) and one.get("url"):
+            yield CitedPage(str(one["url"]), str(one.get("title") or ""))
+    for url in () if results else event.get("citations") or ():
+        if isinstance(url, str):
+            yield CitedPage(url)
+
+
+def _pictures(images: Any) -> Iterator[FileStep]:
+    """Yield the pictures that OpenRouter sends beside the text."""
+    for image in images if isinstance(images, list) else ():
+        place = image.get("image_url") if isinstance(image, Mapping) else None
+        file = from_data_url(place.get("url") if isinstance(place, Mapping) else place)
+        if file is not None:
+            yield file
 
 
 def _thoughts(delta: Event, keeps: bool) -> Iterator[Step]:

@@ -121,6 +121,8 @@ def body(
     optional: Fields = {
         "stop": list(stops) or None,
         limit: output_tokens(request, known),
+        **_search(request, str(quirks.get("search", ""))),
+        "modalities": ["image", "text"] if request.pictures and quirks.get("gateway") else None,
         **sampling(request, known),
         **thinking_fields(request, known, str(quirks.get("thinking", "effort"))),
     }
@@ -149,6 +151,17 @@ def cache_mark(request: Request, endpoint: Endpoint, capabilities: ModelCapabili
     if is_openai and _MARKED_BY_OPENAI.match(endpoint.model):
         return {"prompt_cache_breakpoint": {"mode": "explicit"}}
     return {}
+
+
+def _search(request: Request, style: str) -> Fields:
+    """Return the field that switches the server's own web search, if it has one."""
+    match style:
+        case "plugin":
+            return {"plugins": [{"id": "web"}]} if request.search else {}
+        case "always":
+            return {} if request.search else {"disable_search": True}
+        case _:
+            return {}
 
 
 def messages(request: Request, endpoint: Endpoint, capabilities: ModelCapabilities) -> list[Fields]:

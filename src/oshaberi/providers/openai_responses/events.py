@@ -7,10 +7,12 @@ from typing import Any
 
 from oshaberi.chunks import Chunk, ThoughtKind, ThoughtPart, text_chunk
 from oshaberi.providers.error_classification import ProviderFailure
+from oshaberi.providers.wire.answer_files import FileStep
 from oshaberi.providers.wire.errors import StreamError, body_failure
 from oshaberi.providers.wire.sse_decoder import DONE, read_object
 from oshaberi.providers.wire.steps import (
     CallPiece,
+    CitedPage,
     FinishStep,
     SignedBlock,
     Step,
@@ -159,6 +161,8 @@ def read(event: Event) -> Sequence[Step]:
 
 def _whole(event: Event) -> Sequence[Step]:
     match event.get("type"):
+        case "response.output_text.annotation.added":
+            return _cited((event.get("annotation"),))
         case "response.output_text.done":
             return _text(event.get("text"))
         case "response.refusal.done":
@@ -230,14 +234,29 @@ def _done(item: Event, key: int | str | None) -> Iterator[Step]:
             yield CallPiece(key, name, arguments, item.get("call_id"), is_whole=True)
             yield SignedBlock(place, {"type": "function_call"}, optional=True)
         case "message":
+            for part in item.get("content") or ():
+                yield from _cited(part.get("annotations"))
             phase = {"phase": item["phase"]} if item.get("phase") else {}
             yield SignedBlock(place, {"type": "message", **phase}, optional=True)
         case "reasoning" if item.get("encrypted_content") or item.get("content"):
             kept = {name: item[name] for name in _KEPT_OF_REASONING if item.get(name)}
             yield SignedBlock(place, {"summary": [], **kept})
+        case "image_generation_call":
+            if isinstance(item.get("result"), str):
+                yield FileStep(item["result"])
+            yield SignedBlock(place, item, optional=True, droppable=True)
         case str(kind) if kind.endswith("_call"):
             # A tool that the API runs itself: its reasoning is refused without it.
             yield SignedBlock(place, item, optional=True)
+
+
+def _cited(annotations: Any) -> Sequence[CitedPage]:
+    """Return the pages that a text cites. A page that is cited twice is noted once."""
+    return tuple(
+        CitedPage(str(one["url"]), str(one.get("title") or ""))
+        for one in annotations or ()
+        if isinstance(one, Mapping) and one.get("type") == "url_citation" and one.get("url")
+    )
 
 
 def _text(text: str | None) -> Sequence[Chunk]:

@@ -89,7 +89,7 @@ def body(
     }
     optional: Fields = {
         "include": include(endpoint),
-        "tools": [_tool(tool) for tool in request.tools] or None,
+        "tools": [*map(_tool, request.tools), *_own_tools(request)] or None,
         "max_output_tokens": output_tokens(request, known),
         "reasoning": reasoning(request.thinking, known),
         **sampling(request, known),
@@ -162,6 +162,12 @@ def _part(part: Part) -> Fields:
 
 def _data_url(mime: str, data: bytes) -> str:
     return f"data:{mime};base64,{base64_of(data)}"
+
+
+def _own_tools(request: Request) -> list[Fields]:
+    """Return the tools that the API runs itself."""
+    search = [{"type": "web_search"}] if request.search else []
+    return [*search, {"type": "image_generation"}] if request.pictures else [*search]
 
 
 def _tool(tool: ToolDeclaration) -> Fields:

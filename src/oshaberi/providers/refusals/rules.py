@@ -231,6 +231,10 @@ RULES: tuple[tuple[str, Teach], ...] = (
         _tools,
     ),
     (
+        r"tool use with function calling is unsupported",
+        _change("it takes its own search or the tools, not both", search_with_tools=False),
+    ),
+    (
         r"single tool-?\s?calls?",
         _change("calls are told one after the other", parallel_calls=False),
     ),

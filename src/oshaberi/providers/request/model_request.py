@@ -223,6 +223,12 @@ class Request:
     top_p: float | None = None
     prefill: str | None = None
     cache: CacheTime = "5m"
+    pictures: bool = False
+    """Whether the model is asked for answers that may have pictures."""
+    search: bool = False
+    """Whether the provider's own web search is offered, beside the tools."""
+    most_sources: int = 5
+    """How many of the pages that the answer cites are linked under it."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     size: RequestSize | None = field(default=None, repr=False, compare=False)
     """Filled in when the request is prepared, if it is set."""

@@ -81,10 +81,12 @@ def overflowing(
     in_steps = -(-over // step) * step
     asked = _current(request.items)
     dropped: set[int] = set()
+    cuts_history = False
     for index in _expendable(request.items):
         is_old = index < asked and _tag(request.items[index]) != "sample"
-        if (in_steps if is_old else over) <= 0:
+        if (in_steps if is_old and cuts_history else over) <= 0:
             break
+        cuts_history = is_old
         over -= costs[index]
         in_steps -= costs[index]
         dropped.add(index)
@@ -147,15 +149,15 @@ def comparable_tokens(request: Request) -> int:
 
 
 def _expendable(items: Sequence[Item]) -> list[int]:
-    """Return the items that may be dropped, in order: history, samples, what was said later.
+    """Return the items that may be dropped, in order: samples, history, what was said later.
 
-    Messages after the question go last, because they may change what is asked. The tool calls of
-    this turn always stay.
+    Samples show how a character speaks until real messages need their room. Messages after the
+    question go last, because they may change what is asked. The tool calls of this turn stay.
     """
     before = range(_current(items))
     old = [i for i in before if isinstance(items[i], ToolRound) or _tag(items[i]) == "history"]
     samples = [i for i in before if _tag(items[i]) == "sample"]
-    return [i for i in old + samples + _said_since(items) if _role(items[i]) != "system"]
+    return [i for i in samples + old + _said_since(items) if _role(items[i]) != "system"]
 
 
 def _said_since(items: Sequence[Item]) -> list[int]:

@@ -2,5 +2,6 @@
 
 - `sse_decoder`: bytes to events; `errors`: reads errors, and adds hints.
 - `steps`: what one event can say; `chunk_assembler` makes chunks of steps, with `tool_calls`,
-  `signed_blocks` and `text_outlet`, which ends the text at a stop string.
+  `signed_blocks`, `answer_files` (pictures and sounds) and `text_outlet`, which ends the text at a
+  stop string.
 """

@@ -10,6 +10,7 @@ from oshaberi.chunks import Chunk, ProviderError, ThoughtKind, ThoughtPart, Usag
 from oshaberi.errors import Sentence
 from oshaberi.providers.request.answer_budgets import BudgetExceededError, BudgetMeter
 from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.wire.answer_files import MOST_FILES, FileStep, answer_file
 from oshaberi.providers.wire.signed_blocks import SignedBlocks
 from oshaberi.providers.wire.steps import (
     PAUSED,
@@ -126,6 +127,8 @@ class ChunkAssembler:
         self._tokens: TokenCount | None = None
         self._finish: FinishStep | None = None
         self._cited: dict[str, CitedPage] = {}
+        self._most_sources = request.most_sources
+        self._files = 0
 
     def take(self, steps: Sequence[Step]) -> Sequence[Chunk]:
         """Take steps. Return the chunks that are ready."""
@@ -151,7 +154,9 @@ class ChunkAssembler:
             return [*held, self._cut_short()]
         if self._finish is None or self._finish.reason == PAUSED:
             message = Sentence("the stream ended before the answer was complete")
-            cut = ProviderError("network", message, retryable=True, provider=self._provider)
+            cut = ProviderError(
+                "network", message, retryable=True, provider=self._provider, broke_off=True
+            )
             return [*held, self._error(cut)]
         return [*held, self._last(self._finish.reason)]
 
@@ -177,11 +182,20 @@ class ChunkAssembler:
             case CitedPage(url=url):
                 if len(self._cited) < MOST_CITED:
                     self._cited.setdefault(url, step)
+            case FileStep():
+                return self._file(step)
             case FinishStep():
                 self._finish = step if step.reason or self._finish is None else self._finish
             case Chunk():
                 return (step,)
         return ()
+
+    def _file(self, step: FileStep) -> Iterable[Chunk]:
+        self._files += 1
+        if self._files > MOST_FILES + 1:
+            return ()
+        # Of more files than are taken, one stands for the others: it cannot be shown.
+        return (Chunk("text", files=(answer_file(step, self._files),)),)
 
     def _keep(self, step: SignedBlock) -> None:
         try:
@@ -267,7 +281,7 @@ class ChunkAssembler:
             thoughts=self._signed(),
             finish_reason=reason,
             usage=self._usage(),
-            links=links(self._cited.values()),
+            links=links(list(self._cited.values())[: self._most_sources]),
         )
 
     def _error(self, error: ProviderError) -> Chunk:

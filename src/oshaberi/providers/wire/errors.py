@@ -14,6 +14,7 @@ from oshaberi.checked_json import bounded_seconds, whole_count
 from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.foreign_bodies import BodyTooLargeError, PackedBodyError
+from oshaberi.providers.connection_problems import FAILED, NOTHING_LISTENS, connection_problem
 from oshaberi.providers.error_classification import ProviderFailure, our_failure
 from oshaberi.providers.model_listing import can_list, list_models
 from oshaberi.providers.request.answer_budgets import (
@@ -30,6 +31,10 @@ from oshaberi.providers.request.preparation import WindowTooSmallError, window_w
 _TIMEOUTS = frozenset({"APITimeoutError", "TimeoutException", "TimeoutError"})
 _NETWORK = frozenset({"APIConnectionError", "TransportError", "OSError", "ClientError"})
 _NO_SUCH_PLACE = frozenset({404, 405})
+_NOTHING_THERE = re.compile(
+    r"(?:404)?[ :]*(?:the )?(?:page |file )?not found[.!]?\s*", re.IGNORECASE
+)
+"""What servers say of a path that they do not have. A missing model has other words."""
 _LONGEST = 2000
 _STATUS_DIGITS, _HIGHEST_STATUS = 6, 99_999
 _TLS_OBJECT = re.compile(r" ssl:<[^<>]*>")
@@ -69,11 +74,7 @@ def read_failure(error: Exception) -> ProviderFailure:
         return our_failure(Sentence("the provider did not answer in time"), kind="timeout")
     status = getattr(error, "status_code", None)
     if status is None and ancestors & _NETWORK:
-        return ProviderFailure(
-            message=_network(error),
-            kind="network",
-            own_words=Sentence("the connection failed"),
-        )
+        return _connection_failure(error)
     if status is None:
         own_words = Sentence("the answer cannot be read")
         message = f"{own_words} ({type(error).__name__}: {_short(str(error))})"
@@ -109,7 +110,7 @@ def refused_by_page(status: int | None, **more: Any) -> ProviderFailure:
     """Return the failure of a refusal without a message, or with a web page instead of one."""
     words: str = f"HTTP {status}"
     if status in _NO_SUCH_PLACE:
-        words = Sentence("HTTP {status}; is the base URL right?", status=status)
+        words = Sentence("HTTP {status}: the server has no such API at this address", status=status)
     return our_failure(words, status=status, **more)
 
 
@@ -121,6 +122,8 @@ def _http(error: Exception, status: int) -> ProviderFailure:
     if not body or _is_page(body):
         return refused_by_page(status, retry_after_s=_seconds(headers), body=body)
     read = body_failure(body, status)
+    if status in _NO_SUCH_PLACE and _NOTHING_THERE.fullmatch(read.message):
+        return refused_by_page(status, body=body)
     return replace(read, retry_after_s=_seconds(headers))
 
 
@@ -136,10 +139,12 @@ def _upstream(inner: Mapping[str, Any]) -> str:
     return f": {_short(raw)}" if raw else ""
 
 
-def _network(error: Exception) -> str:
-    cause = error.__cause__ or error
-    said = _TLS_OBJECT.sub("", _short(str(cause)))
-    return f"the connection failed ({said})" if said else "the connection failed"
+def _connection_failure(error: Exception) -> ProviderFailure:
+    """Return what is wrong, in our words. What the library said is kept for programs."""
+    words = connection_problem(error)
+    cause = _TLS_OBJECT.sub("", _short(str(error.__cause__ or error)))
+    message = f"{words} ({cause})" if words is FAILED and cause else words
+    return ProviderFailure(message=message, body=cause, kind="network", own_words=words)
 
 
 def _seconds(headers: Mapping[str, str]) -> float | None:
@@ -208,24 +213,28 @@ def _joined(words: str, hint: str) -> str:
 
 
 def _hint(problem: ProviderError, endpoint: Endpoint) -> ErrorHint:
-    came_from_a_server = isinstance(problem.raw, dict) and problem.raw.get("status") is not None
-    if problem.type in ("network", "timeout") and not came_from_a_server:
-        return _where(endpoint)
+    status = problem.raw.get("status") if isinstance(problem.raw, dict) else None
+    if problem.type in ("network", "timeout") and status is None:
+        return _where(problem, endpoint)
+    if status in _NO_SUCH_PLACE and problem.type == "api_error":
+        return _where(problem, endpoint)
     return _key(endpoint) if problem.type == "auth" else ErrorHint()
 
 
-def _where(endpoint: Endpoint) -> ErrorHint:
+def _where(problem: ProviderError, endpoint: Endpoint) -> ErrorHint:
     """Return the address. The channel does not see the path: some gateways put a secret there."""
     address = shown_address(endpoint.base_url)
-    if not address:
+    if not address or problem.broke_off:
         return ErrorHint()
     parts = urlsplit(address)
-    is_here = parts.hostname in _LOCAL
-    return ErrorHint(_at(address, is_here), _at(f"{parts.scheme}://{parts.netloc}", is_here))
+    may_be_off = problem.type == "timeout" or problem.shown in (NOTHING_LISTENS, FAILED)
+    asks = parts.hostname in _LOCAL and may_be_off
+    return ErrorHint(_at(address, asks), _at(f"{parts.scheme}://{parts.netloc}", asks))
 
 
-def _at(address: str, is_here: bool) -> Sentence:
-    if is_here:
+def _at(address: str, asks: bool) -> Sentence:
+    """Return the address as a hint. With `asks`, the server may simply not have been started."""
+    if asks:
         return Sentence("at {address}; is the server running?", address=address)
     return Sentence("at {address}", address=address)
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from oshaberi.checked_json import whole_count
 from oshaberi.chunks import Chunk
+from oshaberi.providers.wire.answer_files import FileStep
 
 
 class CallPiece(NamedTuple):
@@ -111,7 +112,7 @@ class FinishStep(NamedTuple):
     reason_with_calls: str | None = None
 
 
-Step = Chunk | CallPiece | SignedBlock | TokenCount | CitedPage | FinishStep
+Step = Chunk | CallPiece | SignedBlock | TokenCount | CitedPage | FileStep | FinishStep
 
 PAUSED = "pause_turn"
 """A finish reason that does not end the answer: it continues in another stream."""

@@ -30,13 +30,17 @@ from oshaberi.text.normalize.webhook_names import SpriteUsernames, SpriteUsernam
 
 @dataclass(frozen=True, slots=True)
 class NormalizerRow:
-    """One rule: its step in the specification, its name, and what the inspector says of it."""
+    """One rule: its step in the specification, its name, and what the inspector says of it.
+
+    `kept_back` has the reasons with which it takes text away, each with what is said of such text.
+    """
 
     step: str
     name: str
     explanation: str
     make: Callable[[TextConfig], Normalizer | None]
     """Makes the rule; returns None if it can have no effect with these settings."""
+    kept_back: tuple[tuple[str, str], ...] = ()
 
 
 def _of_persona(_config: TextConfig) -> None:
@@ -48,33 +52,51 @@ def _of_persona(_config: TextConfig) -> None:
 # the others may have emptied.
 NORMALIZERS: Final[tuple[NormalizerRow, ...]] = (
     NormalizerRow(
-        "S2", "modifiers", "The label only says who speaks, so it is removed", _of_persona
+        "S2",
+        "modifiers",
+        "The label only says who speaks, so it is removed",
+        _of_persona,
+        (("modifier", "The label only says who speaks"),),
     ),
     NormalizerRow(
         "S3",
         "emoji_repeats",
         "A recent message already used this emoji, so it is removed",
         emoji_repeats,
+        (("duplicate_emoji", "A recent message already used this emoji"),),
     ),
     NormalizerRow("S4", "tags", "A leftover think tag is removed", StrayTags),
     NormalizerRow("S4", "breaks", "<br> is a line break", HtmlBreaks),
     NormalizerRow(
-        "S4", "uncensor", "Disguised or invisible characters become plain ones", uncensor
+        "S4",
+        "uncensor",
+        "Disguised or invisible characters become plain ones",
+        uncensor,
+        (("uncensor", "Invisible characters"),),
     ),
     NormalizerRow(
-        "S4", "own_name", "The persona's own name at the start of a line is removed", own_name
+        "S4",
+        "own_name",
+        "The persona's own name at the start of a line is removed",
+        own_name,
+        (("own_name", "The persona's own name at the start of a line"),),
     ),
     NormalizerRow(
         "S4",
         "shortcodes",
         "Emoji names become emoji, or are removed if no emoji has that name",
         EmojiShortcodes,
+        (
+            ("unresolved_shortcode", "No emoji has this name"),
+            ("emoji_disabled", "Custom emoji are switched off"),
+        ),
     ),
     NormalizerRow(
         "S4",
         "rules",
         "Discord shows no rules and no empty quotes, so the line is only a paragraph break",
         RuleLines,
+        (("rule", "Discord shows no rules and no empty quotes"),),
     ),
     NormalizerRow(
         "S5", "mentions", "Somebody here has that name, so it becomes a mention", mention_handles
@@ -84,12 +106,23 @@ NORMALIZERS: Final[tuple[NormalizerRow, ...]] = (
         "speaker_guard",
         "The model begins to speak for somebody else; from here on nothing is shown",
         speaker_guard,
+        (("speaker_guard", "Text that speaks for somebody else"),),
     ),
 )
 _FOR_TOOLS: Final = ("S3", "S4", "S5")
 _FOR_TABLES: Final = ("emoji_repeats", "shortcodes", "mentions")
 
 _FENCE: Final = re.compile(r"`{3,}")
+_ASCII: Final = r"A-Za-z0-9 \n,.!?'\"()"
+_LETTERS: Final = (
+    r"\u00c0-\u024f\u0391-\u03c9\u0410-\u044f"  # Latin, Greek, Cyrillic
+    r"\u3041-\u3096\u30a1-\u30fc\u4e00-\u9fff\uac00-\ud7a3"  # kana, Han, Hangul
+    r"…–—’“”。、！？「」『』（）"
+)
+_PLAIN: Final = re.compile(f"[{_ASCII}{_LETTERS}]+")
+"""Text in which no rule finds anything: no label, tag, emoji, mention, rule line or disguise."""
+_PLAIN_ASCII: Final = re.compile(f"[{_ASCII}]+")
+"""The same where letters may be disguised ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +153,13 @@ class Normalizers(CopiedState):
             made["modifiers"] = self._modifiers
         self._named = [(row.name, made[row.name]) for row in NORMALIZERS if row.name in made]
         self._steps = [step for _, step in self._named]
+        self._plain = _PLAIN_ASCII if "uncensor" in made else _PLAIN
+        self._knows_text_alone = self._modifiers is None and observer is None
         self._table_steps = [made[name] for name in _FOR_TABLES if name in made]
+
+    def leaves(self, text: str) -> bool:
+        """Return whether `text`, which has no outer white space, stays as it is for certain."""
+        return self._knows_text_alone and self._plain.fullmatch(text) is not None
 
     def run(self, work: SegmentWork) -> None:
         """Apply every rule to a prose segment, in place."""

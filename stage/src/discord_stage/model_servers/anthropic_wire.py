@@ -8,11 +8,13 @@ from typing import Any
 
 from discord_stage.model_servers.scripts import (
     Call,
+    Cite,
     Count,
     ErrorEvent,
     FailureKind,
     FinishReason,
     Refuse,
+    Show,
     Think,
 )
 from discord_stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer, pieces
@@ -101,6 +103,14 @@ class AnthropicEncoder:
         parts = ["", *pieces(step.arguments, step.pieces)]
         grown = [self._delta({"type": "input_json_delta", "partial_json": p}) for p in parts]
         return [*opened, *grown, *self._close()]
+
+    def show(self, _step: Show) -> Sequence[str]:
+        return []
+
+    def cite(self, step: Cite) -> Sequence[str]:
+        found = {"type": "web_search_result_location", "url": step.url, "title": step.title}
+        opened = self._block("text", {"type": "text", "text": ""})
+        return [*opened, self._delta({"type": "citations_delta", "citation": found})]
 
     def error(self, step: ErrorEvent) -> Sequence[str]:
         _status, kind, message = _REFUSALS[step.kind]

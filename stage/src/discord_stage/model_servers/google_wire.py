@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discord_stage.model_servers.scripts import (
     Call,
+    Cite,
     Count,
     ErrorEvent,
     FailureKind,
     FinishReason,
     Refuse,
+    Show,
     Think,
 )
 from discord_stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer
@@ -72,6 +75,7 @@ class GoogleEncoder:
 
     def __init__(self) -> None:
         self._malformed: str | None = None
+        self._cited: list[dict[str, Any]] = []
 
     def begin(self) -> Sequence[str]:
         return []
@@ -98,6 +102,14 @@ class GoogleEncoder:
             part["thoughtSignature"] = step.signature
         return [_event(_candidate([part]))]
 
+    def show(self, step: Show) -> Sequence[str]:
+        data = b64encode(step.content).decode()
+        return [_event(_candidate([{"inlineData": {"mimeType": step.mime, "data": data}}]))]
+
+    def cite(self, step: Cite) -> Sequence[str]:
+        self._cited.append({"web": {"uri": step.url, "title": step.title}})
+        return []
+
     def error(self, step: ErrorEvent) -> Sequence[str]:
         return [_event(_error(step.kind, step.message)[1])]
 
@@ -109,6 +121,8 @@ class GoogleEncoder:
 
     def end(self, reason: FinishReason, count: Count | None) -> Sequence[str]:
         last = _candidate([{"text": ""}], finishReason=_FINISH[reason])
+        if self._cited:
+            last["candidates"][0]["groundingMetadata"] = {"groundingChunks": self._cited}
         if self._malformed is not None:
             broken = {"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": self._malformed}
             last = _candidate([], **broken)

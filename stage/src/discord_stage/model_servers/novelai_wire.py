@@ -8,11 +8,13 @@ from typing import Any
 
 from discord_stage.model_servers.scripts import (
     Call,
+    Cite,
     Count,
     ErrorEvent,
     FailureKind,
     FinishReason,
     Refuse,
+    Show,
     Think,
 )
 from discord_stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer
@@ -71,6 +73,12 @@ class NovelAIEncoder:
         return []
 
     def call(self, _step: Call) -> Sequence[str]:
+        return []
+
+    def show(self, _step: Show) -> Sequence[str]:
+        return []
+
+    def cite(self, _step: Cite) -> Sequence[str]:
         return []
 
     def error(self, step: ErrorEvent) -> Sequence[str]:

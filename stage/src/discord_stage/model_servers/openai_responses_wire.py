@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discord_stage.model_servers.openai_wire import REFUSALS
 from discord_stage.model_servers.scripts import (
     Call,
+    Cite,
     Count,
     ErrorEvent,
     FailureKind,
     FinishReason,
     Refuse,
+    Show,
     Think,
 )
 from discord_stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer, pieces
@@ -100,6 +103,23 @@ class OpenAIResponsesEncoder:
         ]
         frames.append(self._of_item(f"{kind}.done", arguments=step.arguments))
         return [*frames, *self._closed()]
+
+    def show(self, step: Show) -> Sequence[str]:
+        frames = self._open_item("image_generation_call")
+        assert self._open is not None
+        self._open["status"] = "completed"
+        self._open["result"] = b64encode(step.content).decode()
+        return [*frames, *self._closed()]
+
+    def cite(self, step: Cite) -> Sequence[str]:
+        opened = self._open_item("message")
+        assert self._open is not None
+        found = {"type": "url_citation", "url": step.url, "title": step.title}
+        annotation = {**found, "start_index": 0, "end_index": 1}
+        self._open["content"][0]["annotations"].append(annotation)
+        kind = "response.output_text.annotation.added"
+        place = {"content_index": 0, "annotation_index": 0, "annotation": annotation}
+        return [*opened, self._of_item(kind, **place)]
 
     def error(self, step: ErrorEvent) -> Sequence[str]:
         _status, code, message = _REFUSALS[step.kind]
@@ -204,6 +224,8 @@ def _item(kind: str, index: int, call: Call | None) -> Fields:
         case "reasoning":
             summary = [{"type": "summary_text", "text": ""}]
             return {"id": f"rs_{index}", "type": kind, "summary": summary}
+        case "image_generation_call":
+            return {"id": f"ig_{index}", "type": kind, "status": "in_progress", "result": None}
         case _:
             name = call.name if call else ""
             call_id = (call.id if call else None) or f"call_{index}"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discord_stage.model_servers.scripts import (
     Call,
+    Cite,
     Count,
     ErrorEvent,
     FailureKind,
     FinishReason,
     Refuse,
+    Show,
     Think,
 )
 from discord_stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer, pieces
@@ -97,6 +100,16 @@ class OpenAIEncoder:
             self._call(first, {"name": step.name, "arguments": ""}),
             *(self._call({"index": index}, {"arguments": part}) for part in rest),
         ]
+
+    def show(self, step: Show) -> Sequence[str]:
+        url = f"data:{step.mime};base64,{b64encode(step.content).decode()}"
+        image = {"type": "image_url", "image_url": {"url": url}, "index": 0}
+        return [self._delta({"content": "", "images": [image]})]
+
+    def cite(self, step: Cite) -> Sequence[str]:
+        page = {"url": step.url, "title": step.title, "start_index": 0, "end_index": 1}
+        annotation = {"type": "url_citation", "url_citation": page}
+        return [self._delta({"content": "", "annotations": [annotation]})]
 
     def error(self, step: ErrorEvent) -> Sequence[str]:
         _status, code, message = REFUSALS[step.kind]

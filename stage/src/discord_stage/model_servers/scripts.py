@@ -57,6 +57,22 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Show:
+    """A picture in the answer, where the API can send one."""
+
+    content: bytes
+    mime: str = "image/png"
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """A page that the provider's own search found, and that the answer cites."""
+
+    url: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Count:
     """The token count, as the API reports it.
 
@@ -161,6 +177,8 @@ Step = (
     Say
     | Think
     | Call
+    | Show
+    | Cite
     | Count
     | Finish
     | ErrorEvent

@@ -16,6 +16,7 @@ from typing import assert_never
 from discord_stage.model_servers.prompt_cache import PromptCache, TooManyMarksError
 from discord_stage.model_servers.scripts import (
     Call,
+    Cite,
     Count,
     Cut,
     ErrorEvent,
@@ -29,6 +30,7 @@ from discord_stage.model_servers.scripts import (
     RepeatTail,
     Say,
     Script,
+    Show,
     Stall,
     Status,
     Step,
@@ -195,6 +197,9 @@ class _Playing:
             case Call():
                 self._reason = "tool_calls"
                 return self._encoder.call(step)
+            case Show() | Cite():
+                encode = self._encoder
+                return encode.show(step) if isinstance(step, Show) else encode.cite(step)
             case Count():
                 self._count = step
                 return []

@@ -9,10 +9,12 @@ from typing import Any, Protocol
 
 from discord_stage.model_servers.scripts import (
     Call,
+    Cite,
     Count,
     ErrorEvent,
     FinishReason,
     Refuse,
+    Show,
     Think,
 )
 
@@ -50,6 +52,12 @@ class Encoder(Protocol):
     def think(self, step: Think) -> Sequence[str]: ...
 
     def call(self, step: Call) -> Sequence[str]: ...
+
+    def show(self, step: Show) -> Sequence[str]:
+        """Return the events of a picture; none if the API sends none."""
+
+    def cite(self, step: Cite) -> Sequence[str]:
+        """Return the events of a cited page; none if the API sends none."""
 
     def error(self, step: ErrorEvent) -> Sequence[str]: ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from discord import app_commands
@@ -19,8 +19,10 @@ from oshaberi.bot.commands.command_context import (
     Interaction,
     PlaceOption,
     Where,
+    asker_of,
     check_places,
     context_in,
+    context_of,
     in_place,
 )
 from oshaberi.bot.conversation.messages import ChannelPath
@@ -34,8 +36,9 @@ from oshaberi.bot.turns.services.models import (
     place_of_model,
 )
 from oshaberi.discord_io.requests.parameters import shortened
-from oshaberi.errors import Sentence
+from oshaberi.errors import ConfigError, Sentence
 from oshaberi.languages import said, translatable, translated
+from oshaberi.providers.model_addresses import whole_address
 from oshaberi.providers.model_options import OPTIONS
 from oshaberi.providers.presets import PRESETS
 from oshaberi.providers.registry import families, unknown
@@ -61,9 +64,25 @@ def checked_provider(name: str) -> str:
     return name.strip().lower()
 
 
-def provider_choices(typed: str) -> Choices:
-    titles = {name: PRESETS[name].title if name in PRESETS else name for name in provider_names()}
+def provider_choices(typed: str, names: Iterable[str] | None = None) -> Choices:
+    offered = provider_names() if names is None else names
+    titles = {name: PRESETS[name].title if name in PRESETS else name for name in offered}
     return choices(typed, ((title, name) for name, title in titles.items()))
+
+
+def allowed_providers(context: BotContext, asker: CommandUser) -> list[str]:
+    """Return the providers whose models `checked_model` would not refuse to this user."""
+    operator = context.services.models.operator
+    listed = {link.model.provider for link in operator.models}
+
+    def is_allowed(name: str) -> bool:
+        preset = PRESETS.get(name)
+        if preset is not None and preset.needs_base_url and not asker.is_owner:
+            return False
+        is_local = preset is None or preset.is_local
+        return not is_local or operator.allow_local_models or asker.is_owner or name in listed
+
+    return [name for name in provider_names() if is_allowed(name)]
 
 
 async def checked_model(
@@ -72,14 +91,12 @@ async def checked_model(
     name = model.strip()
     if not name or len(name) > MODEL_LIMIT or not name.isprintable():
         raise CommandRefusedError(translated("Give the model's name as its provider writes it."))
-    if base_url is not None:
-        _check_address(asker, base_url.strip())
-        base_url = base_url.strip()
+    provider = checked_provider(provider)
     record = ModelRecord(
         asker.server_id,
-        checked_provider(provider),
+        provider,
         name,
-        base_url,
+        None if base_url is None else _checked_address(asker, provider, base_url),
         user_id=0 if asker.server_id else asker.person.id,
     )
     if not await context.services.models.may_ask(record):
@@ -87,14 +104,16 @@ async def checked_model(
     return record
 
 
-def _check_address(asker: CommandUser, url: str) -> None:
-    """Refuse everybody but the bot's owner: the bot would send keys to that address."""
+def _checked_address(asker: CommandUser, provider: str, typed: str) -> str:
+    """Return the whole address. Only the bot's owner may give one: keys would be sent there."""
     if not asker.is_owner:
         raise CommandRefusedError(
             translated("Only the bot's owner can choose another address: keys would be sent there.")
         )
-    if not url.startswith(("http://", "https://")) or any(sign.isspace() for sign in url):
-        raise CommandRefusedError(translated("The address must begin with https:// or http://."))
+    try:
+        return whole_address(provider, typed)
+    except ConfigError as error:
+        raise CommandRefusedError(plain(said(error.args[0]))) from None
 
 
 async def check_payer(context: BotContext, model: ModelRecord) -> None:
@@ -225,9 +244,17 @@ async def set_model(
     await check_payer(context, first)
     rest = (await own_chain(context, asker, where))[1:]
     await store_chain(context, asker, (first, *rest), where)
-    return translated(
+    told = translated(
         "Answers{where} now come from **{model}**.", where=in_place(where), model=name_of(first)
     )
+    return f"{told}{_completed_address(first, base_url)}"
+
+
+def _completed_address(model: ModelRecord, typed: str | None) -> str:
+    """Return a sentence that says what was added to an address, if something was."""
+    if model.base_url is None or typed is None or model.base_url == typed.strip():
+        return ""
+    return " " + translated("Its address is <{base_url}>.", base_url=model.base_url)
 
 
 async def reset_models(context: BotContext, asker: CommandUser, where: Where = None) -> str:
@@ -237,11 +264,16 @@ async def reset_models(context: BotContext, asker: CommandUser, where: Where = N
 
 
 async def relearn_models(context: BotContext, asker: CommandUser, where: Where = None) -> str:
-    """Forget what the models of a place refused. The next request sends everything again."""
+    """Forget what the models of a place refused, in all processes.
+
+    The next request sends everything again.
+    """
     asker.must_manage()
     learned = context.services.models.adapters.learned
     chain = await chain_of(context, asker, where)
     forgotten = [name_of(model) for model in chain if learned.forget(place_of_model(model))]
+    for model in chain:
+        await context.db.models.tell_forgotten(json.dumps(place_of_model(model)))
     if not forgotten:
         return translated("Nothing was learned about the models that answer here.")
     return translated(
@@ -293,8 +325,9 @@ def add_choosing_command(
         await answer(interaction, choose(context, asker, provider, model_name, base_url, where))
 
 
-async def _providers(_interaction: Interaction, typed: str) -> Choices:
-    return provider_choices(typed)
+async def _providers(interaction: Interaction, typed: str) -> Choices:
+    names = allowed_providers(context_of(interaction), asker_of(interaction))
+    return provider_choices(typed, names)
 
 
 add_choosing_command(

@@ -1,15 +1,22 @@
 """`/persona` and `/sprite`: the characters of a server and their pictures.
 
 - `persona_commands`: `/persona` and its forms. `sprite_commands`: `/sprite`.
+- `card_commands`: `/persona import` and `export`.
 - `persona_changes`: finds, checks and changes the personas of a server.
+- `profile_command`: how the bot itself looks in a server.
 - `picture_uploads`: reads the pictures that a command got, and keeps them.
 """
 
 from __future__ import annotations
 
-from oshaberi.bot.commands.personas import sprite_commands
+from oshaberi.bot.commands.personas import card_commands, sprite_commands
 from oshaberi.bot.commands.personas.persona_commands import persona
+from oshaberi.bot.commands.personas.profile_command import profile
 
 __all__ = ["COMMANDS"]
+
+persona.add_command(card_commands.import_)
+persona.add_command(card_commands.export)
+persona.add_command(profile)
 
 COMMANDS = (persona, *sprite_commands.COMMANDS)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from urllib.parse import urlsplit
 
 from oshaberi.bot.bot_context import BotContext
+from oshaberi.bot.characters.cards import LONGEST_TEXT
 from oshaberi.bot.commands.answers import Choices, choices, plain
 from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
@@ -14,7 +16,7 @@ from oshaberi.bot.commands.command_context import (
     Where,
     check_places,
 )
-from oshaberi.bot.conversation.names import name_problem
+from oshaberi.bot.conversation.transcript import name_problem
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.discord_io.requests.parameters import AVATAR_URL_LIMIT
 from oshaberi.languages import said, translatable, translated, translated_count
@@ -94,9 +96,13 @@ def _line(persona: PersonaRecord, answers_in: Sequence[int]) -> str:
 
 MOST_WORDS = 20
 SPRITE_UNITS = 32
-PROMPT_LIMIT = 4000
-"""How many characters a field of a form can hold."""
+FIELD_LIMIT = 4000
+"""As many characters as a field of a form can hold."""
+PROMPT_LIMIT = LONGEST_TEXT
+"""How long a prompt may be; the model's window must have room for it."""
 MOST_SPRITES = 50
+CARD_LIMIT = 400_000
+"""How long the JSON of a card may be, without its lorebook and its pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +119,9 @@ PERSONA_LIMITS: Mapping[str, SizeLimit] = {
     "aliases": SizeLimit(MAX_UNITS, MOST_WORDS),
     "triggers": SizeLimit(MAX_UNITS, MOST_WORDS),
     "avatar_url": SizeLimit(AVATAR_URL_LIMIT),
-    "samples": SizeLimit(PROMPT_LIMIT, 20),
+    "samples": SizeLimit(FIELD_LIMIT, 20),
     "sprites": SizeLimit(AVATAR_URL_LIMIT, MOST_SPRITES),
+    "card": SizeLimit(CARD_LIMIT),
 }
 """The limit of every text and list of a persona, whoever sends it: a form, a command, a file."""
 
@@ -191,6 +198,8 @@ def _texts(value: object) -> Iterable[str]:
     """Return all texts in a text, a list or a record."""
     if isinstance(value, str):
         return (value,)
+    if isinstance(value, Mapping):
+        return (json.dumps(value, ensure_ascii=False),)
     if is_dataclass(value):
         value = tuple(getattr(value, field.name) for field in fields(value))
     return (text for one in value for text in _texts(one)) if isinstance(value, tuple) else ()

@@ -24,7 +24,7 @@ from oshaberi.bot.commands.command_context import (
     context_of,
 )
 from oshaberi.bot.commands.personas.persona_changes import (
-    PROMPT_LIMIT,
+    FIELD_LIMIT,
     create_persona,
     delete_persona,
     delete_question,
@@ -37,6 +37,7 @@ from oshaberi.bot.commands.personas.persona_changes import (
     restrict_by_age,
 )
 from oshaberi.bot.commands.personas.picture_uploads import drop_unused, kept_picture
+from oshaberi.bot.commands.personas.profile_command import ask_about_profile
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.languages import translated
 
@@ -44,6 +45,8 @@ from oshaberi.languages import translated
 
 
 WORDS_LIMIT = 500
+PROMPT_FIELDS = 3
+"""A form has five fields; two are for names and trigger words."""
 
 
 async def creation_form(context: BotContext, asker: CommandUser, name: str) -> CommandForm:
@@ -60,9 +63,12 @@ async def creation_form(context: BotContext, asker: CommandUser, name: str) -> C
 async def edit_form(context: BotContext, asker: CommandUser, name: str) -> CommandForm:
     asker.must_manage()
     persona = await persona_named(context, asker.server_id, name)
-    if len(persona.prompt) > PROMPT_LIMIT:
+    if prompt_pieces(persona.prompt) is None:
         raise CommandRefusedError(
-            translated("Its prompt is too long for a form; whoever runs the bot can change it.")
+            translated(
+                "Its prompt is too long for a form. Change it in the file that `/persona export` "
+                "gives you, then use `/persona import`."
+            )
         )
 
     async def take(sender: CommandUser, values: dict[str, str]) -> str:
@@ -71,24 +77,50 @@ async def edit_form(context: BotContext, asker: CommandUser, name: str) -> Comma
     return _form(translated("Persona: {name}", name=persona.name), persona, take)
 
 
+def prompt_pieces(prompt: str) -> list[str] | None:
+    """Cut a prompt at line ends into what the fields of a form hold; None if it does not fit."""
+    pieces: list[str] = []
+    for line in prompt.splitlines():
+        whole = f"{pieces[-1]}\n{line}" if pieces else line
+        if len(whole) <= FIELD_LIMIT and pieces:
+            pieces[-1] = whole
+        else:
+            pieces.append(line)
+    fits = len(pieces) <= PROMPT_FIELDS and all(len(one) <= FIELD_LIMIT for one in pieces)
+    return (pieces or [""]) if fits else None
+
+
 def _form(
     title: str,
     persona: PersonaRecord,
     take: Callable[[CommandUser, dict[str, str]], Coroutine[Any, Any, str]],
 ) -> CommandForm:
-    prompt: discord.ui.TextInput[Any] = discord.ui.TextInput(
-        label=translated("Who it is, how it speaks"),
-        custom_id="prompt",
-        style=discord.TextStyle.paragraph,
-        max_length=PROMPT_LIMIT,
-        default=persona.prompt or None,
-        required=False,
-    )
+    pieces = prompt_pieces(persona.prompt) or [""]
+    if len(pieces) < PROMPT_FIELDS and len(pieces[-1]) > FIELD_LIMIT // 2:
+        pieces.append("")
+    prompts = [_prompt_field(number, piece) for number, piece in enumerate(pieces)]
     aliases = _words(translated("Other names, with commas between"), "aliases", persona.aliases)
     triggers = _words(
         translated("Words that call it, with commas between"), "triggers", persona.triggers
     )
-    return CommandForm(title, (prompt, aliases, triggers), take)
+
+    async def joined(sender: CommandUser, values: dict[str, str]) -> str:
+        parts = [values.pop(field.custom_id) for field in prompts]
+        return await take(sender, {**values, "prompt": "\n".join(filter(None, parts))})
+
+    return CommandForm(title, (*prompts, aliases, triggers), joined)
+
+
+def _prompt_field(number: int, text: str) -> discord.ui.TextInput[Any]:
+    goes_on = translated("What goes on from the field above")
+    return discord.ui.TextInput(
+        label=goes_on if number else translated("Who it is, how it speaks"),
+        custom_id=f"prompt{number}" if number else "prompt",
+        style=discord.TextStyle.paragraph,
+        max_length=FIELD_LIMIT,
+        default=text or None,
+        required=False,
+    )
 
 
 def _words(label: str, custom_id: str, words: tuple[str, ...]) -> discord.ui.TextInput[Any]:
@@ -159,6 +191,7 @@ async def avatar(
 ) -> None:
     context, asker = context_of(interaction), asker_of(interaction)
     await answer(interaction, set_avatar(context, asker, name, picture or url))
+    await ask_about_profile(interaction, name)
 
 
 @persona.command(name="list", description="List the personas of this server")
@@ -191,6 +224,7 @@ async def _deleted(context: BotContext, asker: CommandUser, name: str) -> str:
 async def default(interaction: Interaction, name: Chosen, place: PlaceOption | None = None) -> None:
     context, asker, where = context_in(interaction, place)
     await answer(interaction, make_default(context, asker, name, where))
+    await ask_about_profile(interaction, name)
 
 
 @persona.command(name="age-restrict", description="Let it answer only in age-restricted channels")

@@ -118,6 +118,8 @@ def listed_left_out(lines: Sequence[str]) -> str:
 async def drop_unused(context: BotContext, server_id: int) -> None:
     """Delete the pictures of a server that nothing names any more."""
     personas = await personas_of(context, server_id)
-    used = [one.avatar_url for one in personas]
+    own = await context.db.own_faces.get(server_id)
+    used: list[str | None] = [own.banner] if own is not None else []
+    used += [one.avatar_url for one in personas]
     used += [sprite.avatar_url for one in personas for sprite in one.sprites]
     await context.faces.drop_unused(server_id, used)

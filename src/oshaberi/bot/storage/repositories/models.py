@@ -112,6 +112,18 @@ class ModelRepository:
             await session.execute(delete(ModelRow).where(here))
             session.add_all(_row(scope, channel_id, n, one) for n, one in enumerate(records))
 
+    @writes
+    async def tell_forgotten(self, place: str) -> None:
+        """Tell all processes that what a model refused is to be forgotten."""
+        await self._store.tell(StoredChange("lessons", place))
+
+    @reads
+    async def count_servers(self) -> int:
+        """Return how many servers have models of their own."""
+        owners = select(func.count(ModelRow.owner_id.distinct())).where(ModelRow.scope == "server")
+        async with self._store.read() as session:
+            return await session.scalar(owners) or 0
+
     @reads
     async def unowned(self) -> int:
         """Count the models that older versions stored in DMs without an owner."""
@@ -207,6 +219,13 @@ class KeyRepository:
         rows = delete(ApiKeyRow).where(_keys_within(scope), ApiKeyRow.id == key_id)
         async with self._store.write(StoredChange("keys", scope.name)) as session:
             return await count(session, rows) > 0
+
+    @reads
+    async def count_servers(self) -> int:
+        """Return how many servers have models of their own."""
+        owners = select(func.count(ModelRow.owner_id.distinct())).where(ModelRow.scope == "server")
+        async with self._store.read() as session:
+            return await session.scalar(owners) or 0
 
     @reads
     async def unowned(self) -> int:

@@ -138,6 +138,7 @@ def _fill(row: PersonaRow, record: PersonaRecord) -> None:
     row.samples = [list(pair) for pair in record.samples]
     row.is_default = record.is_default
     row.is_age_restricted = record.is_age_restricted
+    row.card = None if record.card is None else dict(record.card)
 
 
 def _fill_sprite(row: PersonaRow, sprite: SpriteRecord) -> None:
@@ -164,6 +165,7 @@ def _record(row: PersonaRow) -> PersonaRecord:
         is_default=row.is_default,
         is_age_restricted=row.is_age_restricted,
         id=row.id,
+        card=row.card,
     )
 
 

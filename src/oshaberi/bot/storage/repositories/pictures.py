@@ -1,4 +1,4 @@
-"""Where the pictures of personas are kept."""
+"""Where the pictures of personas are kept, and how the bot itself looks in each server."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sqlalchemy import delete, select, update
 
 from oshaberi.bot.storage.changes import StoredChange
 from oshaberi.bot.storage.outages import reads, writes
-from oshaberi.bot.storage.records import PictureRecord
-from oshaberi.bot.storage.schema.table_rows import PictureRow
+from oshaberi.bot.storage.records import OwnFaceRecord, PictureRecord
+from oshaberi.bot.storage.schema.table_rows import OwnFaceRow, PictureRow
 from oshaberi.bot.storage.transactions import Transactions
 
 _KEY = ["server_id", "address"]
@@ -78,3 +78,33 @@ def _record(row: PictureRow) -> PictureRecord:
         needs_signature=row.needs_signature,
         told_at=row.told_at,
     )
+
+
+class OwnFaceRepository:
+    def __init__(self, store: Transactions) -> None:
+        self._store = store
+
+    @reads
+    async def get(self, server_id: int) -> OwnFaceRecord | None:
+        async with self._store.read() as session:
+            row = await session.get(OwnFaceRow, server_id)
+            if row is None:
+                return None
+            return OwnFaceRecord(server_id, row.is_shown, row.bio, row.banner, dict(row.applied))
+
+    @reads
+    async def servers(self) -> tuple[int, ...]:
+        """Return the servers in which the bot looks like a persona, or did."""
+        async with self._store.read() as session:
+            rows = await session.scalars(select(OwnFaceRow))
+            return tuple(row.server_id for row in rows if row.is_shown or row.applied)
+
+    @writes
+    async def save(self, record: OwnFaceRecord) -> None:
+        values = asdict(record)
+        row = self._store.insert(OwnFaceRow).values(values)
+        changed = {key: value for key, value in values.items() if key != "server_id"}
+        async with self._store.write() as session:
+            await session.execute(
+                row.on_conflict_do_update(index_elements=["server_id"], set_=changed)
+            )

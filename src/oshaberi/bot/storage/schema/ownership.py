@@ -25,8 +25,10 @@ from oshaberi.bot.storage.schema.table_rows import (
     InstanceRow,
     JournalPostRow,
     JournalStreamRow,
+    LorebookRow,
     ModelRow,
     OptOutRow,
+    OwnFaceRow,
     PersonaRow,
     PictureRow,
     QuestionRow,
@@ -213,9 +215,11 @@ OWNERSHIP: tuple[TableOwnership, ...] = (
         of_server=lambda server: and_(ApiKeyRow.scope == "server", ApiKeyRow.owner_id == server),
         secret=frozenset({"token"}),
     ),
+    TableOwnership(LorebookRow, of_server=lambda server: LorebookRow.server_id == server),
     TableOwnership(
         SpriteRow, of_server=lambda server: SpriteRow.persona_id.in_(_personas_of(server))
     ),
+    TableOwnership(OwnFaceRow, of_server=lambda server: OwnFaceRow.server_id == server),
     TableOwnership(PictureRow, of_server=lambda server: PictureRow.server_id == server),
     TableOwnership(PersonaRow, of_server=lambda server: PersonaRow.server_id == server),
     TableOwnership(ServerSettingRow, of_server=lambda server: ServerSettingRow.server_id == server),

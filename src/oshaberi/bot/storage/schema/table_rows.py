@@ -106,6 +106,7 @@ class PersonaRow(Base):
     samples: Mapped[list[list[str]]] = mapped_column(JSON)
     is_default: Mapped[bool]
     is_age_restricted: Mapped[bool] = mapped_column(server_default=false())
+    card: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     sprites: Mapped[list[SpriteRow]] = relationship(
         order_by="SpriteRow.id", lazy="selectin", cascade="all, delete-orphan", passive_deletes=True
     )
@@ -123,6 +124,24 @@ class SpriteRow(Base):
     name_key: Mapped[str]
     avatar_url: Mapped[str | None]
     is_identity: Mapped[bool]
+
+
+class LorebookRow(Base):
+    """A lorebook: of a persona, of a channel (`channel_id` 0: all), or of the whole server."""
+
+    __tablename__ = "lorebooks"
+    __table_args__ = (UniqueConstraint("server_id", "name_key"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    server_id: Mapped[int]
+    persona_id: Mapped[int | None] = mapped_column(
+        BigInteger, ForeignKey("personas.id", ondelete="CASCADE"), index=True
+    )
+    channel_id: Mapped[int]
+    name: Mapped[str]
+    name_key: Mapped[str]
+    is_enabled: Mapped[bool]
+    content: Mapped[dict[str, Any]] = mapped_column(JSON)
 
 
 class PictureRow(Base):
@@ -143,6 +162,18 @@ class PictureRow(Base):
     message_id: Mapped[int]
     needs_signature: Mapped[bool]
     told_at: Mapped[datetime | None]
+
+
+class OwnFaceRow(Base):
+    """How the bot looks in a server. `applied` is what was last set, by field of the profile."""
+
+    __tablename__ = "own_faces"
+
+    server_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    is_shown: Mapped[bool]
+    bio: Mapped[str]
+    banner: Mapped[str]
+    applied: Mapped[dict[str, Any]] = mapped_column(JSON)
 
 
 class SpriteMessageRow(Base):

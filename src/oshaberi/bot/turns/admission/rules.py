@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, Person
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord
-from oshaberi.bot.turns.personas import is_anybody_named, named_in
+from oshaberi.bot.turns.personas import is_anybody_called, is_anybody_named, triggered_in
 from oshaberi.languages import translatable, translated
 
 Admitted = Literal[
@@ -23,6 +23,7 @@ Admitted = Literal[
     "direct",
     "auto",
     "trigger",
+    "name",
     "persona",
     "burst",
     "attention",
@@ -54,6 +55,7 @@ WHY: dict[str, str] = {
     "direct": translatable("it is a direct message"),
     "auto": translatable("every message of this channel is answered (auto_channels)"),
     "trigger": translatable("it contains a trigger word of a persona"),
+    "name": translatable("it speaks to a persona by name (answer_to_names)"),
     "persona": translatable("another persona called this one by its trigger word"),
     "burst": translatable("it belongs to the question that its author had begun (burst_wait_ms)"),
     "attention": translatable(
@@ -93,7 +95,7 @@ WHY: dict[str, str] = {
         "(`/persona age-restrict`)"
     ),
     "elsewhere": translatable("the bot answers only in certain channels (allowed_channels)"),
-    "unaddressed": translatable("nobody was addressed: no mention, reply or trigger word"),
+    "unaddressed": translatable("nobody was addressed: no mention, reply, name or trigger word"),
     "mute": translatable("the bot may not write in this channel (Send Messages)"),
     "cooldown": translatable("its author had asked a moment before (cooldown_ms)"),
     "full": translatable("too many messages were waiting already (waiting_limit)"),
@@ -141,7 +143,7 @@ Unsaid = Literal[
 ]
 """Why an answer that had begun came to nothing."""
 HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))
-ADDRESSED = frozenset(("mention", "reply", "trigger"))
+ADDRESSED = frozenset(("mention", "reply", "trigger", "name"))
 """Reasons that depend on the words of a message, so that an edit can change them."""
 UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
 """Reasons for an answer although nobody addressed the bot: the model may say nothing."""
@@ -296,4 +298,7 @@ def _call(
         not message.is_for_others or is_anybody_named(text, personas, message.bot_name)
     ):
         return "auto"
-    return "trigger" if named_in(text, personas, by_name=False) else None
+    if triggered_in(text, personas):
+        return "trigger"
+    listens = config.answer_to_names and not message.is_for_others
+    return "name" if listens and is_anybody_called(text, personas, message.bot_name) else None

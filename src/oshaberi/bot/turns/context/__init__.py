@@ -1,5 +1,5 @@
 """What the model is shown.
 
 `surroundings` collects it, `building` makes context items from it: the system
-text, notes, a summary, and the `dialogue`.
+text, the `character` with its lore, notes, a summary, and the `dialogue`.
 """

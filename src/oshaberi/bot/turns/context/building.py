@@ -12,9 +12,21 @@ from dataclasses import replace
 from datetime import datetime
 
 from oshaberi.bot.conversation.messages import ChannelInfo, Person
-from oshaberi.bot.conversation.names import TranscriptNames, handle_of, plain_name, reserved_names
-from oshaberi.bot.conversation.transcript import indented, shortened
+from oshaberi.bot.conversation.transcript import (
+    TranscriptNames,
+    handle_of,
+    indented,
+    plain_name,
+    reserved_names,
+    shortened,
+)
 from oshaberi.bot.storage.records import ConversationSummary, Exchange, Fact, PersonaRecord
+from oshaberi.bot.turns.context.character import (
+    DIRECTIONS,
+    TurnCharacter,
+    turn_character,
+    with_notes,
+)
 from oshaberi.bot.turns.context.dialogue import ContextDialogue
 from oshaberi.bot.turns.context.surroundings import TurnSurroundings
 from oshaberi.providers.request.model_request import (
@@ -235,18 +247,22 @@ def context_items(around: TurnSurroundings) -> tuple[ContextItem, ...]:
     What is different in each turn stands last, because APIs charge less for the beginning of a
     request that they have read before.
     """
+    asker = plain_name(around.newest.author.name)
+    character = turn_character(around.persona, asker, around.now, around.newest.id, around.lore)
     dialogue = list(ContextDialogue(around).items())
     asked = next(n for n, item in enumerate(dialogue) if item.tag == "current")
     while around.go_on and asked and dialogue[asked - 1].role == "assistant":
         # Nothing may stand between the words that are to go on and the request to do so.
         asked -= 1
+    before, after = with_notes(dialogue, asked, character.notes)
     return (
-        said("system", _rules(around), "system"),
-        *_persona(around.persona),
+        said("system", _rules(around, character), "system"),
+        *([said("system", character.system, "persona")] if character.system else []),
+        *character.samples,
         *_earlier(around),
-        *dialogue[:asked],
+        *before,
         *_notes(around),
-        *dialogue[asked:],
+        *after,
     )
 
 
@@ -260,21 +276,16 @@ def without_oldest(items: tuple[ContextItem, ...]) -> tuple[ContextItem, ...]:
     return tuple(item for number, item in enumerate(items) if number not in dropped)
 
 
-def _rules(around: TurnSurroundings) -> str:
-    return rules(
+def _rules(around: TurnSurroundings, character: TurnCharacter) -> str:
+    text = rules(
         around.persona,
         around.channel_info,
         around.silence_marker,
         is_uninvited=around.is_uninvited,
     )
-
-
-def _persona(persona: PersonaRecord) -> Iterator[ContextItem]:
-    if persona.prompt.strip():
-        yield said("system", persona.prompt.strip(), "persona")
-    for asked, answered in persona.samples:
-        yield said("user", asked, "sample")
-        yield said("assistant", answered, "sample")
+    if not character.has_directions:
+        return text
+    return f"{text}\n{DIRECTIONS.format(name=plain_name(around.persona.name))}"
 
 
 def _earlier(around: TurnSurroundings) -> Iterator[ContextItem]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
+from oshaberi.bot.characters.lore_scan import LoreScan
 from oshaberi.bot.conversation.messages import (
     AttachedFile,
     ChannelInfo,
@@ -35,10 +36,12 @@ from oshaberi.bot.storage.records import (
 )
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
 from oshaberi.bot.turns.caches import BoundedCache
+from oshaberi.bot.turns.context.character import woken_lore
+from oshaberi.bot.turns.notices import is_shown_thought
 from oshaberi.bot.turns.personas import MessageAttribution
+from oshaberi.bot.turns.services.lore_shelf import LoreShelf, books_in
 from oshaberi.bot.turns.services.models import OperatorChoices
 from oshaberi.bot.turns.services.turn_services import ReadText
-from oshaberi.bot.turns.shown_reasoning import is_shown_thought
 from oshaberi.text.config import Known, Persona, Sprite, TextConfig
 
 
@@ -84,6 +87,8 @@ class TurnSurroundings:
     """The messages with which other personas answered the same question."""
     waiting_ids: frozenset[int] = frozenset()
     """Questions in the history that get their own answer after this one."""
+    lore: LoreScan = field(default_factory=LoreScan)
+    """The entries of lorebooks that the conversation wakes."""
 
     @property
     def newest(self) -> ChannelMessage:
@@ -131,7 +136,10 @@ class ContextSources:
     operator: OperatorChoices
     read_text: ReadText | None
     clock: Callable[[], datetime]
+    lore: LoreShelf
     history_starts: BoundedCache[int, HistoryStart]
+    window: int | None = None
+    """How many tokens the smallest model of the chain reads, if its options say so."""
 
 
 async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurroundings:
@@ -146,9 +154,10 @@ async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurro
     visible, is_new = _from_start(visible, start, limit, config.history_messages // 2)
     channel_info = replace(channel_info, history=said_since(visible, since))
     ours = [one.id for one in channel_info.history if one.by_us]
-    stored, texts = await asyncio.gather(
+    stored, texts, lore = await asyncio.gather(
         _or("memory", _stored(sources.db, job, ours), StoredSurroundings()),
         _texts(sources.read_text, job, channel_info),
+        _or("lore", _lore(sources, asked, channel_info), LoreScan()),
     )
     exchanges = stored.exchanges
     if keeps_start and is_new and visible:
@@ -177,7 +186,22 @@ async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurro
         is_uninvited=job.is_uninvited,
         answered_ids=asked.answered_ids,
         waiting_ids=asked.waiting_ids(),
+        lore=lore,
     )
+
+
+async def _lore(sources: ContextSources, asked: TurnRequest, channel_info: ChannelInfo) -> LoreScan:
+    """Return the lore that the question and the messages before it wake."""
+    job = asked.job
+    if job.kind == "deliver":
+        return LoreScan()
+    shelf = await sources.lore.of(sources.db, job.turn_channel.server_id)
+    books = books_in(shelf, asked.persona, job.turn_channel.path.ids)
+    newest_id = job.newest.said.id
+    seen = {one.id: one for one in channel_info.history if one.id <= newest_id}
+    seen |= {incoming.said.id: incoming.said for incoming in job.asked}
+    share = job.settings.turn.lore_budget_share
+    return await woken_lore(books, seen.values(), share, sources.window)
 
 
 def _from_start(

@@ -60,7 +60,7 @@ class GenerationSetup:
     begins_answer: bool = True
     """False if it continues an earlier answer."""
     may_say_nothing: bool = False
-    """Nobody addressed the bot, so the model may say nothing."""
+    """Nobody waits for this answer, so an empty one is silence and no failure."""
 
     def is_silence(self, result: StreamResult) -> bool:
         """Return whether the model chose to say nothing (more)."""
@@ -195,7 +195,7 @@ class ModelCaller:
         address = (model.provider, model.model, model.base_url, candidate.secret)
         try:
             options = options_of(model.params)
-            settings = options.endpoint_settings()
+            settings = options.endpoint_settings() | self._models.headers_for(candidate)
             ready = self._is_ready(model, address, settings)
             if not await setup.channel.until_stopped(ready):
                 error = ProviderError("model_error", LOCAL_MODEL, provider=model.provider)

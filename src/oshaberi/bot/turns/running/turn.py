@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import replace
 
 from oshaberi.bot.conversation.messages import IncomingMessage
@@ -44,6 +44,7 @@ from oshaberi.bot.turns.quotas import (
     quota_notice,
     quota_place,
 )
+from oshaberi.bot.turns.services.lore_shelf import smallest_window
 from oshaberi.bot.turns.services.models import ModelCandidate
 from oshaberi.bot.turns.services.turn_services import AnswerTimes, TurnServices
 from oshaberi.chunks import Chunk
@@ -56,8 +57,7 @@ from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.result import StreamResult
 from oshaberi.stream.stops import ActiveChannel, InterruptedTurnError, StopRequest
-from oshaberi.turn_ids import TurnIds
-from oshaberi.turn_spans import turn_span
+from oshaberi.turn_tracing import TurnIds, turn_span
 
 
 class TurnJournal:
@@ -264,7 +264,7 @@ class Turn:
                 await self._notify_quota(refusal)
                 return StreamResult("error", data=refusal)
         with turn_span("context"):
-            around = await self._gather()
+            around = await self._gather(candidates)
         text = text_config(self._settings.stream.text, around)
         setup = GenerationSetup(
             stream=replace(self._settings.stream, text=text),
@@ -273,7 +273,7 @@ class Turn:
             sink=self._sink,
             channel=self._channel,
             begins_answer=self._job.kind != "go_on",
-            may_say_nothing=self._job.is_unaddressed,
+            may_say_nothing=self._job.is_uninvited,
         )
         if self._job.kind == "deliver":
             return await self._deliver(setup)
@@ -285,7 +285,7 @@ class Turn:
         candidates = await self._services.models.chain(self._job.turn_channel.path, asker)
         return candidates, await self._quota.refusal(candidates)
 
-    async def _gather(self) -> TurnSurroundings:
+    async def _gather(self, candidates: Sequence[ModelCandidate]) -> TurnSurroundings:
         """Collect the surroundings while the typing indicator is shown."""
         self._keep_typing()
         services = self._services
@@ -294,11 +294,15 @@ class Turn:
             services.models.operator,
             services.read_text,
             services.clock,
+            services.lore,
             services.notes.history_starts,
+            smallest_window(one.model for one in candidates),
         )
         work = self._with_faces(surroundings(sources, self._asked))
         around = await self._channel.until_stopped(work)
         await self._wait_until_stored()
+        if around.lore.woken or around.lore.left_out:
+            services.notes.woken_lore.put(around.newest.id, around.lore)
         self._journal.note_seen(one.id for one in around.channel_info.history)
         return around
 

@@ -14,6 +14,7 @@ from datetime import datetime
 from random import random
 from typing import Any
 
+from oshaberi.bot.characters.lore_scan import LoreScan
 from oshaberi.bot.conversation.messages import AttachedFile, ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.storage import Database
@@ -21,6 +22,7 @@ from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.tools.definition import ToolText
 from oshaberi.bot.tools.toolbox import ToolBox
 from oshaberi.bot.turns.caches import BoundedCache
+from oshaberi.bot.turns.services.lore_shelf import LoreShelf
 from oshaberi.bot.turns.services.models import MOST_SERVERS, ModelAccess
 from oshaberi.bot.turns.services.turn_slots import TurnSlots
 from oshaberi.clocks import utc_now
@@ -28,7 +30,7 @@ from oshaberi.delivery.attachments import DeliveryPlugIns, PackagedRenderer, Tab
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.stream.observers import StreamObserver
 from oshaberi.stream.stops import StopRegistry
-from oshaberi.turn_spans import TurnTracer
+from oshaberi.turn_tracing import TurnTracer
 
 log = logging.getLogger(__name__)
 
@@ -138,6 +140,10 @@ class ChannelNotes:
         default_factory=lambda: BoundedCache(MOST_DELETED)
     )
     """Recently deleted messages: what was said in them is not remembered."""
+    woken_lore: BoundedCache[int, LoreScan] = field(
+        default_factory=lambda: BoundedCache(MOST_DELETED)
+    )
+    """The lore that a question woke, by the question's id."""
     history_starts: BoundedCache[int, Any] = field(
         default_factory=lambda: BoundedCache(MOST_SERVERS)
     )
@@ -159,6 +165,7 @@ class TurnServices:
     answer_tools: AnswerTools = field(default_factory=AnswerTools)
     observers: TurnObservers = field(default_factory=TurnObservers)
     notes: ChannelNotes = field(default_factory=ChannelNotes)
+    lore: LoreShelf = field(default_factory=LoreShelf)
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
     read_text: ReadText | None = None
     """Returns the text of a small attached file; None if it cannot be read."""

@@ -1,0 +1,144 @@
+"""Macros in the texts of a character: `{{char}}`, `{{user}}`, `{{random:a,b}}` and the like.
+
+Known are those of V1 and V3 and the common ones of SillyTavern; what nobody knows stays as it is.
+`expanded` is a function of its values alone: the same message gives the same dice. What changes
+from turn to turn (`is_volatile`) must not stand at the head of a prompt, or no provider can cache
+it: `prompt` moves such lines down.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from random import Random
+
+LONGEST_EXPANDED = 200_000
+MOST_NESTED = 4
+"""`{{random:{{user}},nobody}}` is expanded from the inside out, so many times."""
+MOST_DICE = 1000
+
+_MACRO = re.compile(r"\{\{([^{}]*)\}\}")
+_OLD = re.compile(r"<(user|bot|char)>", re.IGNORECASE)
+_NAME = re.compile(r"\s*(//|[A-Za-z_]+)(?:::|:|\s|$)?")
+_DICE = re.compile(r"\s*(\d{0,4})[dD]?(\d{1,9})\s*(?:([+-])\s*(\d{1,9}))?\s*")
+_PLAIN_DIE = re.compile(r"\s*(\d{1,9})\s*")
+VOLATILE = frozenset({"random", "roll", "time", "isotime", "idle_duration"})
+
+
+@dataclass(frozen=True, slots=True)
+class MacroValues:
+    """What the macros of one turn mean."""
+
+    char: str
+    user: str
+    now: datetime
+    seed: int = 0
+    """The same for each attempt at the same answer: the id of the message."""
+    original: str = ""
+    """What a system prompt of a card replaces."""
+    idle: str = "a moment"
+
+
+def expanded(text: str, values: MacroValues) -> str:
+    """Return the text with its macros replaced."""
+    if "{{" not in text and "<" not in text:
+        return text
+    means = {"user": values.user, "bot": values.char, "char": values.char}
+    text = _OLD.sub(lambda found: _inert(means[found[1].lower()]), text)
+    counter = iter(range(len(text) + 1))
+    for _ in range(MOST_NESTED):
+        before = text
+        text = _MACRO.sub(lambda found: _value(found[0], found[1], values, next(counter)), text)
+        if text == before or len(text) > LONGEST_EXPANDED:
+            break
+    return text[:LONGEST_EXPANDED]
+
+
+def is_volatile(text: str) -> bool:
+    """Return whether the text has a macro that means something else in each turn."""
+    return "{{" in text and any(_name(found[1])[0] in VOLATILE for found in _MACRO.finditer(text))
+
+
+def hidden_keys(text: str) -> str:
+    """Return the text of `{{hidden_key:…}}`, which wakes lore but is not shown."""
+    if "{{" not in text:
+        return ""
+    parts = (_name(found[1]) for found in _MACRO.finditer(text))
+    return "\n".join(argument for name, argument in parts if name == "hidden_key")
+
+
+def _name(inside: str) -> tuple[str, str]:
+    found = _NAME.match(inside)
+    if found is None:
+        return "", ""
+    return found[1].lower(), inside[found.end() :]
+
+
+def _value(whole: str, inside: str, values: MacroValues, number: int) -> str:
+    name, argument = _name(inside)
+    meaning = _MEANINGS.get(name)
+    if meaning is None:
+        return whole
+    value = meaning(argument, values, number)
+    return whole if value is None else value
+
+
+def _inert(name: str) -> str:
+    """Return a name that is no macro itself, whatever somebody calls themselves."""
+    return name.replace("{", "(").replace("}", ")")
+
+
+def _choices(argument: str) -> list[str]:
+    if "::" in argument:
+        return argument.split("::")
+    # A comma that is meant as one is written `\,`.
+    parts = argument.replace("\\,", "\0").split(",")
+    return [part.replace("\0", ",").strip() for part in parts]
+
+
+def _random(argument: str, values: MacroValues, number: int) -> str:
+    return Random(f"{values.seed} {number} {argument}").choice(_choices(argument))
+
+
+def _pick(argument: str, values: MacroValues, number: int) -> str:
+    """Return a choice that stays the same for this character and this place in its text."""
+    return Random(f"{values.char} {number} {argument}").choice(_choices(argument))
+
+
+def _roll(argument: str, values: MacroValues, number: int) -> str | None:
+    plain, dice = _PLAIN_DIE.fullmatch(argument), _DICE.fullmatch(argument)
+    if plain is not None:
+        count, sides, more = 1, int(plain[1]), 0
+    elif dice is not None:
+        count, sides = int(dice[1] or 1), int(dice[2])
+        more = int(dice[4] or 0) * (-1 if dice[3] == "-" else 1)
+    else:
+        return None
+    if not 1 <= count <= MOST_DICE or sides < 1:
+        return None
+    chance = Random(f"{values.seed} {number} {argument}")
+    return str(sum(chance.randint(1, sides) for _ in range(count)) + more)
+
+
+_MEANINGS: Mapping[str, Callable[[str, MacroValues, int], str | None]] = {
+    "char": lambda _a, values, _n: _inert(values.char),
+    "user": lambda _a, values, _n: _inert(values.user),
+    "random": _random,
+    "pick": _pick,
+    "roll": _roll,
+    "reverse": lambda argument, _v, _n: argument[::-1],
+    "//": lambda _a, _v, _n: "",
+    "comment": lambda _a, _v, _n: "",
+    "hidden_key": lambda _a, _v, _n: "",
+    "noop": lambda _a, _v, _n: "",
+    "newline": lambda _a, _v, _n: "\n",
+    "original": lambda _a, values, _n: values.original,
+    "time": lambda _a, values, _n: f"{values.now:%H:%M}",
+    "date": lambda _a, values, _n: f"{values.now:%d %B %Y}",
+    "weekday": lambda _a, values, _n: f"{values.now:%A}",
+    "isotime": lambda _a, values, _n: f"{values.now:%H:%M}",
+    "isodate": lambda _a, values, _n: f"{values.now:%Y-%m-%d}",
+    "idle_duration": lambda _a, values, _n: values.idle,
+}

@@ -1,0 +1,226 @@
+"""/persona import and export, and /lore: with files, on the stage."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from discord_stage.interactions.targets import PostedFile
+from discord_stage.world.records import StageMessage
+from oshaberi.bot.characters.card_files import read_card
+from oshaberi.bot.commands.lore_commands import filled_entry
+from tests.bot.client_harness import ADMIN, MEMBER, ClientHarness
+from tests.bot.test_faces import play
+from tests.characters.made_cards import (
+    DATA_V2,
+    V1,
+    as_v2,
+    as_v3,
+    charx,
+    packed,
+    png,
+    text_chunk,
+)
+from tests.characters.test_lore import SILLY
+
+CARDS = {
+    "a V1 PNG": ("mochi.png", png(text_chunk(b"chara", packed(V1)))),
+    "a V2 PNG": ("mochi.png", png(text_chunk(b"chara", packed(as_v2())))),
+    "a V3 JSON": ("mochi.json", json.dumps(as_v3()).encode()),
+    "a V3 CHARX": ("mochi.charx", charx()),
+}
+
+
+async def ask(harness: ClientHarness, options: dict[str, Any], user: str = ADMIN) -> StageMessage:
+    asked = harness.stage.people.run("persona import", options, user=user, channel="general")
+    return await harness.answer(asked)
+
+
+async def bring_in(harness: ClientHarness, *files: tuple[str, bytes], **more: Any) -> str:
+    """Import the files, press the button, and return what the bot says then."""
+    names = ("file", "file2", "file3", "file4", "file5")
+    options = {one: PostedFile(*file) for one, file in zip(names, files, strict=False)}
+    message = await ask(harness, {**options, **more})
+    [row] = message.components
+    harness.stage.people.press(message, row["components"][0]["label"], user=ADMIN)
+    await harness.stage.wait_for(lambda: not message.components)
+    return str(message.content)
+
+
+@pytest.mark.parametrize("file", CARDS.values(), ids=CARDS)
+def test_a_card_is_shown_and_then_brought_in(file: tuple[str, bytes]) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        message = await ask(harness, {"file": PostedFile(*file)})
+        assert "**Mochi** (a card of V" in message.content
+        assert "a description, a personality, a scenario" in message.content
+        card = read_card(file[1])
+        assert ("Best with a warm drink." in message.content) == bool(card.creator_notes)
+        assert await harness.db.personas.of(harness.server_id) == ()
+        told = await bring_in(harness, file)
+        assert told == "**Mochi** is here, and answers from now on."
+        [stored] = await harness.db.personas.of(harness.server_id)
+        assert (stored.name, stored.prompt, stored.is_default) == ("Mochi", V1["description"], True)
+        assert stored.aliases == (("Mo",) if card.version == 3 else ())
+        books = await harness.db.lorebooks.of(harness.server_id)
+        assert [(one.name, one.persona_id) for one in books] == (
+            [("Mochi: Tea house", stored.id)] if card.book else []
+        )
+
+    play(scenario)
+
+
+def test_several_cards_at_once_and_one_that_is_none() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        anko = ("anko.json", json.dumps(as_v2(DATA_V2 | {"name": "Anko"})).encode())
+        told = await bring_in(harness, CARDS["a V1 PNG"], ("photo.png", png()), anko)
+        assert told.splitlines() == [
+            "**Mochi** is here, and answers from now on.",
+            "**Anko** is here. It answers to its name.",
+        ]
+        again = await harness.run("persona import", {"file": PostedFile(*anko)}, user=ADMIN)
+        assert again == "There is already a persona Anko; use `/persona edit`."
+        told = await bring_in(harness, anko, name="Kuro")
+        assert told == "**Kuro** is here. It answers to its name."
+        books = await harness.db.lorebooks.of(harness.server_id)
+        assert [one.name for one in books] == ["Anko: Tea house", "Kuro: Tea house"]
+
+    play(scenario)
+
+
+REFUSED = {
+    "a photo": (("a.png", png()), "there is no character in this picture"),
+    "nonsense": (("a.json", b"{"), "it is not JSON"),
+    "a name that Discord refuses": (
+        ("a.json", json.dumps(as_v2(DATA_V2 | {"name": "everyone"})).encode()),
+        "cannot be called that",
+    ),
+    "a book that is too large": (
+        (
+            "a.json",
+            json.dumps(
+                as_v2(DATA_V2 | {"character_book": {"entries": [{"keys": ["k" * 501]}]}})
+            ).encode(),
+        ),
+        "keys has more than 500 characters",
+    ),
+}
+
+
+@pytest.mark.parametrize(("file", "reason"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_brought_in_is_one_line(file: tuple[str, bytes], reason: str) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        told = await harness.run("persona import", {"file": PostedFile(*file)}, user=ADMIN)
+        assert reason in told
+        assert "\n" not in told
+        assert await harness.db.personas.of(harness.server_id) == ()
+        refused = await harness.run("persona import", {"file": PostedFile(*file)}, user=MEMBER)
+        assert "Only members with the permission Manage Server" in refused
+
+    play(scenario)
+
+
+async def exported(harness: ClientHarness, command: str, options: dict[str, Any]) -> bytes:
+    asked = harness.stage.people.run(command, options, user=ADMIN, channel="general")
+    message = await harness.answer(asked)
+    await harness.stage.wait_for(lambda: message.attachments)
+    [file] = message.attachments
+    return bytes(file.content)
+
+
+@pytest.mark.parametrize("form", ["png", "charx"])
+def test_pictures_go_out_and_come_in_again(form: str) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        told = await bring_in(harness, CARDS["a V3 CHARX"])
+        assert told == "**Mochi** is here, and answers from now on."
+        before = await harness.db.personas.get(harness.server_id, "Mochi")
+        assert before is not None
+        assert before.avatar_url
+        assert [one.name for one in before.sprites] == ["joy", "sadness"]
+        card = read_card(
+            await exported(harness, "persona export", {"name": "Mochi", "format": form})
+        )
+        assert card.face is not None
+        assert card.face.content
+        assert [one.name for one in card.moods if one.content] == (
+            ["joy", "sadness"] if form == "charx" else []
+        )
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("form", ["png", "charx", "json"])
+def test_import_export_import_changes_nothing(form: str) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await bring_in(harness, ("mochi.json", json.dumps(as_v3()).encode()))
+        content = await exported(harness, "persona export", {"name": "Mochi", "format": form})
+        card = read_card(content)
+        assert card.data == read_card(json.dumps(as_v3()).encode()).data
+        before = await harness.db.personas.get(harness.server_id, "Mochi")
+        books = await harness.db.lorebooks.of(harness.server_id)
+        await harness.confirmed("persona delete", {"name": "Mochi"})
+        assert await harness.db.lorebooks.of(harness.server_id) == ()
+        await bring_in(harness, (f"mochi.{form}", content))
+        after = await harness.db.personas.get(harness.server_id, "Mochi")
+        assert before is not None
+        assert after is not None
+        assert replace(after, id=before.id) == before
+        again = await harness.db.lorebooks.of(harness.server_id)
+        assert [(one.name, one.content) for one in again] == [
+            (one.name, one.content) for one in books
+        ]
+
+    play(scenario)
+
+
+ENTRY = {"keys": "tea, お茶", "content": "Tea grows in Uji.", "title": "Tea", "order": "10"}
+
+
+def test_lore_is_added_tested_changed_and_removed() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        assert "There are no lorebooks" in await harness.run("lore list")
+        told = await harness.form("lore add", {"book": "World"}, ENTRY)
+        assert told == "**World** has the entry 1 now."
+        assert await harness.run("lore list") == "- **World** (1 entry)"
+        assert "1. Tea: tea, お茶" in await harness.run("lore list", {"book": "world"})
+        for words in ("some tea", "今日はお茶がいい"):
+            told = await harness.run("lore test", {"message": words})
+            assert told.startswith("- World 1, Tea: "), words
+            assert told.endswith("was said")
+        assert await harness.run("lore test", {"message": "coffee"}) == "It wakes nothing."
+        changed = {**ENTRY, "keys": "coffee"}
+        told = await harness.form("lore edit", {"book": "World", "entry": 1}, changed)
+        assert told == "Entry 1 is changed."
+        assert "Tea: coffee" in await harness.run("lore test", {"message": "coffee"})
+        assert "has no entry 2" in await harness.run("lore edit", {"book": "World", "entry": 2})
+        told = await harness.run("lore remove", {"book": "World", "entry": 1})
+        assert told == "**World** no longer has the entry 1."
+        assert await harness.confirmed("lore remove", {"book": "World"}) == "**World** is deleted."
+
+    play(scenario)
+
+
+def test_sillytaverns_book_comes_in_and_goes_out() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        file = PostedFile("tea.json", json.dumps(SILLY).encode())
+        told = await harness.run("lore import", {"file": file})
+        assert told == "**tea** is here with 2 entries."
+        options = {"book": "tea", "format": "sillytavern"}
+        written = json.loads(await exported(harness, "lore export", options))
+        assert written["entries"]["0"].items() >= SILLY["entries"]["0"].items()
+        v3 = json.loads(await exported(harness, "lore export", {"book": "tea"}))
+        assert v3["spec"] == "lorebook_v3"
+        bad = PostedFile("a.json", b"no")
+        assert "is not JSON" in await harness.run("lore import", {"file": bad})
+
+    play(scenario)
+
+
+def test_an_entry_keeps_what_its_form_does_not_show() -> None:
+    one = {"keys": ["a"], "content": "x", "extensions": {"sticky": 3}, "priority": 5}
+    changed = filled_entry(one, {**ENTRY, "second": "milk", "keys": "/a,b/i"})
+    assert changed["extensions"] == {"sticky": 3}
+    assert (changed["priority"], changed["keys"]) == (5, ["/a,b/i"])
+    assert (changed["selective"], changed["constant"]) == (True, False)

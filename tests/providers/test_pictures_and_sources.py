@@ -1,0 +1,197 @@
+"""Answers that are not only text: pictures, sounds, and links to the pages that were found."""
+
+from __future__ import annotations
+
+import base64
+import wave
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from discord_stage.model_servers import ModelServer
+from discord_stage.model_servers.scripts import Cite, Refuse, Say, Show
+from oshaberi.chunks import AnswerFile, Chunk
+from oshaberi.providers.anthropic.request import body as anthropic_body
+from oshaberi.providers.google.events import GeminiEvent
+from oshaberi.providers.google.events import read as read_gemini
+from oshaberi.providers.openai_chat.events import read as read_chat
+from oshaberi.providers.openai_chat.request import body as chat_body
+from oshaberi.providers.openai_responses.request import body as responses_body
+from oshaberi.providers.presets import PRESETS
+from oshaberi.providers.request.model_request import Endpoint, Request, ToolDeclaration, said
+from oshaberi.providers.wire.answer_files import MOST_BYTES, FileStep, answer_file, from_data_url
+from oshaberi.providers.wire.chunk_assembler import ChunkAssembler
+from oshaberi.providers.wire.steps import CitedPage, FinishStep
+from tests.providers.adapter_runs import chunks, read, run, text
+from tests.providers.provider_families import FAMILIES, Family
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
+ASKED = Request((said("user", "draw a cat", "current"),), (ToolDeclaration("now"),))
+BY_NAME = {family.name: family for family in FAMILIES}
+SHOWING = pytest.mark.parametrize(
+    "family", [BY_NAME[name] for name in ("openrouter", "openai-responses", "google")], ids=str
+)
+CITING = pytest.mark.parametrize(
+    "family",
+    [BY_NAME[name] for name in ("openrouter", "openai-responses", "google", "anthropic")],
+    ids=str,
+)
+
+
+def _files(found: list[Chunk]) -> list[AnswerFile]:
+    return [file for chunk in found for file in chunk.files]
+
+
+@SHOWING
+def test_a_picture_comes_once_in_order(family: Family) -> None:
+    found = chunks(family, Say("Here:"), Show(PNG), Say("Done."))
+    assert _files(found) == [AnswerFile("picture-1.png", PNG)]
+    assert text(found) == "Here:Done."
+    assert found[-1].type == "done"
+    assert _files(chunks(family, Show(PNG))) == [AnswerFile("picture-1.png", PNG)]
+
+
+@CITING
+def test_cited_pages_become_links_after_the_text(family: Family) -> None:
+    steps = [Cite(f"https://tea.example/{n}", f"Tea {n}") for n in range(9)]
+    found = chunks(family, Say("Tea is warm."), *steps, steps[0])
+    linked = [f"[Tea {n}](<https://tea.example/{n}>)" for n in range(5)]
+    assert found[-1].links == f"\n\n-# {' · '.join(linked)}"
+    assert text(found) == "Tea is warm."
+    few = chunks(family, Say("Hm."), *steps, request=Request(ASKED.items, most_sources=1))
+    assert few[-1].links == f"\n\n-# {linked[0]}"
+    none = chunks(family, Say("Hm."), *steps, request=Request(ASKED.items, most_sources=0))
+    assert none[-1].links == ""
+
+
+def test_perplexity_sends_what_it_found() -> None:
+    both = {"search_results": [{"url": "https://a.b", "title": "A"}], "citations": ["https://a.b"]}
+    delta = {"choices": [{"index": 0, "delta": {"content": "x"}, "finish_reason": "stop"}]}
+    assert CitedPage("https://a.b", "A") in read_chat({**delta, **both})
+    alone = read_chat({**delta, "citations": ["https://c.d"]})
+    assert [one for one in alone if isinstance(one, CitedPage)] == [CitedPage("https://c.d")]
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (PNG, "picture-1.png"),
+        (b"\xff\xd8\xff\xe0jpeg", "picture-1.jpg"),
+        (b"RIFF....WEBPVP8 ", "picture-1.webp"),
+        (b"RIFF....WAVEfmt ", "sound-1.wav"),
+        (b"OggSound", "sound-1.ogg"),
+        (b"ID3tags", "sound-1.mp3"),
+    ],
+)
+def test_the_first_bytes_decide_what_it_is(content: bytes, name: str) -> None:
+    step = FileStep(base64.b64encode(content).decode(), "image/svg+xml")
+    assert answer_file(step, 1) == AnswerFile(name, content)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        base64.b64encode(b"<svg onload=alert(1)>").decode(),
+        base64.b64encode(b"MZ program").decode(),
+        base64.b64encode(b"RIFF").decode(),
+        "not base64!",
+        "",
+        "A" * (MOST_BYTES * 2),
+    ],
+)
+def test_what_cannot_be_shown_has_no_content(data: str) -> None:
+    assert answer_file(FileStep(data, "image/png"), 1).content == b""
+
+
+def test_gemini_speaks_in_samples() -> None:
+    samples = b"\x01\x00" * 240
+    step = FileStep(base64.b64encode(samples).decode(), "audio/L16;codec=pcm;rate=12000")
+    made = answer_file(step, 2)
+    assert made.name == "sound-2.wav"
+    with wave.open(BytesIO(made.content)) as sound:
+        assert (sound.getframerate(), sound.getnchannels(), sound.getsampwidth()) == (12000, 1, 2)
+        assert sound.readframes(240) == samples
+
+
+def test_only_the_first_files_are_taken() -> None:
+    assembler = ChunkAssembler("p", ASKED)
+    step = FileStep(base64.b64encode(PNG).decode())
+    found = [*assembler.take([step] * 50), *assembler.take([FinishStep("stop")])]
+    assert [bool(file.content) for file in _files(list(found))] == [True] * 4 + [False]
+
+
+def test_a_picture_is_never_fetched() -> None:
+    assert from_data_url("https://evil.example/cat.png") is None
+    assert from_data_url(None) is None
+    assert from_data_url("data:image/png;base64,QUJD") == FileStep("QUJD", "image/png")
+
+
+def test_drafts_in_thoughts_are_not_shown() -> None:
+    part = {"inlineData": {"mimeType": "image/png", "data": "QUJD"}, "thought": True}
+    steps = read_gemini(GeminiEvent({"candidates": [{"content": {"parts": [part]}}]}))
+    assert not any(isinstance(step, FileStep) for step in steps)
+
+
+# -- what is asked for ---------------------------------------------------------------------------
+
+
+def _kinds(body: dict[str, Any]) -> list[str]:
+    return [str(tool.get("name") or tool["type"]) for tool in body["tools"]]
+
+
+def test_the_own_search_stands_beside_the_tools() -> None:
+    asked = Request(ASKED.items, ASKED.tools, search=True)
+    assert _kinds(responses_body(asked, Endpoint("openai", "gpt-6"))) == ["now", "web_search"]
+    assert _kinds(anthropic_body(asked, Endpoint("anthropic", "claude-x"))) == ["web_search", "now"]
+    router = Endpoint("openrouter", "x/y", quirks=PRESETS["openrouter"].quirks)
+    assert chat_body(asked, router)["plugins"] == [{"id": "web"}]
+    assert "plugins" not in chat_body(ASKED, router)
+    sonar = Endpoint("perplexity", "sonar", quirks=PRESETS["perplexity"].quirks)
+    assert chat_body(ASKED, sonar)["disable_search"] is True
+    assert "disable_search" not in chat_body(asked, sonar)
+
+
+def test_pictures_are_asked_for() -> None:
+    asked = Request(ASKED.items, pictures=True)
+    assert _kinds(responses_body(asked, Endpoint("openai", "gpt-6"))) == ["image_generation"]
+    router = Endpoint("openrouter", "x/y", quirks=PRESETS["openrouter"].quirks)
+    assert chat_body(asked, router)["modalities"] == ["image", "text"]
+    assert "modalities" not in chat_body(asked, Endpoint("groq", "x"))
+
+
+@pytest.mark.parametrize(
+    ("model", "tools"),
+    [
+        ("gemini-3-pro", ["googleSearch", "functionDeclarations"]),
+        ("gemini-2.5-pro", ["googleSearch"]),
+    ],
+)
+def test_googles_search(model: str, tools: list[str]) -> None:
+    from oshaberi.providers.registry import connect
+
+    family = BY_NAME["google"]
+
+    async def scenario(_adapter: Any, server: ModelServer) -> None:
+        adapter = connect("google", model, api_key="k", base_url=server.url)
+        await read(adapter, Request(ASKED.items, ASKED.tools, search=True, pictures=True))
+        await adapter.aclose()
+        sent = server.requests[-1].json
+        assert [key for tool in sent["tools"] for key in tool] == tools
+        both = sent.get("toolConfig", {}).get("includeServerSideToolInvocations")
+        assert both is (True if len(tools) == 2 else None)
+        assert sent["generationConfig"]["responseModalities"] == ["TEXT", "IMAGE"]
+
+    run(family, scenario)
+
+
+def test_a_gemini_that_takes_only_one_of_both_keeps_the_search() -> None:
+    words = "Tool use with function calling is unsupported by the model."
+
+    async def scenario(adapter: Any, server: ModelServer) -> None:
+        await read(adapter, Request(ASKED.items, ASKED.tools, search=True))
+        assert [key for tool in server.requests[-1].json["tools"] for key in tool] == [
+            "googleSearch"
+        ]
+
+    run(BY_NAME["google"], scenario, (Refuse("api_error", words),), (Say("Found."),))
