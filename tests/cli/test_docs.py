@@ -149,6 +149,14 @@ def test_what_a_stream_depends_on_is_documented() -> None:
     assert [name for name in context if f"`{name}`" not in page] == []
 
 
+def test_every_extra_is_documented() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = text_of(DOCS / "installing.md").split("<!-- extras -->")[1].split("<!-- end -->")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == sorted(
+        project["optional-dependencies"]
+    )
+
+
 # -- commands ------------------------------------------------------------------------------------
 
 
@@ -202,7 +210,8 @@ def _consoles() -> list[Any]:
 def test_what_the_documents_show_is_what_comes(
     command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = next(content for language, content in blocks(PAGES[0]) if language == "markdown")
+    tour = blocks(DOCS / "trying-the-parts.md")
+    answer = next(content for language, content in tour if language == "markdown")
     path = tmp_path / "answer.md"
     path.write_text(answer, encoding="utf-8")
     monkeypatch.chdir(ROOT)

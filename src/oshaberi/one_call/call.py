@@ -20,8 +20,7 @@ from typing import Any
 from oshaberi.chunks import Chunk, ToolCall
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.response import ResponseState
-from oshaberi.delivery.sink import Post, Sent, Sink, WireState
-from oshaberi.delivery.target import DeliveryTarget
+from oshaberi.delivery.sink import DeliveryTarget, Post, Sent, Sink, WireState
 from oshaberi.errors import ConfigError, OshaberiError
 from oshaberi.one_call.model_streams import CallersStream
 from oshaberi.stream import StopRegistry, StreamContext, StreamResult, stream_to_sink
@@ -46,9 +45,6 @@ DEFAULTS: dict[str, Any] = {
     "participant_guard_enabled": False,
 }
 """Settings that differ from the bot's."""
-
-
-# The result.
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +75,6 @@ class Delivery:
 class _AnswerState:
     target: DeliveryTarget
     response: ResponseState
-
-
-# The call.
 
 
 async def deliver(
@@ -168,7 +161,7 @@ def _options(
     for name in settings:
         if name not in known:
             near = get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]}?" if near else "docs/settings.md lists all settings"
+            hint = f"did you mean {near[0]}?" if near else "`oshaberi settings` lists them"
             raise ConfigError(f"deliver: there is no setting {name}; {hint}")
     return _Options(degree, persona, on_error, typing, notices, settings)
 
@@ -272,9 +265,6 @@ class _CallersSink:
             await self._sink.typing(ms)
 
 
-# Where it goes: each Discord library has a module that knows its objects.
-
-
 async def open_target(to: Any, ephemeral: bool | None = None) -> DeliveryTarget:
     """Return the target that an object of a Discord library stands for. Raises TypeError.
 
@@ -293,9 +283,6 @@ async def open_target(to: Any, ephemeral: bool | None = None) -> DeliveryTarget:
         f"deliver: cannot send to {type(to).__name__!r}; pass a message, a channel, a thread, a "
         "user, a context, an interaction or a webhook"
     )
-
-
-# Stopping.
 
 
 _answers: dict[str, list[StopRegistry]] = {}
@@ -335,9 +322,6 @@ def _channel_id(place: Any) -> str:
         if found is not None:
             return _channel_id(found)
     return str(int(place.id))
-
-
-# For models that call back.
 
 
 class DeliveryWriter:

@@ -24,6 +24,7 @@ _PATHS = {
     "openai-responses": "/models",
     "anthropic": "/v1/models",
     "google": f"/{GOOGLE_VERSION}/models",
+    "ollama": "/api/tags",
 }
 _PAGE = {"anthropic": {"limit": "1000"}, "google": {"pageSize": "1000"}}
 

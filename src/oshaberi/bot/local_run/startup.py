@@ -19,6 +19,7 @@ from discord_stage.page import PageExtension
 from discord_stage.world.records import Attachment
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import links
+from oshaberi.bot.local_run.card_drop import CardDrop
 from oshaberi.bot.local_run.demo_model import DemoModel, page_prompts
 from oshaberi.bot.local_run.demo_world import (
     ATTENTION_MS,
@@ -135,10 +136,12 @@ async def perform(
         live = LiveBot(*original, choice.chosen)
         others = OTHER_PERSONAS if settings.persona is None else frozenset[str]()
         answering = RunningTurns(stage.feed.publish)
+        cards = CardDrop(next(iter(place.guilds)), place.channel("general").id)
         stage.extensions |= {
             "answering": answering.extension(),
             **choice.extensions(),
             "live": live.extension(),
+            "card": cards.extension(),
             "prompts": ControlExtension(read=lambda _asked: page_prompts(others)),
         }
         attach(streams, stage)
@@ -147,6 +150,7 @@ async def perform(
 
         def opened(bot: Bot) -> None:
             choice.give_to(bot.services)
+            cards.give_to(bot)
             bot.channel_turns.watch_busy(answering.note)
 
         warming: list[asyncio.Task[None]] = []

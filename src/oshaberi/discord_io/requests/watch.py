@@ -111,9 +111,6 @@ _exchange: contextvars.ContextVar[WatchedRequest | None] = contextvars.ContextVa
 )
 
 
-# The kinds of requests, and the meter that times them.
-
-
 OnAnswer = Callable[[str, int, float], None]
 """Called with the kind of a request, the status of its answer (0 without one) and the seconds."""
 OTHER = "other"
