@@ -89,7 +89,7 @@ def test_two_personas_talk_to_each_other_by_their_talkativeness() -> None:
         await here.says("I am Mochi.", "one", "two", "three", "four")
         await here.idle()
         names = [message.username for message in here.ours()][1:]
-        assert names == ["Oshaberi", "Anko", "Oshaberi", "Anko"]
+        assert names == ["", "Anko", "", "Anko"]
         await here.run("persona talkative", {"name": "Anko", "percent": 0})
 
     answers = ("I am Mochi.", "one", "two", "three", "four")
@@ -102,10 +102,34 @@ def test_a_character_goes_out_as_it_came() -> None:
         options = {"name": "Mochi", "format": "charx"}
         asked = here.stage.people.run("persona export", options, user="mika", channel="general")
         await here.private(asked)
-        [message] = [one for one in here.stage.world.history(asked.channel_id) if one.attachments]
+        message = here._reply(asked)
+        assert message is not None
         [file] = message.attachments
         card = read_card(file.content)
         assert card.data == read_card(CARDS["CHARX"][1]).data
         assert [one.name for one in card.moods] == ["joy", "sadness"]
 
     run_with_bot(scenario, described=DESCRIBED)
+
+
+def test_a_preview_is_what_the_model_reads() -> None:
+    async def scenario(here: BotHarness) -> None:
+        await bring_in(here, *CARDS["V2"])
+        here.post("the bot is new here", user="mika")
+        options = {"name": "Mochi", "question": "do you have matcha?"}
+        asked = here.stage.people.run("persona preview", options, user="mika", channel="general")
+        told = await here.private(asked)
+        assert told.startswith("**Mochi** would read about ")
+        for part in ("the bot's rules", "the persona", "sample dialogue", "the question"):
+            assert part in told
+        message = here._reply(asked)
+        assert message is not None
+        text = message.attachments[0].content.decode()
+        assert "[Direction: What Mochi knows:" in text
+        here.ask("do you have matcha?", user="mika")
+        await here.says("Yes.")
+        real = here.asked()
+        for line in (*real.system.splitlines(), *real.text.splitlines()):
+            assert line.strip() in text, line
+
+    run_with_bot(scenario, "Yes.", described=DESCRIBED)
