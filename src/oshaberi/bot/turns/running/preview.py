@@ -46,7 +46,7 @@ class RequestPreview:
 
     def _parts(self) -> Iterator[str]:
         for item in self.items:
-            yield f"--- {item.role}, {item.tag}, {item_tokens(item)} tokens\n{item.text}"
+            yield f"--- {item.role}, {item.tag} (tokens: {item_tokens(item)})\n{item.text}"
 
 
 async def preview_request(
