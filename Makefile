@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_TO_RUN := $(VENV)/.ready-to-run
 SERVERS := .venv-servers
-RUN_EXTRAS := bot,images,local,mcp,openai,tables
-EXTRAS := $(RUN_EXTRAS),anthropic,google,novelai,otel,postgres,redis
+RUN_EXTRAS := anthropic,bot,google,images,local,mcp,novelai,openai,tables
+EXTRAS := $(RUN_EXTRAS),otel,postgres,redis
 SECONDS ?= 600
 PROCESSORS = $(shell $(BIN)/python -c 'import os; print(os.cpu_count() or 1)')
 # More than half of the time a test waits, for a timer, a server or a page: others use the processor.
@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup servers run generate test test-slow test-compiled check lint bench bench-bot distance crowd fuzz faults soak soak-bot crash fleet turns walks requirements release clean
+.PHONY: help setup servers docs run generate test test-slow test-compiled check lint bench bench-bot distance crowd fuzz faults soak soak-bot crash fleet turns walks requirements release clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ run: $(READY_TO_RUN) ## the bot: on Discord with a token, on the local stage wit
 
 generate: setup ## write every generated file again: pages, examples, pictures, catalogues
 	$(BIN)/python -m tests.generated_files
+
+docs: setup ## build the documentation as a site into build/site; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "To read it: python3 -m http.server --directory build/site 8000"
 
 lint: setup ## ruff and mypy
 	$(BIN)/ruff check .

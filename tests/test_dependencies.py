@@ -29,7 +29,7 @@ from tests.dependencies import (
 
 SOURCE = ROOT / "src" / "oshaberi"
 FREE = re.compile(
-    r"MIT|BSD|Apache-2\.0|MPL-2\.0|OFL-1\.1|CNRI-Python|MIT-CMU|CC-BY-4\.0", re.IGNORECASE
+    r"MIT|ISC|BSD|Apache-2\.0|MPL-2\.0|OFL-1\.1|CNRI-Python|MIT-CMU|CC-BY-4\.0", re.IGNORECASE
 )
 OURS = {"oshaberi", "bench"}
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from discord_stage.rules.messages import read_draft
 from discord_stage.world_changes import message_posting
 from oshaberi.bot.client.discord_values import file_value, readable_text
-from oshaberi.bot.conversation.names import plain_words
-from oshaberi.bot.conversation.transcript import shortened
+from oshaberi.bot.conversation.transcript import plain_words, shortened
 from oshaberi.discord_io.requests.parameters import quoted
 from tests.attacks.loop_watch import computing_at_most
 from tests.bot.client_harness import OWNER, ClientHarness, run_with_client, world

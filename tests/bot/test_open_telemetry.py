@@ -20,8 +20,7 @@ from oshaberi.chunks import Chunk, ProviderError, ToolCall
 from oshaberi.delivery.sink import DiscordRefusalError
 from oshaberi.errors import ConfigError
 from oshaberi.stream.provider_protocol import Step
-from oshaberi.turn_ids import TurnIds
-from oshaberi.turn_spans import traced_turn, turn_span
+from oshaberi.turn_tracing import TurnIds, traced_turn, turn_span
 from tests.turns.test_long_conversations import WINDOW, chat
 from tests.turns.turn_harness import (
     ALICE,

@@ -20,7 +20,7 @@ from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.status_page import routes
 from oshaberi.bot.status_page.routes import COOKIE, SESSION_SECONDS, StatusPage
 from oshaberi.errors import ConfigError
-from oshaberi.turn_ids import TurnIds, of_turn
+from oshaberi.turn_tracing import TurnIds, of_turn
 from tests.bot.test_health import checks
 
 TOKEN = "a token that nobody guesses"

@@ -15,7 +15,7 @@ PAGES = [
 ]
 _BLOCK = re.compile(r"^(`{3,})(\w*)\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6} +(.*)$", re.MULTILINE)
-_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_LINK = re.compile(r"""\]\(([^)\s]+)\)|\b(?:src|srcset)="([^"\s]+)""")
 _INLINE_CODE = re.compile(r"`[^`\n]*`")
 
 
@@ -35,7 +35,7 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 def links(page: Path) -> list[str]:
     """Targets of links and pictures, code left out."""
     prose = _INLINE_CODE.sub("", _BLOCK.sub("", text_of(page)))
-    return _LINK.findall(prose)
+    return [link or source for link, source in _LINK.findall(prose)]
 
 
 def anchors(page: Path) -> set[str]:

@@ -22,9 +22,9 @@ from docs.pictures.degree_pictures import ANSWER, pictures
 
 from oshaberi.bot.config import DECLARED, SERVER_KEYS, Setting, load
 from oshaberi.bot.config.all_settings import OPERATOR_KEYS, SECTIONS
+from oshaberi.bot.config.going_live import NEEDED, WANTED
 from oshaberi.bot.tools import mcp_servers
 from oshaberi.cli.command_group import COMMANDS, LazyGroup, app
-from oshaberi.cli.doctor_checks.channel_checks import NEEDED, WANTED
 from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
 from tests.cli.document_pages import DOCS, PAGES, ROOT, blocks, name_of, table, text_of, with_table
@@ -149,6 +149,14 @@ def test_what_a_stream_depends_on_is_documented() -> None:
     assert [name for name in context if f"`{name}`" not in page] == []
 
 
+def test_every_extra_is_documented() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = text_of(DOCS / "installing.md").split("<!-- extras -->")[1].split("<!-- end -->")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == sorted(
+        project["optional-dependencies"]
+    )
+
+
 # -- commands ------------------------------------------------------------------------------------
 
 
@@ -202,7 +210,8 @@ def _consoles() -> list[Any]:
 def test_what_the_documents_show_is_what_comes(
     command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = next(content for language, content in blocks(PAGES[0]) if language == "markdown")
+    tour = blocks(DOCS / "trying-the-parts.md")
+    answer = next(content for language, content in tour if language == "markdown")
     path = tmp_path / "answer.md"
     path.write_text(answer, encoding="utf-8")
     monkeypatch.chdir(ROOT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -45,9 +46,17 @@ def test_every_page_stands_in_the_index() -> None:
     assert sorted(name_of(page) for page in pages - listed) == []
 
 
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    """`make docs` refuses a page that is not; it takes too long to run here."""
+    navigation = text_of(ROOT / "mkdocs.yml").partition("\nnav:\n")[2]
+    pages = {page.relative_to(DOCS).as_posix() for page in PAGES if page.is_relative_to(DOCS)}
+    named = {"README.md", *re.findall(r"[\w/-]+\.md", navigation)}
+    assert sorted(page for page in pages - named if not page.startswith("decisions/")) == []
+
+
 def test_every_picture_is_shown() -> None:
     shown = {_target(page, link)[0] for page in PAGES for link in links(page)}
-    pictures = [p for p in (DOCS / "pictures").iterdir() if p.suffix in (".svg", ".png")]
+    pictures = [p for p in (DOCS / "pictures").iterdir() if p.suffix in (".svg", ".png", ".webp")]
     assert len(pictures) >= 5
     assert [name_of(picture) for picture in pictures if picture not in shown] == []
 

@@ -211,7 +211,7 @@ def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -
 
 BAD = [
     (["chnk"], "no such command 'chnk'; did you mean 'chunk'? (see oshaberi --help)"),
-    (["qqqq"], "no such command 'qqqq'; there are run, chunk"),
+    (["qqqq"], "no such command 'qqqq'; there are run, init, chunk"),
     (["--qqq"], "No such option"),
     (["chunk", "--degree", "9"], "(see oshaberi chunk --help)"),
     (["chunk", "--set", "hold_limit=9"], "hold_limit: 9 is not a whole number from 50 to 4000"),

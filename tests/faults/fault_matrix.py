@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from discord_stage import SEND, WEBHOOK, Fault, Settings
 from discord_stage.scaled_loop import run_scaled
-from oshaberi.delivery import queue
+from oshaberi.delivery import deliverer
 from oshaberi.delivery.ledger import DELIVERED
 from oshaberi.stream import StreamResult
 from oshaberi.text.config import Persona
@@ -77,7 +77,7 @@ def run_kind(kind: Kind) -> Results:
 
     Messages that wait are not joined: there would be fewer requests than places to strike.
     """
-    with patch.object(queue, "BLOCKED_SECONDS", math.inf):
+    with patch.object(deliverer, "BLOCKED_SECONDS", math.inf):
         return run_scaled(_row(kind), SPEED)
 
 

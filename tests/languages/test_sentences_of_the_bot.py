@@ -30,7 +30,7 @@ SPEAKING = sorted(
         SOURCE / "bot/recovery/question_recovery.py",
         SOURCE / "delivery/notices.py",
         SOURCE / "bot/turns/admission/rules.py",
-        SOURCE / "bot/turns/shown_reasoning.py",
+        SOURCE / "bot/turns/notices.py",
         SOURCE / "bot/turns/quotas.py",
         SOURCE / "bot/turns/turn_control.py",
         SOURCE / "bot/turns/notices.py",
@@ -47,7 +47,7 @@ ERRING = sorted(
         SOURCE / "delivery/config.py",
         *SOURCE.glob("providers/**/*.py"),
         *SOURCE.glob("stream/**/*.py"),
-        SOURCE / "bot/conversation/names.py",
+        SOURCE / "bot/conversation/transcript.py",
         *SOURCE.glob("bot/turns/generation/*.py"),
         SOURCE / "bot/turns/services/models.py",
     ]

@@ -10,8 +10,8 @@ import math
 import sys
 
 from oshaberi.cli import main
-from oshaberi.delivery import queue
+from oshaberi.delivery import deliverer
 
 if __name__ == "__main__":
-    queue.BLOCKED_SECONDS = math.inf
+    deliverer.BLOCKED_SECONDS = math.inf
     sys.exit(main())

@@ -87,11 +87,11 @@ def test_a_key_is_used_and_never_shown() -> None:
         ({"speed": True}, "speed"),
         ({"use": "magic"}, "use"),
         ({"use": "ollama"}, "model"),
-        ({"use": "openai-compatible", "model": "m"}, "base_url"),
-        ({"use": "openai-compatible", "model": "m", "base_url": "ftp://x"}, "http"),
+        ({"use": "openai-compatible", "model": "m"}, "an address is needed"),
+        ({"use": "openai-compatible", "model": "m", "base_url": "ftp://x"}, "is not an address"),
         ({"use": "openai-compatible", "model": "m", "base_url": "http://x", "key": "a b"}, "key"),
         *(
-            ({"use": "openai-compatible", "model": "m", "base_url": url}, "is not a valid URL")
+            ({"use": "openai-compatible", "model": "m", "base_url": url}, "is not an address")
             for url in (
                 *("http://", "http://[::1", "http://a\0b", "http://a b/", "http://x:99999999"),
                 *("http://\ud800", "http://" + "x" * 70_000),

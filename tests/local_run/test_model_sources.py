@@ -16,6 +16,7 @@ from discord_stage.model_servers.scripts import Refuse, Say, Stall
 from oshaberi.bot.local_run.demo_model import MODEL, DemoModel
 from oshaberi.bot.local_run.model_choice import ModelChoice
 from oshaberi.bot.local_run.model_sources import (
+    ModelSource,
     called_model,
     found_servers,
     listed_models,
@@ -25,6 +26,7 @@ from oshaberi.bot.local_run.model_sources import (
 )
 
 NOWHERE = "http://127.0.0.1:9/v1"
+ANY = ModelSource("openai-compatible", "Another address", "openai-chat")
 
 
 def with_demo_model(scenario: Callable[[DemoModel], Awaitable[None]]) -> None:
@@ -68,7 +70,8 @@ def test_local_servers_are_found_where_ollama_host_says() -> None:
 def test_what_can_be_connected() -> None:
     names = [source.name for source in model_sources({})]
     assert names == [
-        *("ollama", "llamacpp", "lmstudio", "openrouter", "openai", "openai-compatible"),
+        *("ollama", "llamacpp", "lmstudio", "anthropic", "google", "novelai", "openai"),
+        *("openrouter", "openai-compatible", "responses"),
     ]
 
 
@@ -82,14 +85,14 @@ def answering(status: int, body: str) -> Callable[[web.Request], Awaitable[web.R
 @pytest.mark.parametrize(
     ("status", "body", "field", "words"),
     [
-        (401, "", "key", "answered 401: the key"),
-        (403, "", "key", "answered 403: the key"),
-        (404, "", "base_url", "HTTP 404; an address usually ends with /v1"),
+        (401, "", "key", "refuses this key: paste a valid one"),
+        (403, "", "key", "refuses this key: paste a valid one"),
+        (404, "", "base_url", "has no list of models: correct the address"),
         (500, "", "base_url", "answered HTTP 500"),
         (302, "", "base_url", "answered HTTP 302"),
-        (200, "<html>", "base_url", "does not list models"),
-        (200, '{"data": 3}', "base_url", "does not list models"),
-        (200, "[" * 100_000, "base_url", "does not list models"),
+        (200, "<html>", "base_url", "answered HTTP 200 instead of its models"),
+        (200, '{"data": 3}', "base_url", "answered HTTP 200 instead of its models"),
+        (200, "[" * 100_000, "base_url", "answered HTTP 200 instead of its models"),
     ],
 )
 def test_a_list_that_fails_says_where(status: int, body: str, field: str, words: str) -> None:
@@ -101,7 +104,7 @@ def test_a_list_that_fails_says_where(status: int, body: str, field: str, words:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         try:
             with pytest.raises(RefusedFieldError, match=words) as refused:
-                await listed_models(f"http://127.0.0.1:{runner.addresses[0][1]}/v1", "k")
+                await listed_models(ANY, f"http://127.0.0.1:{runner.addresses[0][1]}/v1", "k")
             assert refused.value.field == field
         finally:
             await runner.cleanup()
@@ -110,8 +113,8 @@ def test_a_list_that_fails_says_where(status: int, body: str, field: str, words:
 
 
 def test_nothing_answers() -> None:
-    with pytest.raises(RefusedFieldError, match="cannot be reached") as refused:
-        asyncio.run(listed_models(NOWHERE, None))
+    with pytest.raises(RefusedFieldError, match="nothing listens there") as refused:
+        asyncio.run(listed_models(ANY, NOWHERE, None))
     assert refused.value.field == "base_url"
 
 
@@ -165,3 +168,49 @@ def test_a_key_is_kept_for_its_address_only() -> None:
         assert choice._key({}, NOWHERE) is None
 
     with_demo_model(scenario)
+
+
+def test_what_is_missing_is_said_at_its_field() -> None:
+    async def scenario(model: DemoModel) -> None:
+        choice = ModelChoice(model, environ={"OPENAI_API_KEY": "sk-env"})
+        assert (await choice.read({}))["keys_for"] == ["https://api.openai.com/v1"]
+        for said, field, told in (
+            ({"use": "anthropic", "model": "x"}, "key", "Anthropic wants a key"),
+            ({"use": "responses", "model": "x"}, "base_url", "an address is needed"),
+            ({"use": "ollama", "model": " "}, "model", "the name of a model"),
+        ):
+            with pytest.raises(RefusedFieldError, match=told) as refused:
+                await choice.test(said)
+            assert refused.value.field == field
+        with pytest.raises(RefusedFieldError, match="NovelAI lists no models"):
+            await choice.models({"use": "novelai", "key": "k"})
+
+    with_demo_model(scenario)
+
+
+def test_an_address_is_completed_for_the_list_the_test_and_the_bot() -> None:
+    async def scenario(model: DemoModel) -> None:
+        choice = ModelChoice(model)
+        short = model.url.removeprefix("http://").removesuffix("/v1")
+        given = {"use": "openai-compatible", "base_url": short, "model": MODEL}
+        assert await choice.models(given) == [MODEL]
+        tested = await choice.test(given)
+        assert tested["base_url"] == model.url
+        assert (await choice.act(given))["base_url"] == model.url
+
+    with_demo_model(scenario)
+
+
+def test_a_test_is_cancelled() -> None:
+    async def main() -> None:
+        async with DemoModel(math.inf) as demo, ModelServer(OpenAIWire(), (Stall(),)) as server:
+            choice = ModelChoice(demo)
+            given = {"use": "openai-compatible", "base_url": server.url, "model": "m"}
+            testing = asyncio.create_task(choice.test(given))
+            while not server.requests:
+                await asyncio.sleep(0)
+            assert await choice.test({"cancel": True}) == {}
+            with pytest.raises(StageError, match="the test was ended"):
+                await testing
+
+    asyncio.run(main())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from discord_stage import ControlExtension, PageExtension
-from discord_stage.errors import RefusedFieldError
+from discord_stage.errors import RefusedFieldError, StageError
 from oshaberi.bot.local_run.startup import PAGE
 from stage_page.chromium import PHONE, Visit, barriers
 from stage_page.page_harness import PageHarness, open_page_harness
@@ -33,10 +34,13 @@ class ConnectableModel:
             "keys_for": [],
             "sources": [
                 source("ollama", "Ollama", OLLAMA, local=True),
+                source("anthropic", "Anthropic", "https://api.anthropic.com") | {"needs_key": True},
                 source("openai-compatible", "Another address"),
             ],
         }
         self.said: list[dict[str, Any]] = []
+        self.tests: list[dict[str, Any]] = []
+        self.cancelled = asyncio.Event()
 
     def read(self, _asked: dict[str, Any]) -> dict[str, Any]:
         return self.state
@@ -57,10 +61,17 @@ class ConnectableModel:
             raise RefusedFieldError("key", "the server answered 401: the key is missing or wrong")
         return ["big", "small"]
 
-    def test(self, said: dict[str, Any]) -> dict[str, Any]:
+    async def test(self, said: dict[str, Any]) -> dict[str, Any]:
+        if said.get("cancel"):
+            self.cancelled.set()
+            return {}
+        if said["model"] == "slow":
+            await self.cancelled.wait()
+            raise StageError("the test was ended")
         if said["model"] == "nothing":
             raise RefusedFieldError("model", "HTTP 404: no such model")
-        return {"text": "Hello!", "first_ms": 800}
+        self.tests.append(said)
+        return {"text": "Hello!", "after_s": 0.8, "base_url": said["base_url"].removesuffix("/")}
 
 
 @pytest.fixture
@@ -157,7 +168,7 @@ def test_the_address_is_kept_and_the_key_is_not(
     expect(panel.get_by_role("combobox", name="Model")).to_have_value("big")
     key = panel.get_by_role("textbox", name="Key")
     expect(key).to_have_value("")
-    expect(key).to_have_attribute("placeholder", "The key given before is used")
+    expect(key).to_have_attribute("placeholder", "A key is known: leave this empty to use it")
     assert "sk-1" not in str(page.evaluate("({ ...localStorage, ...sessionStorage })"))
 
 
@@ -201,3 +212,40 @@ def test_nobody_is_shut_out(connectable: PageHarness, visit: Visit, scheme: str)
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Things to try").click()
     assert barriers(page) == []
+
+
+def test_a_test_counts_its_seconds_and_can_be_cancelled(
+    connectable: PageHarness, model: ConnectableModel, visit: Visit
+) -> None:
+    """What was typed is kept, also if the test fails."""
+    page = opened(visit, connectable)
+    panel = page.get_by_role("dialog", name="Connect a model")
+    panel.get_by_role("radio", name="Another address").check()
+    panel.get_by_role("textbox", name="Address").fill(OTHER)
+    panel.get_by_role("combobox", name="Model").fill("slow")
+    cancel = panel.get_by_role("button", name="Cancel the test")
+    expect(cancel).to_be_hidden()
+    panel.get_by_role("button", name="Test and use").click()
+    expect(panel.locator(".connect-status")).to_contain_text("Asking it to say hello… 1 s")
+    cancel.click()
+    expect(panel.get_by_role("alert")).to_have_text("the test was ended")
+    expect(cancel).to_be_hidden()
+    assert model.said == []
+    page.reload()
+    page.locator("#connect-model").click()
+    expect(panel.get_by_role("textbox", name="Address")).to_have_value(OTHER)
+    expect(panel.get_by_role("combobox", name="Model")).to_have_value("slow")
+
+
+def test_what_was_added_to_an_address_is_said(connectable: PageHarness, visit: Visit) -> None:
+    page = opened(visit, connectable)
+    panel = page.get_by_role("dialog", name="Connect a model")
+    panel.get_by_role("radio", name="Anthropic").check()
+    expect(panel.get_by_role("textbox", name="Address")).to_be_hidden()
+    panel.get_by_role("radio", name="Another address").check()
+    address = panel.get_by_role("textbox", name="Address")
+    address.fill(f"{OTHER}/")
+    panel.get_by_role("combobox", name="Model").fill("big")
+    panel.get_by_role("button", name="Test and use").click()
+    expect(panel.locator(".connect-status")).to_contain_text(f"The address is {OTHER}. It answered")
+    expect(address).to_have_value(OTHER)

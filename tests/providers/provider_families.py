@@ -11,6 +11,7 @@ import pytest
 from discord_stage.model_servers import (
     AnthropicWire,
     ModelServer,
+    OllamaWire,
     OpenAIResponsesWire,
     OpenAIWire,
     WireFormat,
@@ -59,6 +60,12 @@ FAMILIES: tuple[Family, ...] = (
     Family("xai-responses", OpenAIResponsesWire, "xai-responses"),
     Family("anthropic", AnthropicWire, "anthropic"),
     Family("google", GoogleWire, "google", lacks=frozenset({"call_pieces"})),
+    Family(
+        "ollama-native",
+        OllamaWire,
+        "ollama-native",
+        lacks=frozenset({"call_pieces", "signatures", "usage", "filter"}),
+    ),
     Family("novelai", NovelAIWire, "novelai", lacks=EVERYTHING - {"error_events"}),
 )
 

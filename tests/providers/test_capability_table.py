@@ -17,6 +17,7 @@ from oshaberi.providers.anthropic.request import body as anthropic_body
 from oshaberi.providers.google.events import GeminiEvent
 from oshaberi.providers.google.events import read as read_google
 from oshaberi.providers.google.request import arguments
+from oshaberi.providers.ollama import body as ollama_body
 from oshaberi.providers.openai_chat.events import read as read_chat
 from oshaberi.providers.openai_chat.request import body as chat_body
 from oshaberi.providers.openai_responses.events import read as read_responses
@@ -50,7 +51,7 @@ HEADS = (
     "real server tried",
 )
 HISTORY = (ContextItem("user", (TextPart("hi"),)), *ASKED.items)
-PLAYED = {"openai": "openrouter"}
+PLAYED = {"openai": "openrouter", "ollama": "ollama-native"}
 """The family of the suite that plays all that the family can, if it has another name."""
 Ask = Callable[[Request, Endpoint], Any]
 
@@ -89,6 +90,7 @@ FAMILIES: dict[str, tuple[str, str, Ask | None]] = {
     "openai-responses": ("OpenAI Responses", "gpt-5", responses_body),
     "anthropic": ("Anthropic", "claude-sonnet-4-5", anthropic_body),
     "google": ("Google Gemini", "gemini-3-flash", _google),
+    "ollama": ("Ollama, its own API", "qwen3", ollama_body),
 }
 """Families that are asked more than text: how each is called, a model, and how it is asked."""
 TRIED = {
@@ -129,7 +131,8 @@ def _tried_out(family: str, model: str, ask: Ask | None) -> dict[str, bool]:
     endpoint = Endpoint(family, model)
     sent = ask(ASKED, endpoint)
     shown = json.dumps(sent, default=lambda data: b64encode(data).decode())
-    (counted,) = (one for one in _steps(family) if isinstance(one, TokenCount))
+    found = (one for one in _steps(family) if isinstance(one, TokenCount))
+    counted = next(found, TokenCount())
     return {
         "tools": TOOL in shown,
         "images in": b64encode(PICTURE).decode() in shown,

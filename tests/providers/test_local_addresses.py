@@ -28,14 +28,14 @@ async def resolve(host: str, _port: int) -> list[Address]:
     return [ip_address(one) for one in found]
 
 
-@pytest.mark.parametrize("name", ["ollama", "lmstudio", "llamacpp", "vllm"])
+@pytest.mark.parametrize("name", ["ollama", "ollama-native", "lmstudio", "llamacpp", "vllm"])
 def test_the_local_presets_are_local(name: str) -> None:
     assert asyncio.run(is_local(name, None, resolve))
     assert not asyncio.run(is_local(name, "https://public.test/v1", resolve))
 
 
 def test_no_other_preset_is() -> None:
-    others = set(PRESETS) - {"ollama", "lmstudio", "llamacpp", "vllm"}
+    others = set(PRESETS) - {"ollama", "ollama-native", "lmstudio", "llamacpp", "vllm"}
     assert [one for one in others if asyncio.run(is_local(one, None, resolve))] == []
 
 

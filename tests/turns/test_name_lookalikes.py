@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from oshaberi.bot.conversation.messages import Person
-from oshaberi.bot.conversation.names import (
+from oshaberi.bot.conversation.transcript import (
     TranscriptNames,
     mixes_alphabets,
     reserved_names,

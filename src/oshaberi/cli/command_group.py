@@ -52,6 +52,7 @@ COMPLETE = "_OSHABERI_COMPLETE"
 
 COMMANDS = {
     "run": "Run the bot: on Discord with a token, on the local stage without.",
+    "init": "Put a bot on Discord: ask for token and model, write the settings.",
     "chunk": "Cut text into Discord messages.",
     "replay": "Play scenes through the whole pipeline; --check compares.",
     "record": "Ask a model, and save its stream as a scene.",

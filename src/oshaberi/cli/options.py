@@ -39,7 +39,17 @@ def settings_of(config_file: Path | None) -> LoadedSettings:
     """Load the settings of this process. Raises a one-line ConfigError."""
     from oshaberi.bot.config import load
 
+    take_secrets(config_file)
     return load(config_file, os.environ)
+
+
+def take_secrets(config_file: Path | None) -> None:
+    """Take the variables of `oshaberi.env` into the environment, whose own ones come first."""
+    from oshaberi.bot.config.loading import settings_file
+    from oshaberi.bot.config.secrets_file import with_secrets
+
+    path, _required = settings_file(config_file, os.environ)
+    os.environ.update(with_secrets(path, os.environ))
 
 
 def whisper(line: str) -> None:

@@ -11,7 +11,7 @@
 - `ledger`: what became of each message and each character; `journal`: what was promised before it
   left; `response`: what lasts from stream to stream of one answer.
 - `config`: the settings, and what each degree means. `recording_sink`: the sink of tests and
-  replays. `target`: a sink and what is known of the place, for `oshaberi.deliver`.
+  replays.
 """
 
 from __future__ import annotations

@@ -31,17 +31,15 @@ from oshaberi.delivery.outcomes import (
 )
 from oshaberi.delivery.pacing import BucketWaits, TypingWaits
 from oshaberi.delivery.posting import MessagePoster
-from oshaberi.delivery.queue import (
-    BLOCKED_SECONDS,
-    JOIN_FROM,
-    MessageQueue,
-    OutgoingBuilder,
-    OutgoingMessage,
-)
+from oshaberi.delivery.queue import MessageQueue, OutgoingBuilder, OutgoingMessage
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Embed, File, Sink
 from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.events import Message, Table, Withheld
+
+JOIN_FROM = 3
+BLOCKED_SECONDS = 1.0
+"""A request that takes longer shows that the sink is blocked: what waits is joined."""
 
 
 class Deliverer:

@@ -41,7 +41,7 @@ from oshaberi.delivery.sink import (
     WireState,
 )
 from oshaberi.delivery.waits import InterruptibleWaits, WithdrawnError
-from oshaberi.turn_spans import is_traced, turn_span
+from oshaberi.turn_tracing import is_traced, turn_span
 
 log = logging.getLogger(__name__)
 

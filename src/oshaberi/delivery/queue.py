@@ -32,9 +32,6 @@ from oshaberi.text.measure import utf16_len
 BOUND = 64
 """From so many waiting messages on the reader waits for room, *before* it makes more: so no
 message is held elsewhere, and the limit is soft."""
-JOIN_FROM = 3
-BLOCKED_SECONDS = 1.0
-"""A request that takes longer shows that the sink is blocked."""
 CODE_FACTOR = 1.25
 
 _EMOJI_RUN = re.compile(r"(?:<a?:\w+:\d+>\s*)+")

@@ -1,4 +1,4 @@
-"""The protocol of a sink, the values it takes, and the errors it may raise.
+"""The protocol of a sink, the values it takes, the errors it may raise, and a place with its sink.
 
 A sink makes one request per call and never repeats it by itself: delivery/exactly_once.py
 alone decides what to do about a failure. Each error says whether the outcome is known.
@@ -6,12 +6,13 @@ alone decides what to do about a failure. Each error says whether the outcome is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from oshaberi.checked_json import bounded_seconds, whole_count
 from oshaberi.errors import OshaberiError
+from oshaberi.text.config import Known, Persona
 
 Via = Literal["bot", "webhook"]
 
@@ -195,3 +196,23 @@ class Sink(Protocol):
 
     async def find_arrivals(self, post: Post, since: float) -> Sequence[Sent]:
         """Return messages since then (loop time) that may be this post, oldest first."""
+
+
+async def _nothing_to_close() -> None:
+    return
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryTarget:
+    """A sink with the answer's surroundings. `close` is called after the answer's last stream."""
+
+    sink: Sink
+    channel: str
+    """The id of the channel, by which an answer is stopped."""
+    replies: bool = False
+    """Whether the first message replies to another; the sink knows to which."""
+    known: tuple[Known, ...] = ()
+    emojis: tuple[str, ...] = ()
+    persona: Persona | None = None
+    """Who speaks if the caller does not say it: the name of a webhook."""
+    close: Callable[[], Awaitable[None]] = _nothing_to_close

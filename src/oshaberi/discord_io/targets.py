@@ -8,7 +8,7 @@ from typing import Any
 
 import discord
 
-from oshaberi.delivery.target import DeliveryTarget
+from oshaberi.delivery.sink import DeliveryTarget
 from oshaberi.discord_io.channels import emojis_of, known_people
 from oshaberi.discord_io.client_hook import state_of
 from oshaberi.discord_io.requests.guards import BanGuard

@@ -20,8 +20,7 @@ from typing import Any
 from oshaberi.chunks import Chunk, ToolCall
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.response import ResponseState
-from oshaberi.delivery.sink import Post, Sent, Sink, WireState
-from oshaberi.delivery.target import DeliveryTarget
+from oshaberi.delivery.sink import DeliveryTarget, Post, Sent, Sink, WireState
 from oshaberi.errors import ConfigError, OshaberiError
 from oshaberi.one_call.model_streams import CallersStream
 from oshaberi.stream import StopRegistry, StreamContext, StreamResult, stream_to_sink
@@ -168,7 +167,7 @@ def _options(
     for name in settings:
         if name not in known:
             near = get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]}?" if near else "docs/settings.md lists all settings"
+            hint = f"did you mean {near[0]}?" if near else "`oshaberi settings` lists them"
             raise ConfigError(f"deliver: there is no setting {name}; {hint}")
     return _Options(degree, persona, on_error, typing, notices, settings)
 

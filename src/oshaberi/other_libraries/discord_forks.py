@@ -10,8 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from oshaberi.delivery.sink import AmbiguousError
-from oshaberi.delivery.target import DeliveryTarget
+from oshaberi.delivery.sink import AmbiguousError, DeliveryTarget
 from oshaberi.errors import ConfigError
 from oshaberi.other_libraries.rest_sink import (
     InteractionRestSink,

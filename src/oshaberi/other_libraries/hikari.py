@@ -6,8 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError
-from oshaberi.delivery.target import DeliveryTarget
+from oshaberi.delivery.sink import AmbiguousError, DeliveryTarget, DiscordRefusalError
 from oshaberi.errors import ConfigError
 from oshaberi.other_libraries.rest_sink import (
     InteractionRestSink,

@@ -7,8 +7,8 @@
 - `capabilities` says what a model can do, `request` holds what it is asked, with `images`. After
   a refused request, `refusals` learns from the error and changes the request.
 - A family has a folder (`openai_chat`, `openai_responses`, `anthropic`, `google`) with `request`
-  (request to JSON), `events` (JSON to steps) and `adapter`, or one file (`novelai`). `replay`
-  plays scenes. `base` and `wire` hold what families share.
+  (request to JSON), `events` (JSON to steps) and `adapter`, or one file (`ollama`, `novelai`).
+  `replay` plays scenes. `base` and `wire` hold what families share.
 - `connections` carry the requests. `connection_problems` says why one fails;
   `error_classification` finds the type of an error.
 """

@@ -142,7 +142,7 @@ _BY_WORDS: tuple[tuple[ErrorType, re.Pattern[str]], ...] = (
             r"overloaded",
             r"(?:at|over|no) capacity",
             r"(?:service|temporarily|server is|currently) (?:temporarily )?(?:unavailable|busy)",
-            r"server_busy",
+            r"server[_ ]busy",
             r"high demand",
             r"loading model",
         ),

@@ -24,6 +24,7 @@ _PATHS = {
     "openai-responses": "/models",
     "anthropic": "/v1/models",
     "google": f"/{GOOGLE_VERSION}/models",
+    "ollama": "/api/tags",
 }
 _PAGE = {"anthropic": {"limit": "1000"}, "google": {"pageSize": "1000"}}
 
@@ -37,6 +38,8 @@ class OfferedModels:
     is_whole: bool = True
     reason: str = ""
     refuses_key: bool = False
+    is_unreadable: bool = False
+    """Whether the answer was no list at all."""
 
 
 def can_list(family: str) -> bool:
@@ -98,8 +101,9 @@ def _read(status: int, content: bytes) -> OfferedModels:
     if status != 200:
         return OfferedModels(status, reason=f"HTTP {status}", refuses_key=refused)
     fields = body if isinstance(body, dict) else {}
+    is_list = isinstance(fields.get("data", fields.get("models")), list)
     is_whole = not (fields.get("has_more") or fields.get("nextPageToken"))
-    return OfferedModels(status, _names(fields), is_whole)
+    return OfferedModels(status, _names(fields), is_whole, is_unreadable=not is_list)
 
 
 def _names(body: Mapping[str, Any]) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ FAMILIES: dict[str, str] = {
     "openai-responses": f"{_RESPONSES}:OpenAIResponsesAdapter",
     "anthropic": "oshaberi.providers.anthropic.adapter:AnthropicAdapter",
     "google": "oshaberi.providers.google.adapter:GoogleAdapter",
+    "ollama": "oshaberi.providers.ollama:OllamaAdapter",
     "novelai": "oshaberi.providers.novelai:NovelAIAdapter",
     "replay": "oshaberi.providers.replay:ReplayAdapter",
 }
@@ -95,7 +96,8 @@ def _window_asker(
 ) -> LocalWindow | None:
     """Return an object that asks a local server for its window; None for other servers."""
     address = base_url or preset.base_url
-    return LocalWindow(preset.name, address, model, key) if preset.is_local and address else None
+    server = preset.name.removesuffix("-native")
+    return LocalWindow(server, address, model, key) if preset.is_local and address else None
 
 
 async def _fetch_image(url: str) -> Part:

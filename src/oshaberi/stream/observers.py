@@ -12,7 +12,7 @@ from oshaberi.stream.context import StreamContext, StreamTextEngine, text_engine
 from oshaberi.stream.model_output import ModelOutput
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.result import ReadingEnd, StreamResult
-from oshaberi.turn_spans import SpanValue, SpanValues, TurnSpan, turn_span
+from oshaberi.turn_tracing import SpanValue, SpanValues, TurnSpan, turn_span
 
 if TYPE_CHECKING:
     from oshaberi.text.decision_observer import Decision

@@ -34,7 +34,7 @@ from oshaberi.stream.result import (
 )
 from oshaberi.stream.stops import ActiveChannel, StopRequest
 from oshaberi.text.silence import SilenceMarkerFilter
-from oshaberi.turn_spans import is_traced
+from oshaberi.turn_tracing import is_traced
 from oshaberi.virtual_time import settle
 
 log = logging.getLogger(__name__)

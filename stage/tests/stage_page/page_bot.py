@@ -21,6 +21,17 @@ class Note(discord.ui.Modal, title="A note"):
         await interaction.response.send_message(f"noted: {self.subject.value} / {self.body.value}")
 
 
+class Scales(discord.ui.Modal, title="Weigh files"):
+    def __init__(self) -> None:
+        super().__init__()
+        self.files: discord.ui.FileUpload[Any] = discord.ui.FileUpload(max_values=3)
+        self.add_item(discord.ui.Label(text="Files", component=self.files))
+
+    async def on_submit(self, interaction: Interaction, /) -> None:
+        sizes = ", ".join(f"{one.filename}: {one.size}" for one in self.files.values)
+        await interaction.response.send_message(sizes)
+
+
 class Counter(discord.ui.View):
     """Counts, whispers, asks, and one button that never answers."""
 
@@ -126,3 +137,10 @@ def _commands(bot: PageBot) -> None:
     @bot.tree.context_menu(name="Wave at")
     async def wave(interaction: Interaction, person: discord.Member) -> None:
         await interaction.response.send_message(f"waves at {person.display_name}")
+
+    @bot.tree.command(description="Weighs a file, or asks for files")
+    async def weigh(interaction: Interaction, file: discord.Attachment | None = None) -> None:
+        if file is None:
+            await interaction.response.send_modal(Scales())
+        else:
+            await interaction.response.send_message(f"{file.filename}: {len(await file.read())}")

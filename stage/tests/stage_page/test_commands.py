@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from stage_page.chromium import Visit
 from stage_page.page_bot import Counter
@@ -22,7 +22,7 @@ def begin(page: Page, text: str) -> None:
 def test_the_picker_finds_commands_and_runs_one(harness: PageHarness, page: Page) -> None:
     begin(page, "/")
     options = page.get_by_role("listbox", name="Commands").get_by_role("option")
-    expect(options).to_have_count(4)
+    expect(options).to_have_count(5)
     expect(options.nth(1)).to_contain_text("/persona greet")
     page.keyboard.type("ec")
     expect(options).to_have_count(1)
@@ -338,3 +338,30 @@ def test_a_command_runs_once_however_often_enter_is_pressed(
     harness.wait_for(lambda: harness.stage.world.contents("general"))
     harness.run(harness.stage.settled(30))
     assert harness.contents() == ["once"]
+
+
+def _file(name: str, content: bytes) -> FilePayload:
+    return {"name": name, "mimeType": "text/plain", "buffer": content}
+
+
+def test_a_file_is_an_option_of_a_command(harness: PageHarness, page: Page) -> None:
+    begin(page, "/weigh")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="1 more options").click()
+    page.get_by_role("option", name="file").click()
+    page.locator(".option-field input[type=file]").set_input_files(_file("a.txt", b"12345"))
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator(".message .content")).to_have_text("a.txt: 5")
+    assert harness.contents() == ["a.txt: 5"]
+
+
+def test_a_modal_asks_for_files(harness: PageHarness, page: Page) -> None:
+    begin(page, "/weigh")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Send").click()
+    dialog = page.get_by_role("dialog", name="Weigh files")
+    files = [_file("a.txt", b"1"), _file("b.txt", b"22")]
+    dialog.get_by_label("Files").set_input_files(files)
+    dialog.get_by_role("button", name="Submit").click()
+    expect(page.locator(".message .content")).to_have_text("a.txt: 1, b.txt: 2")
+    assert harness.contents() == ["a.txt: 1, b.txt: 2"]

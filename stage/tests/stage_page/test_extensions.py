@@ -163,3 +163,23 @@ def test_without_extensions_there_are_none(harness: PageHarness, page: Page) -> 
     expect(page.get_by_role("toolbar").get_by_role("button")).to_have_count(4)
     expect(page.locator(".side-panel")).to_have_count(0)
     assert page.locator("#head-tools button").count() == 4
+
+
+DROP = """([name, text]) => {
+  const files = new DataTransfer();
+  files.items.add(new File([text], name));
+  const drop = new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true });
+  document.getElementById("chat").dispatchEvent(drop);
+}"""
+
+
+def test_a_dropped_file_is_taken_by_an_extension_or_goes_into_the_message(
+    extended: PageHarness, visit: Visit
+) -> None:
+    page = opened(visit, extended)
+    page.evaluate(DROP, ["a.txt", "x"])
+    expect(page.locator("#uploads .upload")).to_have_count(1)
+    page.evaluate(DROP, ["b.note", "buy tea"])
+    channel = extended.do(lambda: extended.stage.world.channel("general").id)
+    expect(page.locator("#composer-text")).to_have_value(f"A note for {channel}: buy tea")
+    expect(page.locator("#uploads .upload")).to_have_count(1)

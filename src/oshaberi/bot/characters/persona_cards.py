@@ -14,7 +14,7 @@ from oshaberi.bot.characters.cards import Card, CardAsset, card_of, kept_card
 from oshaberi.bot.characters.lorebooks import Lorebook, book_from
 from oshaberi.bot.characters.macros import MacroValues
 from oshaberi.bot.characters.prompt import character_prompt
-from oshaberi.bot.conversation.names import name_problem
+from oshaberi.bot.conversation.transcript import name_problem
 from oshaberi.bot.storage.records import LorebookRecord, PersonaRecord
 from oshaberi.clocks import utc_now
 from oshaberi.languages import said, translated, translated_count

@@ -17,8 +17,8 @@ import aiohttp
 import discord
 
 from oshaberi.bot.conversation.messages import AttachedFile, ChannelMessage, ChannelPath, Person
-from oshaberi.bot.conversation.names import plain_words
-from oshaberi.bot.turns.shown_reasoning import is_logged_thought
+from oshaberi.bot.conversation.transcript import plain_words
+from oshaberi.bot.turns.notices import is_logged_thought
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 
 KEPT_MEMBERS = 5000

@@ -18,7 +18,7 @@ from oshaberi.bot.conversation.messages import (
     ChannelPath,
     IncomingMessage,
 )
-from oshaberi.bot.conversation.names import plain_words
+from oshaberi.bot.conversation.transcript import plain_words
 from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.sink import (
     DiscordRefusalError,

@@ -22,7 +22,7 @@ from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io.channels import may_read_history
 from oshaberi.terminal_output import counted
-from oshaberi.turn_ids import TurnIds, of_turn
+from oshaberi.turn_tracing import TurnIds, of_turn
 
 # Every unanswered question is counted. Those that the operator can do something about are logged.
 

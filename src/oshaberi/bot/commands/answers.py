@@ -29,7 +29,7 @@ from oshaberi.languages import in_language, said, speak_language, translatable, 
 from oshaberi.languages.current_language import reader_language
 from oshaberi.languages.translations import CATALOGUES
 from oshaberi.secret_redaction import redact
-from oshaberi.turn_ids import TurnIds, of_turn
+from oshaberi.turn_tracing import TurnIds, of_turn
 
 # Translation: what Discord shows of a command, and what it answers.
 #

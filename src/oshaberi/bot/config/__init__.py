@@ -8,6 +8,7 @@
   them); `all_settings` collects all of them.
 - Read: `loading`, by `schema` and `oshaberi.value_parsing`. `toml_mistakes` says what is wrong
   with the file. The result is `loaded`; `hot_reload` reads the file again when it changes.
+- Made: `going_live` checks a token and writes the first settings, `secrets_file` keeps the secrets.
 - Changed by admins: `server_settings` says which settings, within which limits, and which value
   applies.
   `current_settings` are those in force now, for every server and channel.

@@ -40,7 +40,7 @@ def load(file: Path | None, environ: Mapping[str, str]) -> LoadedSettings:
 
     Without `file`, the file is the one in OSHABERI_CONFIG, or ./oshaberi.toml if it exists.
     """
-    path, required = _file(file, environ)
+    path, required = settings_file(file, environ)
     return load_from(path, environ, required=required)
 
 
@@ -59,7 +59,8 @@ def load_from(path: Path, environ: Mapping[str, str], *, required: bool) -> Load
         raise ConfigError(_with_place(str(error), origins)) from None
 
 
-def _file(file: Path | None, environ: Mapping[str, str]) -> tuple[Path, bool]:
+def settings_file(file: Path | None, environ: Mapping[str, str]) -> tuple[Path, bool]:
+    """Return the path of the settings file, and whether it must exist."""
     named = file or environ.get(FILE_VARIABLE)
     return Path(named or FILE), bool(named)
 

@@ -1,7 +1,7 @@
 """What tools and turns share: the messages of a channel, names, a turn's settings.
 
 - `messages`: channels, people, messages and attached files as plain values.
-- `transcript`: how a message is written down for a model.
-- `names`: which names could be mistaken for others, and what a persona may be called.
+- `transcript`: how messages are written down for a model, under names that cannot be mistaken for
+  others; and so what a persona may be called.
 - `turn_config`: the settings of a turn.
 """

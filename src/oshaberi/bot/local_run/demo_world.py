@@ -59,7 +59,8 @@ def _description(bot: str) -> dict[str, object]:
         ],
         "emojis": list(EMOJIS),
     }
-    return {"bot": {"name": bot}, "guilds": [guild]}
+    allowed = ["manage_webhooks", "manage_threads", "manage_channels"]
+    return {"bot": {"name": bot, "permissions": allowed}, "guilds": [guild]}
 
 
 def face_url(stage_url: str, name: str, mood: str | None = None) -> str:
@@ -125,4 +126,4 @@ def _with_new_faces(stored: PersonaRecord, ours: PersonaRecord) -> PersonaRecord
 
 
 def _is_local(url: str | None) -> bool:
-    return url is not None and url.startswith("http://127.0.0.1:")
+    return url is not None and url.startswith("http://127.0.0.1:") and "/cdn/faces/" in url

@@ -6,6 +6,7 @@ key stays in memory, belongs to one address, and is never shown.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
@@ -15,10 +16,11 @@ from discord_stage.control.api import ControlExtension
 from discord_stage.errors import RefusedFieldError, StageError
 from oshaberi.bot.local_run.demo_model import MODEL, DemoModel
 from oshaberi.bot.local_run.model_sources import (
-    ANY_ADDRESS,
     ModelSource,
     called_model,
+    completed_address,
     found_servers,
+    known_keys,
     listed_models,
     model_sources,
     tried_connection,
@@ -26,6 +28,7 @@ from oshaberi.bot.local_run.model_sources import (
 from oshaberi.bot.storage.records import ModelRecord
 from oshaberi.bot.turns.services.models import WHOLE_SERVER, OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.providers.first_words import TriedModel
 from oshaberi.providers.model_options import options_of
 
 SLOWEST, FASTEST = 0.1, 100.0
@@ -52,7 +55,8 @@ class ModelChoice:
         self._services: TurnServices | None = None
         self._kind = "configured" if configured else "demo"
         self._link = configured[0] if configured else self._demo_model_link()
-        self._keys: dict[str, str] = {}
+        self._keys = known_keys(environ or {})
+        self._testing: asyncio.Task[TriedModel] | None = None
 
     def extensions(self) -> dict[str, ControlExtension]:
         return {
@@ -108,18 +112,29 @@ class ModelChoice:
         """List the models of a server, given by `use` and, if needed, `base_url` and `key`."""
         source = self._source(said)
         base_url = _address(said, source)
-        return await listed_models(base_url, self._key(said, base_url))
+        return await listed_models(source, base_url, self._key(said, base_url))
 
     async def test(self, said: Json) -> Json:
-        """Ask the model one short question, before it is used."""
+        """Ask the model one short question, before it is used. `cancel` ends such a test."""
+        if self._testing is not None:
+            self._testing.cancel()
+        if said.get("cancel"):
+            return {}
         source = self._source(said)
         base_url = _address(said, source)
-        key = self._key(said, base_url) or NO_KEY
-        adapter = await tried_connection(source.provider, _model(said), base_url, key)
+        key = self._needed_key(said, source, base_url)
+        self._testing = testing = asyncio.create_task(
+            _tested(source.provider, _model(said), base_url, key)
+        )
         try:
-            return asdict(await called_model(adapter))
+            return {**asdict(await testing), "base_url": base_url}
+        except asyncio.CancelledError:
+            if not testing.cancelled():
+                raise
+            raise StageError("the test was ended") from None
         finally:
-            await adapter.aclose()
+            if self._testing is testing:
+                self._testing = None
 
     # -- what it changes ------------------------------------------------------------------------
 
@@ -142,7 +157,7 @@ class ModelChoice:
     async def _connected(self, said: Json) -> OperatorModel:
         source = self._source(said)
         base_url, model = _address(said, source), _model(said)
-        key = self._key(said, base_url) or NO_KEY
+        key = self._needed_key(said, source, base_url)
         adapter = await tried_connection(source.provider, model, base_url, key)
         await adapter.aclose()
         if key != NO_KEY:
@@ -170,6 +185,12 @@ class ModelChoice:
         """Return the given key, or else the last one that was given for this address."""
         return str(said.get("key") or "").strip() or self._keys.get(base_url)
 
+    def _needed_key(self, said: Json, source: ModelSource, base_url: str) -> str:
+        key = self._key(said, base_url)
+        if key is None and source.needs_key and base_url == source.base_url:
+            raise RefusedFieldError("key", f"{source.title} wants a key: paste it here")
+        return key or NO_KEY
+
     def _demo_model_link(self) -> OperatorModel:
         return _link("openai", MODEL, self._demo_model.url, "demo")
 
@@ -180,16 +201,21 @@ def _link(provider: str, model: str, base_url: str, key: str) -> OperatorModel:
 
 def _address(said: Json, source: ModelSource) -> str:
     given = said.get("base_url")
-    text = given.strip() if isinstance(given, str) else ""
-    if not text and source.name == ANY_ADDRESS:
-        raise RefusedFieldError("base_url", "`base_url`: an address is needed")
-    return text or source.base_url
+    return completed_address(source, given if isinstance(given, str) else "")
+
+
+async def _tested(provider: str, model: str, base_url: str, key: str) -> TriedModel:
+    adapter = await tried_connection(provider, model, base_url, key)
+    try:
+        return await called_model(adapter)
+    finally:
+        await adapter.aclose()
 
 
 def _model(said: Json) -> str:
     value = said.get("model")
     if not isinstance(value, str) or not value.strip():
-        raise RefusedFieldError("model", "`model`: the name of a model is needed")
+        raise RefusedFieldError("model", "the name of a model is needed")
     return value.strip()
 
 

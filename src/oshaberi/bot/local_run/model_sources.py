@@ -1,38 +1,31 @@
-"""Where a model can be, and one short question to see whether it answers."""
+"""Where a model can be, which models there are, and whether one answers, for the page."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping
-from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
-import aiohttp
-
 from discord_stage.errors import RefusedFieldError, StageError
-from oshaberi.checked_json import parse_json
-from oshaberi.chunks import Chunk, ErrorType, ProviderError
+from oshaberi.chunks import ErrorType
 from oshaberi.errors import ConfigError
-from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 from oshaberi.providers.base import Adapter
+from oshaberi.providers.first_words import LIMIT_S, NoAnswerError, TriedModel, first_words
+from oshaberi.providers.model_addresses import whole_address
+from oshaberi.providers.model_listing import OfferedModels, can_list, list_models
 from oshaberi.providers.presets import PRESETS
 from oshaberi.providers.registry import connect
-from oshaberi.providers.request.model_request import Request, said
 
 # Where a model can be: local servers that are searched for, hosted ones, any other address.
-#
-# All of them have an OpenAI-compatible API and list their models at `/models`.
 
 
 ANY_ADDRESS = "openai-compatible"
+ANY_RESPONSES = "responses"
 LOCAL = ("ollama", "llamacpp", "lmstudio")
-HOSTED = ("openrouter", "openai")
+HOSTED = ("anthropic", "google", "novelai", "openai", "openrouter")
 LOOK_SECONDS = 1.0
 LIST_SECONDS = 15.0
-MOST_BYTES = 4 * 1024 * 1024
 MOST_MODELS = 1000
 OLLAMA_PORT = 11434
 
@@ -62,7 +55,8 @@ def model_sources(environ: Mapping[str, str]) -> tuple[ModelSource, ...]:
     """Return the sources that the panel offers, in its order."""
     return (
         *(_preset(name, environ) for name in (*LOCAL, *HOSTED)),
-        ModelSource(ANY_ADDRESS, "Another address", "openai"),
+        ModelSource(ANY_ADDRESS, "Another address", "openai-chat"),
+        ModelSource(ANY_RESPONSES, "Another, Responses API", "openai-responses"),
     )
 
 
@@ -72,6 +66,13 @@ def _preset(name: str, environ: Mapping[str, str]) -> ModelSource:
     if name == "ollama":
         url = ollama_address(environ.get("OLLAMA_HOST", "")) or url
     return ModelSource(name, preset.title, name, url, preset.is_local, not preset.is_local)
+
+
+def known_keys(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the keys in the usual variables, each by the only address to which it is sent."""
+    presets = (PRESETS[name] for name in HOSTED)
+    found = {one.base_url or "": environ.get(one.key_name or "", "").strip() for one in presets}
+    return {address: key for address, key in found.items() if key}
 
 
 def ollama_address(host: str) -> str | None:
@@ -98,7 +99,7 @@ async def found_servers(sources: tuple[ModelSource, ...]) -> list[FoundServer]:
 
     async def look(source: ModelSource) -> FoundServer | None:
         try:
-            models = await listed_models(source.base_url, None, LOOK_SECONDS)
+            models = await listed_models(source, source.base_url, None, LOOK_SECONDS)
         except RefusedFieldError:
             return None
         return FoundServer(source.name, source.base_url, tuple(models))
@@ -107,76 +108,53 @@ async def found_servers(sources: tuple[ModelSource, ...]) -> list[FoundServer]:
     return [found for found in looked if found is not None]
 
 
-async def listed_models(base_url: str, key: str | None, limit_s: float = LIST_SECONDS) -> list[str]:
+def completed_address(source: ModelSource, typed: str) -> str:
+    """Return what was typed as a whole address; the source's own one if nothing was."""
+    if not typed.strip():
+        if source.base_url:
+            return source.base_url
+        raise RefusedFieldError("base_url", "an address is needed, like http://127.0.0.1:8080/v1")
+    try:
+        return whole_address(source.provider, typed)
+    except ConfigError as error:
+        raise RefusedFieldError("base_url", str(error)) from None
+
+
+async def listed_models(
+    source: ModelSource, base_url: str, key: str | None, limit_s: float = LIST_SECONDS
+) -> list[str]:
     """Return the models that a server lists. Raises with what failed, and the field it concerns."""
-    address = f"{base_url.rstrip('/')}/models"
-    headers = {**PLAIN, **({"Authorization": f"Bearer {key}"} if key else {})}
-    timeout = aiohttp.ClientTimeout(total=limit_s)
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=timeout, auto_decompress=False) as session,
-            session.get(address, headers=headers, allow_redirects=False) as answer,
-        ):
-            status, body = answer.status, await answer_body(answer, MOST_BYTES)
-    except TimeoutError:
-        raise RefusedFieldError(
-            "base_url", f"{address} did not answer within {limit_s:g} s"
-        ) from None
-    except (BodyTooLargeError, PackedBodyError) as error:
-        raise RefusedFieldError("base_url", f"{address}: {error}") from None
-    except (aiohttp.ClientError, OSError, ValueError) as error:
-        why = f"{address} cannot be reached: {_told(error)}"
-        raise RefusedFieldError("base_url", why) from None
-    _check_status(status, address)
-    return _names(body, address)
+    family = PRESETS[source.provider].family_at(base_url)
+    if not can_list(family):
+        raise RefusedFieldError("model", f"{source.title} lists no models: write its name here")
+    offered = await list_models(family, base_url, key, patience_s=limit_s)
+    if offered.status != 200 or offered.is_unreadable:
+        raise _no_list(offered, base_url, key)
+    return list(offered.names[:MOST_MODELS])
 
 
-def _told(error: BaseException) -> str:
-    """Return the operating system's message, without the object that aiohttp prints around it."""
-    inner = getattr(error, "os_error", None)
-    words = getattr(inner, "strerror", None) or str(error)
-    return words or type(error).__name__
-
-
-def _check_status(status: int, address: str) -> None:
-    if status in (401, 403):
-        raise RefusedFieldError("key", f"the server answered {status}: the key is missing or wrong")
-    if status != 200:
-        hint = "; an address usually ends with /v1" if status in (404, 405) else ""
-        raise RefusedFieldError("base_url", f"{address} answered HTTP {status}{hint}")
-
-
-def _names(body: bytes, address: str) -> list[str]:
-    try:
-        found: Any = parse_json(body)
-        names = [str(model["id"]) for model in found["data"]]
-    except (ValueError, KeyError, TypeError):
-        raise RefusedFieldError("base_url", f"{address} does not list models") from None
-    return names[:MOST_MODELS]
+def _no_list(offered: OfferedModels, base_url: str, key: str | None) -> RefusedFieldError:
+    if offered.refuses_key:
+        told = "refuses this key: paste a valid one" if key else "wants a key: paste it here"
+        return RefusedFieldError("key", f"the server {told}")
+    if offered.status in (404, 405):
+        told = f"{base_url} has no list of models: correct the address, or write the model's name"
+    elif offered.status:
+        told = f"{base_url} answered HTTP {offered.status} instead of its models"
+    else:
+        told = f"{base_url}: {offered.reason}"
+    return RefusedFieldError("base_url", told)
 
 
 # Asks a model one short question, to see whether it answers, and says exactly what failed.
 
 
-QUESTION = "Say hello in one short sentence."
-MOST_TOKENS = 200
-MOST_SHOWN = 200
-LIMIT_S = 60.0
-"""How long the test may take: a local server may have to load the model first."""
 _FIELDS: dict[ErrorType, str] = {
     "auth": "key",
     "network": "base_url",
     "timeout": "base_url",
     "model_error": "model",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class TestedModel:
-    """A model that answered. `text` is the start of its answer; empty if it only thought."""
-
-    text: str
-    first_ms: int
 
 
 async def tried_connection(
@@ -189,41 +167,16 @@ async def tried_connection(
         raise _placed(str(error)) from None
 
 
-async def called_model(adapter: Adapter, limit_s: float = LIMIT_S) -> TestedModel:
+async def called_model(adapter: Adapter, limit_s: float = LIMIT_S) -> TriedModel:
     """Return the start of an answer. Raises with the field that the failure concerns."""
-    began = time.monotonic()
     try:
-        async with asyncio.timeout(limit_s):
-            text = await _beginning(adapter)
-    except TimeoutError:
-        raise RefusedFieldError(
-            "base_url", f"no answer within {limit_s:g} s; a local model may still be loading"
-        ) from None
-    return TestedModel(text[:MOST_SHOWN], round((time.monotonic() - began) * 1000))
-
-
-async def _beginning(adapter: Adapter) -> str:
-    request = Request((said("user", QUESTION),), max_output_tokens=MOST_TOKENS)
-    text = ""
-    stream: Any = adapter.open(request)
-    async with aclosing(stream):
-        async for raw in stream:
-            chunk: Chunk | None = raw.chunk
-            if chunk is None:
-                continue
-            if chunk.error is not None:
-                raise failure(chunk.error)
-            text += chunk.content
-            if len(text) >= MOST_SHOWN:
-                break
-    return text.strip()
-
-
-def failure(error: ProviderError) -> StageError:
-    status = f"HTTP {error.code}: " if isinstance(error.code, int) else ""
-    told = f"{status}{error.message or error.type.replace('_', ' ')}"
-    field = _FIELDS.get(error.type)
-    return StageError(told) if field is None else RefusedFieldError(field, told)
+        return await first_words(adapter, limit_s=limit_s)
+    except NoAnswerError as error:
+        problem = error.problem
+        status = f"HTTP {problem.code}: " if isinstance(problem.code, int) else ""
+        told = str(error) if str(error).startswith("HTTP") else f"{status}{error}"
+        field = _FIELDS.get(problem.type)
+        raise (StageError(told) if field is None else RefusedFieldError(field, told)) from None
 
 
 def _placed(told: str) -> StageError:

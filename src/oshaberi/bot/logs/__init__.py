@@ -10,7 +10,7 @@ the last warnings for the status page. Secrets are masked by `oshaberi.secret_re
 from oshaberi.bot.logs.log_lines import is_json, of_stream, set_level, setup, stream_id
 from oshaberi.bot.logs.recent_warnings import LoggedWarning, RecentWarnings
 from oshaberi.bot.logs.stream_logging import StreamLogger
-from oshaberi.turn_ids import TurnIds, of_turn
+from oshaberi.turn_tracing import TurnIds, of_turn
 
 __all__ = [
     "LoggedWarning",

@@ -20,7 +20,7 @@ from typing import Any, Literal, TextIO
 from oshaberi.outage_log import is_counted
 from oshaberi.secret_redaction import SecretValues
 from oshaberi.terminal_output import TerminalPalette, harmless
-from oshaberi.turn_ids import turn_fields
+from oshaberi.turn_tracing import turn_fields
 
 Format = Literal["text", "json"]
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from oshaberi.outage_log import is_counted
 from oshaberi.secret_redaction import SecretValues
-from oshaberi.turn_ids import turn_fields
+from oshaberi.turn_tracing import turn_fields
 
 MOST_KEPT = 100
 LONGEST = 1000

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from oshaberi import __version__
 from oshaberi.errors import ConfigError
-from oshaberi.turn_spans import SpanValues, TurnSpan, TurnTracer
+from oshaberi.turn_tracing import SpanValues, TurnSpan, TurnTracer
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider

@@ -17,7 +17,7 @@ from oshaberi import __version__
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.config.loaded import DEFAULT
-from oshaberi.bot.conversation.names import plain_words
+from oshaberi.bot.conversation.transcript import plain_words
 from oshaberi.bot.logs import LoggedWarning, RecentWarnings
 from oshaberi.bot.observability.health import HealthChecks, ModelHealth, RunningStream
 from oshaberi.bot.observability.metrics import BotMetrics

@@ -20,7 +20,7 @@ from oshaberi.chunks import ToolCall
 from oshaberi.providers.request.model_request import ToolResult
 from oshaberi.secret_redaction import SecretValues
 from oshaberi.text.measure import grapheme_edge
-from oshaberi.turn_spans import turn_span
+from oshaberi.turn_tracing import turn_span
 
 # Arguments are checked against the tool's schema, with errors that a model can use.
 #

@@ -15,7 +15,6 @@ are in the order of a turn, and each imports only those before it:
 
 Then `turn_control` carries out commands: stop, continue, regenerate, delete, why.
 
-Several parts use: `caches`, `notices` (what people see of a turn besides its answer),
-`shown_reasoning` (the model's thoughts in the channel and in the thought log) and `outcome` (how a
-turn ended, how long it took, and its line in the log).
+Several parts use: `caches`, `notices` (what people see of a turn besides its answer) and `outcome`
+(how a turn ended, how long it took, and its line in the log).
 """

@@ -104,6 +104,13 @@ def outcome_of(
     )
 
 
+def has_succeeded(outcomes: Sequence[TurnOutcome]) -> bool | None:
+    """Return whether all personas that were asked have answered; None if somebody ended it."""
+    if any(outcome.interrupted for outcome in outcomes):
+        return None
+    return bool(outcomes) and all(outcome.succeeded for outcome in outcomes)
+
+
 def _is_silent(last: StreamResult, response: ResponseState) -> bool:
     return last.status == "completed" and response.chose_silence and not response.messages
 

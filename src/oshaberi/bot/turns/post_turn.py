@@ -26,9 +26,8 @@ from oshaberi.bot.storage.records import (
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.context.surroundings import persona_of
-from oshaberi.bot.turns.notices import NoticeSender
+from oshaberi.bot.turns.notices import NoticeSender, shown_thoughts, thought_embeds
 from oshaberi.bot.turns.outcome import TurnOutcome
-from oshaberi.bot.turns.shown_reasoning import shown_thoughts, thought_embeds
 from oshaberi.delivery.attachments import (
     PERSONA_MODE,
     AttachmentRenderer,

@@ -98,7 +98,7 @@ def _mistakes(error: ConfigError) -> list[Finding]:
     from oshaberi.cli.doctor_checks.finding import bad
 
     *before, last = error.lines if isinstance(error, SettingMistakesError) else (str(error),)
-    advice = "correct it: docs/settings.md says what is allowed"
+    advice = "correct it: `oshaberi settings KEY` says what is allowed"
     return [*(bad("settings", line, "") for line in before), bad("settings", last, advice)]
 
 

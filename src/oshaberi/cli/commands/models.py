@@ -31,7 +31,9 @@ class ModelAddress:
 
 
 @click.command(short_help="List the models that an endpoint offers.")
-@click.option("--provider", metavar="NAME", help="A preset: docs/providers.md.")
+@click.option(
+    "--provider", metavar="NAME", help="A preset, such as openai, anthropic, google or ollama."
+)
 @click.option("--base-url", metavar="URL", help="Another server of the same family.")
 @click.option("--key-env", metavar="NAME", help="The variable that holds the API key.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per endpoint.")

@@ -134,7 +134,7 @@ def _on_database(config_file: Path | None, work: Callable[[Database], Awaitable[
 async def _store(db: Database, server_id: int, cards: Sequence[Card]) -> list[str]:
     """Store the cards. All are checked before the first is stored."""
     from oshaberi.bot.characters.persona_cards import persona_of_card
-    from oshaberi.bot.conversation.names import name_problem
+    from oshaberi.bot.conversation.transcript import name_problem
     from oshaberi.text.normalize.webhook_names import MAX_UNITS
 
     taken = [one.name for one in await db.lorebooks.of(server_id)]

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 @click.command(short_help="Ask a model, and save its stream as a scene.")
 @click.option("--out", required=True, metavar="FILE", help="Where to save the scene.")
 @click.option(
-    "--provider", default="openai", show_default=True, help="A preset: docs/providers.md."
+    "--provider",
+    default="openai",
+    show_default=True,
+    help="A preset, such as openai, anthropic, google or ollama.",
 )
 @click.option("--model", required=True, help="The model, as the provider calls it.")
 @click.option("--base-url", metavar="URL", help="Address of another server of the same family.")

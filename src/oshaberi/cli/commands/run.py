@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oshaberi.bot.wiring.shutdown_signals import HardEnd, ShutdownSignals
-from oshaberi.cli.options import config_option
+from oshaberi.cli.options import config_option, take_secrets
 from oshaberi.errors import ConfigError
 from oshaberi.terminal_output import TerminalPalette
 
@@ -139,6 +139,7 @@ def _settings(config: Path | None, port: int | None) -> LoadedSettings:
 
         if os.environ.get("OSHABERI_LOG_FORMAT", "").strip().lower() == "json":
             setup(form="json")  # what is wrong with the settings is a line of JSON too
+        take_secrets(config)
         settings = load(config, os.environ)
     except ModuleNotFoundError as error:
         needs = 'pip install "oshaberi[bot,openai]"'

@@ -7,53 +7,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from dataclasses import dataclass
 from typing import Any
 
-from oshaberi.checked_json import parse_json
+from oshaberi.bot.config.going_live import NEEDED, SEND, WANTED, HttpAnswer, error_words
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
-from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 from oshaberi.terminal_output import counted
-
-# One HTTP request: its answer, or why there is none. It shows no secrets.
-
 
 PATIENCE_S = 10.0
 MOST_BYTES = 4 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    """An answer. `status` is 0 if there was none; `body` is JSON, or an empty object."""
-
-    status: int
-    body: Any
-    reason: str = ""
-
-    @property
-    def fields(self) -> Mapping[str, Any]:
-        """Return the body if it is an object, else an empty one."""
-        return self.body if isinstance(self.body, dict) else {}
-
-
-async def ask(url: str, headers: Mapping[str, str]) -> HttpAnswer:
-    try:
-        import aiohttp
-    except ImportError:
-        return HttpAnswer(0, {}, 'aiohttp is not installed: pip install "oshaberi[bot]"')
-    patience = aiohttp.ClientTimeout(total=PATIENCE_S)
-    try:
-        async with (
-            aiohttp.ClientSession(
-                timeout=patience, headers={**PLAIN, **headers}, auto_decompress=False
-            ) as session,
-            session.get(url, allow_redirects=False) as response,
-        ):
-            body = _json(await answer_body(response, MOST_BYTES))
-            return HttpAnswer(response.status, body, f"HTTP {response.status}")
-    except TimeoutError:
-        return HttpAnswer(0, {}, f"no answer within {PATIENCE_S:.0f} s")
-    except (BodyTooLargeError, PackedBodyError) as error:
-        return HttpAnswer(0, {}, str(error))
-    except (aiohttp.ClientError, OSError, ValueError) as error:
-        return HttpAnswer(0, {}, _words(error))
 
 
 async def hears_from(url: str) -> str | None:
@@ -74,40 +33,14 @@ async def hears_from(url: str) -> str | None:
     except aiohttp.WSServerHandshakeError as error:
         return f"HTTP {error.status}"
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        return _words(error)
-
-
-def _json(content: bytes) -> Any:
-    try:
-        return parse_json(content)
-    except ValueError:
-        return {}
-
-
-def _words(error: Exception) -> str:
-    reason = getattr(error, "strerror", None)
-    return f"{type(error).__name__}: {reason}" if reason else type(error).__name__
+        return error_words(error)
 
 
 # The permissions that the bot uses, and how the overwrites of a channel change them.
 
 
 ADMINISTRATOR = 1 << 3
-VIEW = 1 << 10
-SEND = "Send Messages"
-NEEDED = {
-    "View Channels": VIEW,
-    SEND: 1 << 11,
-    "Read Message History": 1 << 16,
-}
-WANTED = {
-    "Send Messages in Threads": 1 << 38,
-    "Manage Webhooks": 1 << 29,
-    "Embed Links": 1 << 14,
-    "Attach Files": 1 << 15,
-    "Add Reactions": 1 << 6,
-    "Use External Emoji": 1 << 18,
-}
+VIEW = NEEDED["View Channels"]
 CHANNEL_NEEDED = {
     SEND: NEEDED[SEND],
     **{name: WANTED[name] for name in ("Embed Links", "Attach Files", "Manage Webhooks")},

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from oshaberi import __version__
+from oshaberi.bot.config.going_live import (
+    MESSAGE_CONTENT,
+    NEEDED,
+    PORTAL,
+    STAGE_VARIABLE,
+    WANTED,
+    DiscordApi,
+    HttpAnswer,
+    invitation,
+)
 from oshaberi.cli.doctor_checks import channel_checks
 from oshaberi.cli.doctor_checks.channel_checks import (
     ADMINISTRATOR,
-    NEEDED,
-    WANTED,
-    HttpAnswer,
-    ask,
     hears_from,
     names_of,
 )
@@ -21,13 +26,7 @@ from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
 if TYPE_CHECKING:
     from oshaberi.bot.config import LoadedSettings
 
-API_PATH = "/api/v10"
-API = f"https://discord.com{API_PATH}"
 GATEWAY = "wss://gateway.discord.gg/?v=10&encoding=json"
-STAGE_VARIABLE = "DISCORD_STAGE_URL"
-PORTAL = "https://discord.com/developers/applications"
-MESSAGE_CONTENT = (1 << 18) | (1 << 19)
-"""Application flags: granted, or granted to a bot in few servers."""
 MOST_NAMED = 5
 RATE_LIMITED = 429
 
@@ -43,9 +42,12 @@ async def examine(
         place = settings.origin("discord_token")
         yield note("token", f"is set (from {place}); Discord was not asked (--offline)")
         return
-    discord = _DiscordChecks(settings.discord_token, environ, settings.discord_api_url)
+    discord = DiscordApi(settings.discord_token, environ, settings.discord_api_url)
+    stage = environ.get(STAGE_VARIABLE)
+    # No proxy for requests stands in front of the gateway.
+    gateway = f"{stage.rstrip('/').replace('http', 'ws', 1)}/gw/" if stage else GATEWAY
     me = await discord.get("/users/@me")
-    yield _sides(me, await hears_from(discord.gateway))
+    yield _sides(me, await hears_from(gateway))
     yield _token(me)
     if me.status != 200:
         return
@@ -58,20 +60,6 @@ async def examine(
         ids = str(me.fields.get("id", "")), str(application.fields.get("id", ""))
         async for finding in channel_checks.examine(discord.get, known, *ids):
             yield finding
-
-
-class _DiscordChecks:
-    def __init__(self, token: str, environ: Mapping[str, str], api_url: str | None) -> None:
-        stage = environ.get(STAGE_VARIABLE)
-        place = api_url or stage
-        self.gateway = f"{stage.rstrip('/').replace('http', 'ws', 1)}/gw/" if stage else GATEWAY
-        """No proxy for requests stands in front of it."""
-        self._base = f"{place.rstrip('/').removesuffix(API_PATH)}{API_PATH}" if place else API
-        agent = f"DiscordBot (oshaberi, {__version__})"
-        self._headers = {"Authorization": f"Bot {token}", "User-Agent": agent}
-
-    async def get(self, path: str) -> HttpAnswer:
-        return await ask(f"{self._base}{path}", self._headers)
 
 
 def _sides(me: HttpAnswer, gateway: str | None) -> Finding:
@@ -110,7 +98,9 @@ def _servers(guilds: HttpAnswer, application: HttpAnswer) -> Finding:
         return note("permissions", f"could not be checked: {guilds.reason}")
     if not guilds.body:
         return note(
-            "permissions", "the bot is in no server", f"invite it: {_invitation(application)}"
+            "permissions",
+            "the bot is in no server",
+            f"invite it: {invitation(_id_of(application))}",
         )
     lacking = {
         guild.get("name", "?"): _missing(guild) for guild in guilds.body if isinstance(guild, dict)
@@ -137,10 +127,5 @@ def _missing(guild: Mapping[str, Any]) -> list[str]:
     return list(names_of({**NEEDED, **WANTED}, granted))
 
 
-def _invitation(application: HttpAnswer) -> str:
-    wanted = sum({**NEEDED, **WANTED}.values())
-    who = application.fields.get("id", "…") if application.status == 200 else "…"
-    scope = "bot+applications.commands"
-    return (
-        f"https://discord.com/oauth2/authorize?client_id={who}&scope={scope}&permissions={wanted}"
-    )
+def _id_of(application: HttpAnswer) -> str:
+    return str(application.fields.get("id", "…")) if application.status == 200 else "…"

@@ -81,7 +81,11 @@ def effects(settings: LoadedSettings) -> Iterator[Finding]:
     missing = DeliveryPlugIns.installed().missing(settings.stream.display_mode)
     if missing is not None:
         text = f"{missing} (from {settings.origin('display_mode')})"
-        yield bad("display mode", text, "install its package, or choose another: docs/plug-ins.md")
+        yield bad(
+            "display mode",
+            text,
+            "install its package, or choose another: oshaberi settings display_mode",
+        )
     if settings.status_token is not None and not settings.health_port:
         text = "status_token is set, but there is no port for the page"
         yield note("status page", text, "set health_port, for example to 8080")

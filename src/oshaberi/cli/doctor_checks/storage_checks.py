@@ -73,7 +73,7 @@ async def database(settings: LoadedSettings) -> Finding:
     except TimeoutError:
         return bad(name, f"{place} does not answer", "start it, or correct database_url")
     except StorageError as error:
-        return bad(name, str(error), "see database_url in docs/settings.md")
+        return bad(name, str(error), "see: oshaberi settings database_url")
     problem = _read_only(database_file(settings))
     if problem is not None:
         return bad(name, problem, "make it writable, or correct database_url")
@@ -108,7 +108,9 @@ async def secret_key(settings: LoadedSettings, environ: Mapping[str, str]) -> Fi
             vault = SecretVault([SecretVault.new_key()], f"the new one in {file}")
         await _check_secrets(settings.database_url, vault)
     except StorageError as error:
-        return bad(name, str(error), f"see {KEY_VARIABLE} in docs/settings.md")
+        return bad(
+            name, str(error), f"check {KEY_VARIABLE}; see: oshaberi settings secret_key_file"
+        )
     return good(name, f"from {vault.source}" if is_there else f"{file} will be created")
 
 

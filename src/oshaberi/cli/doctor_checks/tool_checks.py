@@ -74,7 +74,7 @@ async def _servers(settings: LoadedSettings) -> Sequence[Finding]:
     try:
         servers = mcp_servers(settings.mcp_servers)
     except ConfigError as error:
-        return [bad("mcp servers", str(error), "see mcp_servers in docs/tools.md")]
+        return [bad("mcp servers", str(error), "see: oshaberi settings mcp_servers")]
     return await asyncio.gather(*map(_server, servers))
 
 

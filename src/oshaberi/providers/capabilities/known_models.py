@@ -269,6 +269,7 @@ TABLE: Mapping[str, tuple[Row, ...]] = {
     "openai-responses": (*RESPONSES, *SHARED),
     "anthropic": ANTHROPIC_ROWS,
     "google": GOOGLE_ROWS,
+    "ollama": SHARED,
 }
 """Family → rows of a pattern and what differs from the safe defaults; the first match counts."""
 

@@ -2,12 +2,13 @@
 
 `scripts` has the steps of a script, `server` plays it. `wire_format` is the protocol that the
 formats implement: `openai_wire`, `openai_responses_wire`, `anthropic_wire`, `google_wire`,
-`novelai_wire`. `prompt_cache` counts what an API would read from its cache.
+`novelai_wire`, `ollama_wire`. `prompt_cache` counts what an API would read from its cache.
 """
 
 from discord_stage.model_servers.anthropic_wire import AnthropicWire
 from discord_stage.model_servers.google_wire import GoogleWire
 from discord_stage.model_servers.novelai_wire import NovelAIWire
+from discord_stage.model_servers.ollama_wire import OllamaWire
 from discord_stage.model_servers.openai_responses_wire import OpenAIResponsesWire
 from discord_stage.model_servers.openai_wire import OpenAIWire
 from discord_stage.model_servers.prompt_cache import PromptCache
@@ -20,6 +21,7 @@ __all__ = [
     "ModelConnection",
     "ModelServer",
     "NovelAIWire",
+    "OllamaWire",
     "OpenAIResponsesWire",
     "OpenAIWire",
     "PromptCache",

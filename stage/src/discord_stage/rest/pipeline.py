@@ -127,7 +127,7 @@ class RequestPipeline:
             self._state.request_log.problem(f"unknown route: {request.method} {path}")
             return json_answer(404, not_found().body)
         self._state.request_log.problem(f"missing route: {route}")
-        body = {"message": f"501: the stage does not have {route} (docs/stage.md)", "code": 0}
+        body = {"message": f"501: the stage does not have {route}", "code": 0}
         return json_answer(501, body)
 
     async def serve(self, endpoint: RouteHandler, request: web.Request) -> web.StreamResponse:

@@ -16,7 +16,7 @@ from oshaberi.bot.commands.command_context import (
     Where,
     check_places,
 )
-from oshaberi.bot.conversation.names import name_problem
+from oshaberi.bot.conversation.transcript import name_problem
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.discord_io.requests.parameters import AVATAR_URL_LIMIT
 from oshaberi.languages import said, translatable, translated, translated_count

@@ -23,11 +23,17 @@ class ConnectPanel {
       "Use it anyway",
     );
     this.anyway.addEventListener("click", () => this.#guarded(() => this.#use()));
+    this.cancel = el(
+      "button",
+      { class: "button secondary", type: "button", hidden: true },
+      "Cancel the test",
+    );
+    this.cancel.addEventListener("click", () => this.state.api.post("model_test", { cancel: true }));
     this.#fields();
   }
 
   #fields() {
-    this.address = field("Address", "base_url", { type: "url", placeholder: "https://…/v1" });
+    this.address = field("Address", "base_url", { type: "text", inputmode: "url", placeholder: "localhost:8080" });
     this.key = field("Key (stays in this program's memory)", "key", { type: "password" });
     const models = freshId("models");
     this.model = field("Model", "model", { type: "text", list: models });
@@ -39,6 +45,9 @@ class ConnectPanel {
       this.names,
     );
     this.address.input.addEventListener("input", () => this.#keyHint());
+    for (const { input } of [this.address, this.model]) {
+      input.addEventListener("change", () => keep(this.#given()));
+    }
   }
 
   open() {
@@ -59,6 +68,7 @@ class ConnectPanel {
         this.key.row,
         this.model.row,
         this.status,
+        this.cancel,
         this.anyway,
       ],
       submitLabel: "Test and use",
@@ -75,7 +85,10 @@ class ConnectPanel {
   #choice(source) {
     const input = el("input", { type: "radio", name: "source", value: source.name });
     const note = el("small", {}, source.is_local ? "looking…" : hint(source));
-    input.addEventListener("change", () => this.#choose(source));
+    input.addEventListener("change", () => {
+      this.#choose(source);
+      keep(this.#given());
+    });
     return { source, input, note, row: el("label", { class: "model-source" }, input, el("span", {}, source.title, note)) };
   }
 
@@ -88,6 +101,7 @@ class ConnectPanel {
     const here = this.found.get(source.name);
     this.address.input.value = before.base_url || source.base_url;
     this.key.input.value = "";
+    this.address.row.hidden = source.needs_key;
     this.key.row.hidden = source.is_local;
     this.model.input.value = before.model ?? here?.models[0] ?? "";
     this.#offer(here?.models ?? []);
@@ -99,7 +113,7 @@ class ConnectPanel {
 
   #keyHint() {
     const known = this.state.now.keys_for?.includes(this.address.input.value.trim());
-    this.key.input.placeholder = known ? "The key given before is used" : "";
+    this.key.input.placeholder = known ? "A key is known: leave this empty to use it" : "";
   }
 
   // What runs on this machine is offered by itself.
@@ -142,17 +156,45 @@ class ConnectPanel {
 
   async #submit() {
     this.anyway.hidden = true;
-    this.#say("Asking it to say hello…");
+    keep(this.#given());
+    const endCount = this.#count();
     try {
-      const { text, first_ms } = await this.state.api.post("model_test", this.#given());
-      const said = text ? `It answered “${text}”` : "It answered without a text";
-      await this.#use(`${said} after ${(first_ms / 1000).toFixed(1)} s. `);
+      const { text, after_s, base_url } = await this.state.api.post("model_test", this.#given());
+      const said = text ? `It answered “${text}”` : "It is still thinking, so it works,";
+      await this.#use(`${this.#completed(base_url)}${said} after ${after_s.toFixed(1)} s. `);
     } catch (error) {
       this.#say("");
       this.anyway.hidden = !this.model.input.value;
       throw error;
+    } finally {
+      endCount();
     }
     return false;
+  }
+
+  // The seconds of the test, with a way to end it.
+  #count() {
+    const began = performance.now();
+    const tell = () => this.#say(`Asking it to say hello… ${Math.round((performance.now() - began) / 1000)} s`);
+    tell();
+    const ticking = setInterval(tell, 1000);
+    const closed = () => this.state.api.post("model_test", { cancel: true }).catch(() => {});
+    const dialog = this.form.closest("dialog");
+    dialog.addEventListener("close", closed);
+    this.cancel.hidden = false;
+    return () => {
+      clearInterval(ticking);
+      dialog.removeEventListener("close", closed);
+      this.cancel.hidden = true;
+    };
+  }
+
+  // What was added to the address is shown in its field, and said.
+  #completed(address) {
+    const { input, row } = this.address;
+    if (!address || row.hidden || address === input.value.trim()) return "";
+    input.value = address;
+    return `The address is ${address}. `;
   }
 
   async #use(said = "") {
@@ -215,7 +257,8 @@ function field(label, name, props) {
   return { input, row: el("div", { class: "field" }, el("label", { for: id }, label), input) };
 }
 
-const hint = (source) => (source.needs_key ? "with a key" : "OpenAI-compatible");
+const HINTS = { "openai-compatible": "OpenAI-compatible", responses: "OpenAI's newer API" };
+const hint = (source) => HINTS[source.name] ?? "with a key";
 const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 function host(url) {

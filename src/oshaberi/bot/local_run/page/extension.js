@@ -1,6 +1,7 @@
 // The bot's model on the stage's page: a button, a setting, a greeting that says who speaks.
 
 import { clear, el } from "/page/js/dom.js";
+import { offerCards } from "./card_drop.js";
 import { openConnect } from "./connect_model.js";
 import { modelPanel } from "./model_panel.js";
 import { ModelState } from "./model_state.js";
@@ -14,7 +15,7 @@ export async function extend(page) {
   const button = page.addHeadButton({ id: "connect-model", icon: "plug", label: "Connect a model", run: connect });
   const seen = page.addThingToTry({
     title: "Connect a model",
-    text: "Ollama, llama.cpp, LM Studio, OpenRouter, OpenAI or any address",
+    text: "On your machine, at Anthropic, Google, NovelAI, OpenAI, OpenRouter or any address",
     run: connect,
   });
   model.addEventListener("change", () => {
@@ -26,6 +27,7 @@ export async function extend(page) {
   });
   page.addSetting(async () => ((await model.load()) ? modelPanel(model) : null));
   page.setGreeting(() => whoSpeaks(model, page.botName));
+  offerCards(page);
   await model.load();
 }
 

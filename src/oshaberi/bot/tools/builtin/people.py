@@ -12,7 +12,7 @@ from oshaberi.text.atoms import CUSTOM_EMOJI
 
 if TYPE_CHECKING:
     from oshaberi.bot.conversation.messages import ChannelInfo, Person
-    from oshaberi.bot.conversation.names import TranscriptNames
+    from oshaberi.bot.conversation.transcript import TranscriptNames
     from oshaberi.text.config import TextConfig
 
 
@@ -20,7 +20,7 @@ def names_for(
     context: ToolContext, channel_info: ChannelInfo, others: Iterable[Person] = ()
 ) -> TranscriptNames:
     """Return unique names, so that nobody can pose as a persona, the bot or another member."""
-    from oshaberi.bot.conversation.names import ROLES, TranscriptNames
+    from oshaberi.bot.conversation.transcript import ROLES, TranscriptNames
 
     reserved = (*_persona_names(context.stream.text), channel_info.bot_name, *ROLES)
     return TranscriptNames((*channel_info.people, *others), filter(str.strip, reserved))
@@ -71,7 +71,7 @@ def _all_names(person: Person) -> list[str]:
 
 
 def _description(person: Person, name: str) -> dict[str, object]:
-    from oshaberi.bot.conversation.names import plain_name
+    from oshaberi.bot.conversation.transcript import plain_name
 
     return {
         "id": str(person.id),

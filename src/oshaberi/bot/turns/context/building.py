@@ -12,8 +12,14 @@ from dataclasses import replace
 from datetime import datetime
 
 from oshaberi.bot.conversation.messages import ChannelInfo, Person
-from oshaberi.bot.conversation.names import TranscriptNames, handle_of, plain_name, reserved_names
-from oshaberi.bot.conversation.transcript import indented, shortened
+from oshaberi.bot.conversation.transcript import (
+    TranscriptNames,
+    handle_of,
+    indented,
+    plain_name,
+    reserved_names,
+    shortened,
+)
 from oshaberi.bot.storage.records import ConversationSummary, Exchange, Fact, PersonaRecord
 from oshaberi.bot.turns.context.character import (
     DIRECTIONS,

@@ -18,8 +18,7 @@ from oshaberi.bot.characters.lorebooks import Lorebook
 from oshaberi.bot.characters.macros import MacroValues, expanded
 from oshaberi.bot.characters.prompt import CharacterPrompt, ExampleLine, character_prompt
 from oshaberi.bot.conversation.messages import ChannelMessage
-from oshaberi.bot.conversation.names import plain_name
-from oshaberi.bot.conversation.transcript import indented, line
+from oshaberi.bot.conversation.transcript import indented, line, plain_name
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.languages import said as said_in_language
 from oshaberi.languages import translated

@@ -15,13 +15,15 @@ from oshaberi.bot.conversation.messages import (
     IncomingMessage,
     Person,
 )
-from oshaberi.bot.conversation.names import TranscriptNames, plain_name, reserved_names
 from oshaberi.bot.conversation.transcript import (
     INDENT,
+    TranscriptNames,
     embed_notes,
     indented,
     is_image,
     line,
+    plain_name,
+    reserved_names,
     shortened,
     words_of,
 )

@@ -37,11 +37,11 @@ from oshaberi.bot.storage.records import (
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.context.character import woken_lore
+from oshaberi.bot.turns.notices import is_shown_thought
 from oshaberi.bot.turns.personas import MessageAttribution
 from oshaberi.bot.turns.services.lore_shelf import LoreShelf, books_in
 from oshaberi.bot.turns.services.models import OperatorChoices
 from oshaberi.bot.turns.services.turn_services import ReadText
-from oshaberi.bot.turns.shown_reasoning import is_shown_thought
 from oshaberi.text.config import Known, Persona, Sprite, TextConfig
 
 

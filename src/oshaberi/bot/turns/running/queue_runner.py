@@ -21,7 +21,13 @@ from oshaberi.bot.turns.admission.questions import OpenQuestions
 from oshaberi.bot.turns.admission.rules import reason_word
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.notices import StatusReactions, notify_overload, notify_too_late
-from oshaberi.bot.turns.outcome import TurnOutcome, log_answer, stop_reason, stored_unsaid_reason
+from oshaberi.bot.turns.outcome import (
+    TurnOutcome,
+    has_succeeded,
+    log_answer,
+    stop_reason,
+    stored_unsaid_reason,
+)
 from oshaberi.bot.turns.personas import allowed_in, who_is_called, who_joins_in
 from oshaberi.bot.turns.quotas import QuotaBook
 from oshaberi.bot.turns.running.turn import Turn
@@ -31,8 +37,7 @@ from oshaberi.clocks import loop_time_s
 from oshaberi.languages import speak_language
 from oshaberi.languages.current_language import channel_language
 from oshaberi.stream.stops import ActiveChannel, InterruptedTurnError
-from oshaberi.turn_ids import TurnIds, of_turn
-from oshaberi.turn_spans import traced_turn
+from oshaberi.turn_tracing import TurnIds, of_turn, traced_turn
 
 log = logging.getLogger(__name__)
 
@@ -362,7 +367,7 @@ class TurnRunner:
                 await channel.until_stopped(stack.enter_async_context(alone))
                 await self._play(queue, played)
         finally:
-            self._reactions.done(job, working, [one.outcome for one in played])
+            self._reactions.done(job, working, has_succeeded([one.outcome for one in played]))
             if job.is_message and any(one.outcome.is_shut_out for one in played):
                 self._reactions.mute(job.turn_channel, job.asked[-1].said.id)
         unsaid = played and all(one.outcome.is_unsaid for one in played)

@@ -57,8 +57,7 @@ from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.result import StreamResult
 from oshaberi.stream.stops import ActiveChannel, InterruptedTurnError, StopRequest
-from oshaberi.turn_ids import TurnIds
-from oshaberi.turn_spans import turn_span
+from oshaberi.turn_tracing import TurnIds, turn_span
 
 
 class TurnJournal:

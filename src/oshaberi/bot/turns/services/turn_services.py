@@ -30,7 +30,7 @@ from oshaberi.delivery.attachments import DeliveryPlugIns, PackagedRenderer, Tab
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.stream.observers import StreamObserver
 from oshaberi.stream.stops import StopRegistry
-from oshaberi.turn_spans import TurnTracer
+from oshaberi.turn_tracing import TurnTracer
 
 log = logging.getLogger(__name__)
 

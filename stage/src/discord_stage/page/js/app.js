@@ -38,6 +38,7 @@ export class App {
     // What extensions have added.
     this.messageActions = [];
     this.settings = [];
+    this.drops = [];
     this.greeting = null;
     this.store.me = sessionStorage.getItem(ME);
     this.store.addEventListener(

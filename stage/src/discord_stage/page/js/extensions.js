@@ -37,6 +37,20 @@ class ExtensionPage {
     return this.#app.people.nameOf(this.#app.store.world.bot);
   }
 
+  get channelId() {
+    return this.#app.store.channelId;
+  }
+
+  // Who and what the ids in a text are, for `renderMarkdown`.
+  get people() {
+    return this.#app.people;
+  }
+
+  // Puts a text into the empty message box, ready to be sent.
+  compose(text) {
+    this.#app.composer.suggest(text);
+  }
+
   // Goes to a message of the open channel, and marks it.
   showMessage(id) {
     return this.#app.jumpTo(id);
@@ -81,6 +95,12 @@ class ExtensionPage {
   addThingToTry(entry) {
     this.#app.tries.add(entry);
     return { tick: () => this.#app.tries.tick(entry.title) };
+  }
+
+  // What happens with a file that is dropped on the chat: `take(file)` resolves to true if it was
+  // taken, otherwise the file goes into the next message.
+  addDrop(take) {
+    this.#app.drops.push(take);
   }
 
   // What stands in the greeting, under "Say something to …": `make()` returns a node.

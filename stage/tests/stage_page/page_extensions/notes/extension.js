@@ -46,5 +46,10 @@ export async function extend(page) {
     run: () => panel.show(true),
   });
   page.bus.addEventListener("panel", ({ detail }) => detail.open && entry.tick());
+  page.addDrop(async (file) => {
+    if (!file.name.endsWith(".note")) return false;
+    page.compose(`A note for ${page.channelId}: ${await file.text()}`);
+    return true;
+  });
   page.setGreeting(() => el("p", {}, `${page.botName} takes notes: ${[...page.actions]}`));
 }

@@ -2,9 +2,11 @@
 
 import { byId, clear, debounce, el } from "../dom.js";
 import { icon } from "../icons.js";
+import { attempt } from "../toast.js";
 import { clearErrors, markField } from "../view/field_errors.js";
 import { runCommand } from "./commands.js";
-import { readValue, suggestionsFor } from "./options.js";
+import { isFile, readValue, suggestionsFor } from "./options.js";
+import { encodedFile } from "./uploads.js";
 
 const COMPLETE_MS = 120;
 
@@ -116,6 +118,29 @@ export class CommandForm {
   }
 
   #field(option) {
+    return isFile(option) ? this.#fileField(option) : this.#textField(option);
+  }
+
+  #fileField(option) {
+    const input = el("input", {
+      type: "file",
+      "aria-label": `${option.name}: ${option.description ?? ""}`,
+      "aria-required": String(Boolean(option.required)),
+    });
+    const field = { option, input, value: undefined };
+    this.fields.set(option.name, field);
+    input.addEventListener("change", async () => {
+      clearErrors(this.box);
+      const [file] = input.files;
+      field.value = undefined;
+      if (file) field.value = (await attempt(() => encodedFile(file))) ?? undefined;
+      if (!field.value) input.value = "";
+    });
+    input.addEventListener("keydown", (event) => this.#key(event, option));
+    return el("label", { class: "option-field" }, el("span", {}, option.name), input);
+  }
+
+  #textField(option) {
     const input = el("input", {
       type: "text",
       autocomplete: "off",
@@ -183,6 +208,8 @@ export class CommandForm {
     const values = {};
     for (const [name, field] of this.fields) {
       const value = name === except ? undefined : readValue(this.app, field);
+      // A file is nothing that the choices of another option depend on.
+      if (except !== null && isFile(field.option)) continue;
       if (value !== undefined && !(value instanceof Error)) values[name] = value;
     }
     return values;

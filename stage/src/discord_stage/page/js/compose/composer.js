@@ -26,7 +26,7 @@ export class Composer {
     this.count = byId("count");
     this.suggestions = new Suggestions();
     this.form = new CommandForm(app, this.suggestions, () => this.#backToText());
-    this.uploads = new Uploads();
+    this.uploads = new Uploads(app.drops);
     this.drafts = new Map();
     this.target = null;
     this.typedAt = 0;
@@ -66,6 +66,12 @@ export class Composer {
     this.text.setRangeText(written, this.text.selectionStart, this.text.selectionEnd, "end");
     this.text.focus();
     this.#grow();
+  }
+
+  // A text that can be sent as it is, unless something is written already.
+  suggest(text) {
+    if (!this.text.value) this.#fill(text);
+    this.text.focus();
   }
 
   startCommand(line) {

@@ -86,10 +86,11 @@ export function valueOf(app, option, written) {
       ? /^true$/i.test(text)
       : new Error(`${option.name} is True or False.`);
   if (option.type === ATTACHMENT)
-    return new Error("The stage cannot attach files to a command yet.");
+    return new Error(`${option.name} is a file: choose it in the form of the command.`);
   return outgoing(text, app.people);
 }
 
+export const isFile = (option) => option.type === ATTACHMENT;
 export const isFreeText = (option) => option.type === STRING && !option.choices?.length;
 
 // By its name as it is shown or as it is kept; people also by a mention.

@@ -9,7 +9,9 @@ const FILES_MOST = 10;
 const BYTES_MOST = 10 * 1024 * 1024;
 
 export class Uploads {
-  constructor() {
+  // `takers`: what extensions take instead of the next message, each `(file) => Promise<boolean>`.
+  constructor(takers) {
+    this.takers = takers;
     this.box = byId("uploads");
     this.files = [];
     const chooser = byId("file-chooser");
@@ -23,9 +25,20 @@ export class Uploads {
     chat.addEventListener("dragover", (event) => event.preventDefault());
     chat.addEventListener("drop", (event) => {
       event.preventDefault();
-      this.add(event.dataTransfer.files);
+      this.#dropped([...event.dataTransfer.files]);
     });
     byId("composer-text").addEventListener("paste", (event) => this.add(event.clipboardData.files));
+  }
+
+  async #dropped(files) {
+    const left = [];
+    for (const file of files) if (!(await this.#isTaken(file))) left.push(file);
+    this.add(left);
+  }
+
+  async #isTaken(file) {
+    for (const take of this.takers) if (await take(file)) return true;
+    return false;
   }
 
   add(files) {
@@ -97,9 +110,12 @@ export function forget(files) {
 
 // As the control API takes them.
 export function encoded(files) {
-  return Promise.all(
-    files.map(async ({ file, alt }) => ({ name: file.name, alt, content: await base64(file) })),
-  );
+  return Promise.all(files.map(async ({ file, alt }) => ({ ...(await encodedFile(file)), alt })));
+}
+
+export async function encodedFile(file) {
+  if (file.size > BYTES_MOST) throw new ApiError(`${file.name} is larger than 10 MB.`, 0);
+  return { name: file.name, content: await base64(file) };
 }
 
 function base64(file) {
