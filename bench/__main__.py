@@ -9,12 +9,24 @@ from dataclasses import asdict, dataclass, field
 
 import click
 
-from bench import adapters, foreign_text, growth, memory, reader, report, stops, streams, tokens
+from bench import (
+    adapters,
+    foreign_text,
+    goals,
+    growth,
+    memory,
+    reader,
+    report,
+    stops,
+    streams,
+    tokens,
+)
 from bench.engines import MakeEngine, text_engine
 from bench.growth import Growth
 from bench.readmes import readmes
 from bench.shapes import SHAPES, Shape
 from bench.taps import markdown_chunks
+from bench.whole_bot.goals import Goal, goal_table
 
 PARTS = ("tokens", "growth", "foreign", "memory", "streams", "stops", "adapters", "reader")
 
@@ -91,46 +103,55 @@ def main(as_json: bool, quick: bool, only: tuple[str, ...], share: tuple[int, in
     if not shapes:
         raise click.BadParameter("no shape is left for this share", param_hint="--share")
     effort = QUICK if quick else FULL
-    found = {}
+    found: dict[str, list[dict[str, object]]] = {}
+    reached: list[Goal] = []
     for number, part in enumerate(parts, start=1):
         click.echo(f"measuring {part} ({number} of {len(parts)})", err=True)
-        table, found[part] = bench(part, text_engine, shapes, effort)
+        table, found[part], part_goals = bench(part, text_engine, shapes, effort)
+        reached += part_goals
         if not as_json:
             click.echo(table)
+    if reached:
+        found["goals"] = [asdict(goal) | {"missed": goal.is_missed} for goal in reached]
+        if not as_json:
+            click.echo(goal_table(reached))
     if as_json:
         click.echo(json.dumps(found, indent=1))
 
 
 def bench(
     part: str, make: MakeEngine, shapes: Mapping[str, Shape], effort: Effort
-) -> tuple[str, list[dict[str, object]]]:
-    """One part's measurements, as a table and as values for JSON."""
+) -> tuple[str, list[dict[str, object]], list[Goal]]:
+    """One part's measurements, as a table and as values for JSON, and its goals."""
     if part == "tokens":
         texts = {name: shape.of(effort.token_size) for name, shape in shapes.items()}
-        costs = tokens.run(make, readmes(), texts, effort.rounds)
-        return report.token_table(costs), [report.token_json(cost) for cost in costs]
+        real = readmes()
+        costs = tokens.run(make, real, texts, effort.rounds)
+        token_goals = goals.token_goals(costs, list(real))
+        return report.token_table(costs), [report.token_json(cost) for cost in costs], token_goals
     if part == "growth":
         length = len(shapes) * len(growth.DEGREES) * len(growth.WAYS)
         grown = _shown(growth.run(make, shapes, growth.DEGREES, effort.plan), length)
-        return report.growth_table(grown), [report.growth_json(one) for one in grown]
+        return report.growth_table(grown), [report.growth_json(one) for one in grown], []
     if part == "foreign":
         grown = _shown(foreign_text.run(effort.plan), foreign_text.count())
-        return report.growth_table(grown), [report.growth_json(one) for one in grown]
+        return report.growth_table(grown), [report.growth_json(one) for one in grown], []
     if part == "streams":
         crossing, loads = streams.run(effort.crowd, markdown_chunks())
         rows = [report.cost_json(cost) for cost in crossing] + [asdict(load) for load in loads]
-        return report.stream_tables(crossing, loads), rows
+        return report.stream_tables(crossing, loads), rows, goals.stream_goals(crossing, loads)
     if part == "stops":
         stopped = stops.run(effort.stops)
-        return report.stop_table(stopped), [report.stop_json(one) for one in stopped]
+        return report.stop_table(stopped), [report.stop_json(one) for one in stopped], []
     if part == "adapters":
         paid = adapters.run(effort.token_size, effort.rounds)
-        return report.adapter_table(paid), [report.adapter_json(cost) for cost in paid]
+        return report.adapter_table(paid), [report.adapter_json(cost) for cost in paid], []
     if part == "reader":
         views = reader.run(reader.documents()[: effort.documents])
-        return report.reader_table(views), [report.reader_json(view) for view in views]
+        rows = [report.reader_json(view) for view in views]
+        return report.reader_table(views), rows, goals.reader_goals(views)
     weighed = memory.run(make, effort.engines, effort.streamed, effort.rounds)
-    return report.memory_table(weighed), [asdict(one) for one in weighed]
+    return report.memory_table(weighed), [asdict(one) for one in weighed], []
 
 
 def _shown(measuring: Iterator[Growth], length: int) -> list[Growth]:

@@ -45,6 +45,7 @@ _DECORATION = re.compile(r"!\[|^\s*<|^\s*(?:\||={4}|-{4})")
 Mode = Literal["0", "1", "2", "3", "live"]
 MODES: tuple[Mode, ...] = ("0", "1", "2", "3", "live")
 MOST_FIRST_SECONDS: dict[Mode, float] = {"live": 0.25}
+MOST_REMOVED = 10
 MOST_LAST_SECONDS: dict[Mode, float] = {"1": 0.7, "2": 4.0, "live": 0.5}
 
 
@@ -57,6 +58,8 @@ class Shown:
     """When something new could be read, and how many characters there were then."""
     requests: int = 0
     refused: int = 0
+    removed: int = 0
+    """Letters and digits that were shown and taken away again."""
 
     @property
     def first_seconds(self) -> float:
@@ -87,6 +90,7 @@ class ReaderView:
     requests: float
     refused: int
     all_requests: int
+    removed: int = 0
 
     @property
     def refused_share(self) -> float:
@@ -96,7 +100,8 @@ class ReaderView:
     def flagged(self) -> bool:
         late = self.last_s > MOST_LAST_SECONDS.get(self.mode, float("inf"))
         slow = self.first_s > MOST_FIRST_SECONDS.get(self.mode, float("inf"))
-        return late or slow or self.refused_share > MOST_REFUSED
+        wasteful = self.removed > MOST_REMOVED or self.refused_share > MOST_REFUSED
+        return late or slow or wasteful
 
 
 class SteadyModel(Tap):
@@ -142,7 +147,7 @@ class LimitedChannel(NullSink):
     async def delete(self, sent: Sent, wire: WireState) -> None:
         await self._request(MESSAGE_DELETE_LIMIT, wire)
         assert sent.id is not None
-        del self.contents[sent.id]
+        self._shown.removed += removed(self.contents.pop(sent.id), "")
 
     async def typing(self, _ms: int | None) -> None:
         room = self._rooms.get("typing")
@@ -150,6 +155,7 @@ class LimitedChannel(NullSink):
             await self._request(TYPING_LIMIT, WireState(_now()), "typing")
 
     def _show(self, message_id: int, post: Post) -> None:
+        self._shown.removed += removed(self.contents.get(message_id, ""), post.content)
         self.contents[message_id] = post.content
         length = sum(map(len, self.contents.values()))
         self._shown.readable.append((_now(), length))
@@ -173,6 +179,16 @@ class LimitedChannel(NullSink):
             if kind is not None and known is not None:
                 self._rooms[kind] = known
             return
+
+
+def removed(before: str, after: str) -> int:
+    """How many letters and digits were taken away. What is put between others takes none away."""
+    old, new = ([char for char in text if char.isalnum()] for text in (before, after))
+    most = min(len(old), len(new))
+    begin = next((at for at in range(most) if old[at] != new[at]), most)
+    most -= begin
+    end = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
+    return len(old) - begin - end
 
 
 def documents() -> list[str]:
@@ -224,6 +240,7 @@ def _view(mode: Mode, seen: Sequence[Shown]) -> ReaderView:
         requests=median(one.requests for one in seen),
         refused=sum(one.refused for one in seen),
         all_requests=sum(one.requests for one in seen),
+        removed=sum(one.removed for one in seen),
     )
 
 

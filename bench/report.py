@@ -68,12 +68,23 @@ def adapter_table(costs: Sequence[AdapterCost]) -> str:
 
 
 def reader_table(views: Sequence[ReaderView]) -> str:
-    head = ["degree", "first s", "last s", "worst s", "silence s", "requests", "refused", ""]
+    head = [
+        "degree",
+        "first s",
+        "last s",
+        "worst s",
+        "silence s",
+        "requests",
+        "refused",
+        "removed",
+        "",
+    ]
     count = max((view.documents for view in views), default=0)
     title = (
         f"What a reader sees of {count} documents at {reader.TOKENS_PER_SECOND:g} tokens/s through "
         "Discord's limits: first text, last text after the model's end, longest silence (medians); "
-        f"refused of all requests ({_FLAG}: late, or over {reader.MOST_REFUSED:.0%} refused)"
+        "refused of all requests; letters that were shown and removed "
+        f"({_FLAG}: late, over {reader.MOST_REFUSED:.0%} refused or {reader.MOST_REMOVED} removed)"
     )
     return aligned_table(title, head, [_reader_row(view) for view in views])
 
@@ -171,6 +182,7 @@ def _reader_row(view: ReaderView) -> list[str]:
         *(f"{seconds:.2f}" for seconds in times),
         f"{view.requests:g}",
         f"{view.refused} of {view.all_requests}",
+        str(view.removed),
         _FLAG if view.flagged else "",
     ]
 

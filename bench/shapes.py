@@ -32,6 +32,7 @@ SHAPES: dict[str, Shape] = {
     "table": Shape("| lamp oil | 12 | by the barrel |\n", _TABLE_HEAD),
     "header pairs": Shape("| a | b |\n|---|---|\n"),
     "lines": Shape("a short line of words\n"),
+    "a\\n": Shape("a\n"),
     "word": Shape("a"),
     "url": Shape("a/b-c?d=e&", "https://example.com/"),
     "urls": Shape("https://example.com/a "),

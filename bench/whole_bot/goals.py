@@ -1,4 +1,4 @@
-"""What the whole bot should cost at most, and whether it does."""
+"""What is aimed at, and whether it is reached."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ _FLAG = "<<< missed"
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A figure, and what it may be at most."""
+    """A figure, and what it may be at most, or should be at least."""
 
     what: str
     value: float
     limit: float
     unit: str
+    at_least: bool = False
 
     @property
     def is_missed(self) -> bool:
-        return self.value > self.limit
+        return self.value < self.limit if self.at_least else self.value > self.limit
 
 
 def goal_table(goals: Sequence[Goal]) -> str:
@@ -31,7 +32,7 @@ def goal_table(goals: Sequence[Goal]) -> str:
         [
             goal.what,
             f"{goal.value:.2f} {goal.unit}",
-            f"≤ {goal.limit:.2f} {goal.unit}",
+            f"{'≥' if goal.at_least else '≤'} {goal.limit:.2f} {goal.unit}",
             _FLAG if goal.is_missed else "",
         ]
         for goal in goals

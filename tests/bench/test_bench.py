@@ -134,7 +134,7 @@ def test_there_is_real_markdown() -> None:
 def test_the_engine_is_measured(part: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "readmes", lambda: {"markdown": ["# Title\n\nSome *text*.\n"]})
     shapes = {name: SHAPES[name] for name in ("prose", "(a\\n")}
-    table, rows = command.bench(part, text_engine, shapes, _TINY)
+    table, rows, _goals = command.bench(part, text_engine, shapes, _TINY)
     assert len(rows) == count
     assert len(table.splitlines()) == count + 4
     assert json.loads(json.dumps(rows))

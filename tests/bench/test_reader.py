@@ -9,6 +9,7 @@ import pytest
 from bench.engines import text_engine
 from bench.reader import MODES, Mode, ReaderView, Shown, documents, run, shown
 from bench.report import reader_table
+from bench.whole_bot.goals import goal_table
 
 from bench import __main__ as command
 from bench import reader
@@ -31,6 +32,7 @@ def test_a_late_or_refused_one_is_flagged() -> None:
     assert not good.flagged
     assert replace(good, last_s=0.8).flagged
     assert replace(good, refused=2).flagged
+    assert replace(good, removed=11).flagged
     assert replace(good, mode="live", first_s=0.3).flagged
 
 
@@ -51,7 +53,16 @@ def test_there_are_documents() -> None:
 
 def test_it_is_a_part_of_the_bench(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "documents", lambda: [ANSWER])
-    table, rows = command.bench("reader", text_engine, {}, command.QUICK)
+    table, rows, goals = command.bench("reader", text_engine, {}, command.QUICK)
     assert [row["mode"] for row in rows] == list(MODES)
     assert len(table.splitlines()) == len(MODES) + 4
     assert json.loads(json.dumps(rows))
+    assert [goal.is_missed for goal in goals] == [False] * 5, goal_table(goals)
+
+
+def test_what_was_shown_and_removed_is_counted() -> None:
+    assert reader.removed("a fo", "a fox") == 0
+    assert reader.removed("a *fo*", "a *fox* ran") == 0
+    assert reader.removed("a fox", "") == 4
+    assert reader.removed("a fox ran", "a fox") == 3
+    assert reader.removed("a fox ran", "a cat ran") == 3

@@ -229,7 +229,7 @@ def _planted(in_time: Callable[[int], bool]) -> Callable[..., Load]:
 def test_streams_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "measure_load", _planted(lambda count: count <= 1700))
     monkeypatch.setattr(streams, "measure_cost", lambda *_: Cost(1, 2.0, 6.0, 3.0, 400, 24_000))
-    table, rows = command.bench("streams", text_engine, {}, command.QUICK)
+    table, rows, _goals = command.bench("streams", text_engine, {}, command.QUICK)
     assert len(rows) == 2 + 1 + 2 * 3
     highest = [row["streams"] for row in rows if row.get("highest")]
     assert highest == [1687] * 4
@@ -251,7 +251,7 @@ def test_a_lag_by_the_wall_clock_takes_fewer_streams(monkeypatch: pytest.MonkeyP
 def test_stops_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = itertools.count(1)
     monkeypatch.setattr(stops, "measure", lambda s, n, _run: _same(s.name, n, next(numbers)))
-    table, rows = command.bench("stops", text_engine, {}, command.QUICK)
+    table, rows, _goals = command.bench("stops", text_engine, {}, command.QUICK)
     assert [row["situation"] for row in rows] == [one.name for one in SITUATIONS]
     assert "typing             40    1.00    1.00    1.00       1.00     0" in table
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
 from oshaberi.bot.config import LoadedSettings
+from oshaberi.bot.storage.changes import ChangeFeed, StoredChange
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
-from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.models import OperatorModel, forget_lessons
+from oshaberi.providers.capabilities.learned import LearnedLimits, Lesson, ModelPlace
 from tests.bot.client_harness import ADMIN, MEMBER, OWNER, ClientHarness, run_with_client
 
 SECRET = "sk-ant-0123456789-abcdefgh-WXYZ"
@@ -299,3 +302,16 @@ def test_the_operators_options_are_shown_to_the_owner_alone() -> None:
         assert "(window 9000, prefill Hush:)" in await harness.run("model show", user=OWNER)
 
     run_with_client(scenario, models=[operators])
+
+
+def test_what_another_process_has_forgotten_is_forgotten_here() -> None:
+    learned = LearnedLimits()
+    place = ModelPlace("openai", "https://api.openai.com/v1", "gpt-x")
+    learned.learn(place, Lesson("it takes no images", {"images": False}))
+    here, there = ChangeFeed(None), ChangeFeed(None)
+    here.on_lessons = partial(forget_lessons, learned)
+    for odd in ("", "[1]", "[", '["a", "b", "c"]'):
+        here.hear(StoredChange("lessons", odd))
+    assert learned.told(place) != ()
+    here.hear_encoded(there.encode(StoredChange("lessons", json.dumps(place))))
+    assert learned.told(place) == ()

@@ -179,3 +179,9 @@ def test_the_page_about_personas_shows_the_names_as_they_are(name: str) -> None:
     page = (Path(__file__).parents[2] / "docs" / "personas.md").read_text(encoding="utf-8")
     assert f"`{username}`" in page
     assert username == f"{name} (Mochi)"
+
+
+def test_personas_with_cards_can_be_told_apart() -> None:
+    """Admission puts the personas that a message calls into one row, each once."""
+    from_card = PersonaRecord(1, "Hoshi", card={"first_mes": "Hello."})
+    assert list(dict.fromkeys([from_card, from_card])) == [from_card]

@@ -99,6 +99,17 @@ def test_event_carries_the_cells() -> None:
     assert event.alignments == ("none", "center")
 
 
+def test_a_header_has_one_line() -> None:
+    """Inline code goes over a line break, but not within a header, and not into a table."""
+    text = "a | `b\nc` | d\n---|---|---\n1 | 2 | 3"
+    assert shown(run(text, humanizer_degree=1))[0] == ("a | `b\nc` | d", "newline")
+    table = "| a | b` |\n|---|---|\n| 1 | 2 |"
+    assert shown(run(f"A ` here:\n{table}", humanizer_degree=1)) == [
+        ("A ` here:", "newline"),
+        (table, "table"),
+    ]
+
+
 def test_tables_stand_in_their_place() -> None:
     """S8: the text around them are segments of their own, at every degree."""
     table = "| a | b |\n|---|---|\n| 1 | 2 |"

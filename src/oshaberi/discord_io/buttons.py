@@ -15,15 +15,15 @@ from oshaberi.discord_io.requests.parameters import text_in
 from oshaberi.languages import speak_language, translatable, translated
 from oshaberi.languages.current_language import reader_language
 
-# A button that never expires: after a restart the bot still recognises it by its id.
-
-
 Button = discord.ui.Button[discord.ui.View]
 Interaction = discord.Interaction[Any]
 
 
 def lasting_button(label: str, custom_id: str) -> Button:
-    """Return the button, with its label in the current language."""
+    """Return the button, with its label in the current language.
+
+    It never expires: after a restart the bot still recognises it by its id.
+    """
     return Button(label=translated(label), custom_id=custom_id)
 
 
@@ -54,11 +54,6 @@ def lasting_item(
     return LastingItem
 
 
-# The button under the notice of a failed answer that asks for the answer again.
-#
-# It never expires.
-
-
 RETRY_ID = "oshaberi:retry"
 RETRY_LABEL = translatable("Try again")
 
@@ -74,12 +69,9 @@ def retry_item(
     return lasting_item(RETRY_LABEL, RETRY_ID, answer)
 
 
-# The button under a table's picture that shows its Markdown. It never expires.
-#
-# The source is remembered by message id. After a restart it is read from the picture itself
-# (png_text.py), and if the picture is gone too, the alt text still has the content of the table.
-
-
+# The button under a table's picture shows its Markdown. The source is remembered by message id.
+# After a restart it is read from the picture itself (`requests.parameters`), and if the picture is
+# gone too, the alt text still has the content of the table.
 TABLE_TEXT_ID = "oshaberi:table:text"
 SHOW_TEXT_LABEL = translatable("Show text")
 FILE_NAME = "table.md"

@@ -33,13 +33,6 @@ from oshaberi.discord_io.requests.watch import RequestMeter, RequestSender
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 from oshaberi.text.normalize.webhook_names import webhook_username
 
-# Sends webhook requests over a session of our own, which never repeats a request.
-#
-# discord.py repeats a request after a 5xx, and webhooks have no nonce: the message would be sent
-# twice (facts). For the same reason a request that was sent is never cancelled: a second call
-# waits for the first.
-
-
 Json = dict[str, Any]
 Method = Literal["POST", "PATCH", "DELETE"]
 Original = Literal["@original"]
@@ -62,7 +55,12 @@ class Hook:
 
 
 class WebhookHttp:
-    """Sends webhook requests. Waits for a rate limit that it knows; a 429 is raised."""
+    """Sends webhook requests over a session of our own, which never repeats one.
+
+    discord.py repeats a request after a 5xx, and webhooks have no nonce: the message would be sent
+    twice (facts). For the same reason a request that was sent is never cancelled: a second call
+    waits for the first. A rate limit that is known is waited for; a 429 is raised.
+    """
 
     def __init__(
         self,
@@ -230,9 +228,6 @@ def _seen(flight: asyncio.Task[Json]) -> None:
         flight.exception()  # retrieved, so that asyncio does not log it
 
 
-# Finds or creates one webhook per channel, and remembers it until it is deleted.
-
-
 log = logging.getLogger(__name__)
 
 REASON = "to speak under the names of personas"
@@ -250,7 +245,10 @@ def alone_anyway(_what: str) -> AbstractAsyncContextManager[object]:
 
 
 class ManagedWebhooks:
-    """Our webhooks by the channel that owns them. A thread uses its parent's webhook."""
+    """Our webhooks by the channel that owns them. A thread uses its parent's webhook.
+
+    There is one per channel: it is found or created, and remembered until it is deleted.
+    """
 
     def __init__(
         self,

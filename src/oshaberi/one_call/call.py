@@ -47,9 +47,6 @@ DEFAULTS: dict[str, Any] = {
 """Settings that differ from the bot's."""
 
 
-# The result.
-
-
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """What became of an answer."""
@@ -78,9 +75,6 @@ class Delivery:
 class _AnswerState:
     target: DeliveryTarget
     response: ResponseState
-
-
-# The call.
 
 
 async def deliver(
@@ -271,9 +265,6 @@ class _CallersSink:
             await self._sink.typing(ms)
 
 
-# Where it goes: each Discord library has a module that knows its objects.
-
-
 async def open_target(to: Any, ephemeral: bool | None = None) -> DeliveryTarget:
     """Return the target that an object of a Discord library stands for. Raises TypeError.
 
@@ -292,9 +283,6 @@ async def open_target(to: Any, ephemeral: bool | None = None) -> DeliveryTarget:
         f"deliver: cannot send to {type(to).__name__!r}; pass a message, a channel, a thread, a "
         "user, a context, an interaction or a webhook"
     )
-
-
-# Stopping.
 
 
 _answers: dict[str, list[StopRegistry]] = {}
@@ -334,9 +322,6 @@ def _channel_id(place: Any) -> str:
         if found is not None:
             return _channel_id(found)
     return str(int(place.id))
-
-
-# For models that call back.
 
 
 class DeliveryWriter:

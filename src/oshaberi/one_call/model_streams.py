@@ -41,9 +41,6 @@ class ModelStreamError(OshaberiError):
         self.error = error
 
 
-# What each family of streams looks like, and how its items become chunks.
-
-
 class ItemReader(Protocol):
     """Reads the items of one stream."""
 
@@ -266,9 +263,6 @@ def _plain(item: Any) -> Mapping[str, Any]:
     return made
 
 
-# Iterates over whatever is handed over: iterators, awaitables, context managers, results.
-
-
 async def items_of(stream: Any) -> AsyncGenerator[Any, None]:
     """Yield the items of a stream, and close it at the end. Raises TypeError for anything else."""
     if inspect.isawaitable(stream):
@@ -364,9 +358,6 @@ async def _result_items(result: Any) -> AsyncGenerator[Any, None]:
     for part in result.response.parts:
         if part.part_kind == "thinking" and part.content:
             yield _thought(part.content)
-
-
-# The provider of one call.
 
 
 class CallersStream:

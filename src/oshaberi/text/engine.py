@@ -281,6 +281,9 @@ class TextSteps(CopiedState):
 
     def _deliver_text(self, segment: Segment) -> None:
         composer = self.composer
+        if self._normalizers.leaves(segment.text):
+            composer.add(PackedPart(segment.text, segment.boundary, segment.end, segment.gap))
+            return
         piece = TextPiece(segment.text, line_start=segment.line_start)
         work = SegmentWork(
             [piece], segment.ends_line, opens_response=not (composer.begun or self._has_read)

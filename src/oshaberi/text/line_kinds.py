@@ -18,8 +18,9 @@ _MARKER: Final = re.compile(
     r"|(?P<table>\|(?!\|))"
     r")"
 )
-_MARKER_BEGINS: Final = frozenset(" \t-*•+>#|0123456789")
-_BLOCK_BEGINS: Final = _MARKER_BEGINS | {"`"}
+MARKER_BEGINS: Final = frozenset(" \t-*•+>#|0123456789")
+"""With which a line begins that may be more than text."""
+_BLOCK_BEGINS: Final = MARKER_BEGINS | {"`"}
 _FENCE: Final = re.compile(r"[ \t]*```")
 _RULE: Final = re.compile(
     r"[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,}|\*(?:[ \t]\*){2,}|-(?:[ \t]-){2,}|>{1,3})[ \t]*"
@@ -32,7 +33,7 @@ _TAB: Final = 4
 
 def block_kind(line: str) -> BlockKind:
     """Return the kind of block that `line` belongs to."""
-    if line[:1] not in _MARKER_BEGINS:
+    if line[:1] not in MARKER_BEGINS:
         return "text"
     found = _MARKER.match(line)
     return cast(BlockKind, found.lastgroup) if found else "text"
@@ -40,7 +41,7 @@ def block_kind(line: str) -> BlockKind:
 
 def marker_end(line: str) -> int:
     """Return where the text after the line's marker begins; 0 without a marker."""
-    if line[:1] not in _MARKER_BEGINS:
+    if line[:1] not in MARKER_BEGINS:
         return 0
     found = _MARKER.match(line)
     return found.end() if found else 0

@@ -23,18 +23,16 @@ from oshaberi.clocks import loop_time_s
 from oshaberi.errors import TemporaryError
 from oshaberi.terminal_output import counted
 
-# Which shards are connected.
-#
-# discord.py's `is_ready` stays true while a shard reconnects. So `GatewayState` follows the events
-# of the shards, and checks when Discord last acknowledged each shard's heartbeat.
-
-
 LATE_SECONDS = 10.0
 """How long an acknowledgement may arrive after the next heartbeat is due."""
 
 
 class GatewayState:
-    """The state of a client's shards. The client reports when a shard connects or disconnects."""
+    """Which shards of a client are connected. The client reports when one connects or disconnects.
+
+    discord.py's `is_ready` stays true while a shard reconnects. So this follows the events of the
+    shards, and checks when Discord last acknowledged each shard's heartbeat.
+    """
 
     def __init__(
         self, client: discord.AutoShardedClient, now_s: Callable[[], float] = time.perf_counter
@@ -91,12 +89,6 @@ class GatewayState:
         return self._now_s() - beats._last_ack - beats.interval  # noqa: SLF001
 
 
-# Channels that another process serves.
-#
-# discord.py knows only the guilds of its own shards. When it fetches a channel of another guild,
-# that guild has no roles and no member for the bot, so the bot's permissions would be unknown.
-
-
 MOST_GUILDS = 100
 FRESH_SECONDS = 60.0
 """How long a fetched guild is used again: channels of one guild are often fetched together."""
@@ -105,7 +97,11 @@ Fetched = discord.abc.GuildChannel | discord.abc.PrivateChannel | discord.Thread
 
 
 class ChannelsOfOtherShards:
-    """Fetches channels whose guild this client does not know."""
+    """Fetches channels of guilds that another process serves.
+
+    discord.py knows only the guilds of its own shards. When it fetches a channel of another guild,
+    that guild has no roles and no member for the bot, so the bot's permissions would be unknown.
+    """
 
     def __init__(self, client: discord.Client) -> None:
         self._client = client
@@ -147,21 +143,13 @@ class ChannelsOfOtherShards:
         return guild
 
 
-# A new session of a shard, and when the shard is ready.
-#
-# A new session sends all servers again. discord.py makes new objects of them, and each message and
-# member that is kept would hold a copy of its whole server from the session in which it came. So
-# the objects stay, and only what they contain is replaced.
-#
-# READY names the servers of a shard, and each then arrives as an event of its own. discord.py does
-# not count them: it counts a shard as ready when none has arrived for `guild_ready_timeout`
-# seconds. That long pause is only needed if Discord has a server that it cannot send.
-
-
 class ArrivingServers(asyncio.Queue[discord.Guild]):
     """The servers of a shard that READY named, in the order in which they arrive.
 
-    Once all have been taken, `get` raises TimeoutError, as if discord.py's wait were over.
+    Each arrives as an event of its own, and discord.py does not count them: it counts a shard as
+    ready when none has arrived for `guild_ready_timeout` seconds. That long pause is only needed if
+    Discord has a server that it cannot send. So once all have been taken, `get` raises
+    TimeoutError, as if discord.py's wait were over.
     """
 
     def __init__(self, named: Iterable[int]) -> None:
@@ -180,7 +168,12 @@ class ArrivingServers(asyncio.Queue[discord.Guild]):
 
 class LastingConnectionState(AutoShardedConnectionState[Any]):
     """discord.py's state. A server is one object for as long as the bot is in it, and a shard is
-    ready as soon as its servers are there."""
+    ready as soon as its servers are there.
+
+    A new session sends all servers again. discord.py makes new objects of them, and each message
+    and member that is kept would hold a copy of its whole server from the session in which it came.
+    So the objects stay, and only what they contain is replaced.
+    """
 
     def parse_ready(self, data: Any) -> None:
         servers = ArrivingServers(int(guild["id"]) for guild in data["guilds"])
@@ -212,14 +205,6 @@ class LastingConnectionState(AutoShardedConnectionState[Any]):
         if self._messages is not None:
             self._messages.clear()
             self._messages.extend(kept)
-
-
-# Shards that move between processes.
-#
-# discord.py starts all shards of an `AutoShardedClient` once and keeps them. With `ShardTerms`
-# this client starts none by itself: the shard keeper starts and stops them (decision 20). In both
-# cases a shard that cannot connect waits for half a minute at most, does not hold up the other
-# shards, and gives up when the client is closed; discord.py's own would do none of these.
 
 
 log = logging.getLogger(__name__)
@@ -299,7 +284,13 @@ class MovableShard(Shard):
 
 
 class MovableShardsClient(discord.AutoShardedClient):
-    """The client. Without `ShardTerms` it works like discord.py's own."""
+    """A client whose shards can move between processes.
+
+    discord.py starts all shards of an `AutoShardedClient` once and keeps them. With `ShardTerms`
+    this client starts none by itself: the shard keeper starts and stops them (decision 20). With or
+    without, a shard that cannot connect waits for half a minute at most, does not hold up the other
+    shards, and gives up when the client is closed; discord.py's own would do none of these.
+    """
 
     # private attributes of discord.py, under their mangled names
     _connection: LastingConnectionState

@@ -37,6 +37,7 @@ def links(settings: LoadedSettings, environ: Mapping[str, str]) -> tuple[Operato
             ),
             entry.keys(environ),
             None if entry.price is None else TokenPrice(**asdict(entry.price)),
+            entry.headers,
         )
         for position, entry in enumerate(settings.models)
     )

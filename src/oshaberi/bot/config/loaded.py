@@ -83,6 +83,7 @@ class LoadedSettings(ProcessConfig):
             environ.get("OSHABERI_SECRET_KEY"),
             *(key for model in models for key in (*model.api_keys, *model.keys(environ))),
             *(value for server in servers for value in secret_settings(server.env)),
+            *(value for model in models for value in model.headers.values()),
             *(part for value in headers for part in secrets_in_header(value)),
             *(part for url in urls for part in secrets_in_url(url)),
             *(part for model in models for part in secrets_in_url(model.base_url)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -31,6 +32,7 @@ class ModelPrice:
             raise ValueError(f"prices are dollars, from 0 to {MOST_DOLLARS}")
 
 
+_HEADER = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _MODEL_OPTIONS = (
     "window",
     "max_output_tokens",
@@ -59,6 +61,8 @@ class ModelEntry:
     api_key_env: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     """`temperature`, `top_p`, and what goes to the model's API as it is."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sent with each request: for gateways that want them."""
     price: ModelPrice | None = None
     window: int | None = None
     max_output_tokens: int | None = None
@@ -76,6 +80,9 @@ class ModelEntry:
         from oshaberi.providers.model_addresses import whole_address
         from oshaberi.providers.model_options import options_of
 
+        for name, value in self.headers.items():
+            if not (_HEADER.fullmatch(name) and value.isascii() and value.isprintable()):
+                raise ValueError("headers: a name or a value has characters that no header has")
         try:
             options_of(self.all_params())
             if self.base_url is not None:

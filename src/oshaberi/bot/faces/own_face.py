@@ -70,13 +70,17 @@ class OwnFaces:
         self._client: discord.Client | None = None
         self._state: ClientState | None = None
         self._locks: KeyedLocks[int] = KeyedLocks()
-        self._waiting: dict[int, asyncio.Task[None]] = {}
+        self._running: dict[int, asyncio.Task[None]] = {}
+        self._changed: set[int] = set()
+        self._retries: dict[int, asyncio.TimerHandle] = {}
 
     def connect(self, client: discord.Client, state: ClientState) -> None:
         self._client, self._state = client, state
 
     async def aclose(self) -> None:
-        tasks = list(self._waiting.values())
+        for retry in self._retries.values():
+            retry.cancel()
+        tasks = list(self._running.values())
         for task in tasks:
             task.cancel()
         if tasks:
@@ -111,7 +115,7 @@ class OwnFaces:
     def refresh_soon(self, server_ids: Iterable[int]) -> None:
         """Set what has changed, in the background."""
         for server_id in server_ids:
-            self._later(server_id, 0.0)
+            self._start(server_id)
 
     async def refresh(self, server_id: int) -> ProfileResult:
         """Set what has changed since the last time. A limit of Discord is waited for elsewhere."""
@@ -176,30 +180,33 @@ class OwnFaces:
         self._later(server_id, wait.total_seconds())
         return ProfileResult(waits_until=utc_now() + wait)
 
-    def _later(self, server_id: int, seconds: float) -> None:
-        """Refresh after a while. Only the last wish of a server counts."""
+    def _start(self, server_id: int) -> None:
+        """Refresh in the background; once more if something changes meanwhile."""
 
-        async def wait() -> None:
-            await asyncio.sleep(seconds)
-            try:
-                await self.refresh(server_id)
-            except StorageError as error:
-                log.warning("the profile in server %s was not changed: %s", server_id, error)
+        async def work() -> None:
+            while server_id in self._changed:
+                self._changed.discard(server_id)
+                try:
+                    await self.refresh(server_id)
+                except StorageError as error:
+                    log.warning("the profile in server %s was not changed: %s", server_id, error)
 
-        running = self._waiting.get(server_id)
-        current = asyncio.current_task()
-        if running is not None and running is not current and seconds == 0.0:
-            return  # it reads what is wanted only when it begins
-        if running is not None and running is not current:
-            running.cancel()
-        task = self._waiting[server_id] = asyncio.create_task(wait())
-        task.add_done_callback(lambda done: self._forget(server_id, done))
+        self._changed.add(server_id)
+        if server_id not in self._running:
+            task = self._running[server_id] = asyncio.create_task(work())
+            task.add_done_callback(lambda done: self._finish(server_id, done))
 
-    def _forget(self, server_id: int, task: asyncio.Task[None]) -> None:
-        if self._waiting.get(server_id) is task:
-            del self._waiting[server_id]
+    def _finish(self, server_id: int, task: asyncio.Task[None]) -> None:
+        self._running.pop(server_id, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("the profile in server %s was not changed: %r", server_id, error)
+
+    def _later(self, server_id: int, seconds: float) -> None:
+        """Refresh after a while. Only the last wish of a server counts."""
+        if (before := self._retries.pop(server_id, None)) is not None:
+            before.cancel()
+        loop = asyncio.get_running_loop()
+        self._retries[server_id] = loop.call_later(seconds, self._start, server_id)
 
     async def _wanted(self, record: OwnFaceRecord) -> _WantedProfile:
         if not record.is_shown:

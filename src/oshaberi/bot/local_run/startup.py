@@ -19,6 +19,7 @@ from discord_stage.page import PageExtension
 from discord_stage.world.records import Attachment
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import links
+from oshaberi.bot.local_run.card_drop import CardDrop
 from oshaberi.bot.local_run.demo_model import DemoModel, page_prompts
 from oshaberi.bot.local_run.demo_world import (
     ATTENTION_MS,
@@ -27,6 +28,7 @@ from oshaberi.bot.local_run.demo_world import (
     settle_in,
     world,
 )
+from oshaberi.bot.local_run.live_bot import LiveBot
 from oshaberi.bot.local_run.model_choice import ModelChoice
 from oshaberi.bot.local_run.page_opening import kept_token
 from oshaberi.bot.storage import Database, SecretVault
@@ -123,7 +125,7 @@ async def perform(
 
     `signals` are those of the process, if they are caught already.
     """
-    streams = StreamLog()
+    streams, original = StreamLog(), (settings, environ)
     place = world(settings.persona)
     settings, environ = _with_settings_of(place, settings, environ)
     putting_up = open_stage(place, settings.stage_port, kept_token(settings.data_dir))
@@ -131,11 +133,15 @@ async def perform(
         choice = ModelChoice(
             demo_model, links(settings, environ), environ, next(iter(place.guilds))
         )
+        live = LiveBot(*original, choice.chosen)
         others = OTHER_PERSONAS if settings.persona is None else frozenset[str]()
         answering = RunningTurns(stage.feed.publish)
+        cards = CardDrop(next(iter(place.guilds)), place.channel("general").id)
         stage.extensions |= {
             "answering": answering.extension(),
             **choice.extensions(),
+            "live": live.extension(),
+            "card": cards.extension(),
             "prompts": ControlExtension(read=lambda _asked: page_prompts(others)),
         }
         attach(streams, stage)
@@ -144,6 +150,7 @@ async def perform(
 
         def opened(bot: Bot) -> None:
             choice.give_to(bot.services)
+            cards.give_to(bot)
             bot.channel_turns.watch_busy(answering.note)
 
         warming: list[asyncio.Task[None]] = []
@@ -153,18 +160,21 @@ async def perform(
             warming.append(asyncio.create_task(choice.warm()))
 
         with patch_discord(stage):
-            await run(
-                replace(settings, discord_token=stage.token, discord_api_url=None),
-                environ,
-                observers=(streams, *observers),
-                on_open=opened,
-                on_ready=ready,
-                guild_ready_timeout=GUILDS_READY_SECONDS,
-                grace_s=GRACE_SECONDS,
-                connect=partial(connect, fetch_image=StagePictures(stage).fetch),
-                runs_on="stage",
-                signals=signals,
-            )
+            try:
+                await run(
+                    replace(settings, discord_token=stage.token, discord_api_url=None),
+                    environ,
+                    observers=(streams, *observers),
+                    on_open=opened,
+                    on_ready=ready,
+                    guild_ready_timeout=GUILDS_READY_SECONDS,
+                    grace_s=GRACE_SECONDS,
+                    connect=partial(connect, fetch_image=StagePictures(stage).fetch),
+                    runs_on="stage",
+                    signals=signals,
+                )
+            finally:
+                await live.close()
 
 
 @asynccontextmanager

@@ -23,8 +23,8 @@ from oshaberi.checked_json import parse_json
 
 log = logging.getLogger(__name__)
 
-ChangeKind = Literal["settings", "personas", "models", "keys", "lorebooks"]
-KINDS: tuple[ChangeKind, ...] = ("settings", "personas", "models", "keys", "lorebooks")
+ChangeKind = Literal["settings", "personas", "models", "keys", "lorebooks", "lessons"]
+KINDS: tuple[ChangeKind, ...] = ("settings", "personas", "models", "keys", "lorebooks", "lessons")
 FRESH_SECONDS = 2.0
 MOST_NOTED = 10_000
 CHANNEL = "oshaberi_changes"
@@ -38,7 +38,10 @@ Stamp = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class StoredChange:
-    """A change. `owner` is a server's id, or `user 123` for a user's direct messages."""
+    """A change. `owner` is a server's id, or `user 123` for a user's direct messages.
+
+    That of `lessons` is the place of a model, as JSON.
+    """
 
     kind: ChangeKind
     owner: int | str
@@ -63,6 +66,8 @@ class ChangeFeed:
         self._numbers: dict[StoredChange, int] = {}
         self.on_change: Callable[[StoredChange], None] = lambda _change: None
         """Called with each change that this process makes."""
+        self.on_lessons: Callable[[str], None] = lambda _place: None
+        """Called with the place of a model whose lessons any process has forgotten."""
 
     def stamp(self, kind: ChangeKind, owner: int | str) -> Stamp:
         """Return a value that stays the same until a change. Take it before you read the data."""
@@ -75,6 +80,9 @@ class ChangeFeed:
 
     def hear(self, change: StoredChange) -> None:
         """Note a change by any process."""
+        if change.kind == "lessons":
+            self.on_lessons(str(change.owner))
+            return
         if len(self._numbers) > MOST_NOTED:
             self.forget_all()
         self.news += 1

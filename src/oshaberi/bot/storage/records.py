@@ -62,7 +62,7 @@ class PersonaRecord:
     id: int = 0
     is_age_restricted: bool = False
     """Whether it answers only in channels that Discord marks as age-restricted."""
-    card: Mapping[str, Any] | None = None
+    card: Mapping[str, Any] | None = field(default=None, hash=False)
     """What a character card says besides name and prompt (`characters.cards.kept_card`)."""
 
 

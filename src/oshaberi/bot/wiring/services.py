@@ -29,7 +29,7 @@ from oshaberi.bot.tools.builtin import builtin_tools
 from oshaberi.bot.tools.definition import installed_tool_text
 from oshaberi.bot.tools.toolbox import ToolBox, load_tools
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool, Connect
-from oshaberi.bot.turns.services.models import ModelAccess
+from oshaberi.bot.turns.services.models import ModelAccess, forget_lessons
 from oshaberi.bot.turns.services.turn_services import (
     AnswerTools,
     TurnObservers,
@@ -125,6 +125,7 @@ async def open_services(
         aclosing(pool) as adapters,
         open_telemetry(settings.otel_endpoint, settings.instance) as tracer,
     ):
+        db.changes.on_lessons = partial(forget_lessons, learned)
         operator, plug_ins = operator_choices(settings, environ), plug_ins_of(settings)
         current_settings = CurrentSettings(settings, environ, db, operator, plug_ins)
         slots = TurnSlots(settings.max_simultaneous_turns, settings.max_wait_s)

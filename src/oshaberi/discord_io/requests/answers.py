@@ -16,11 +16,8 @@ from oshaberi.delivery.outcomes import TOKEN_REVOKED
 from oshaberi.delivery.service_outage import Probe, ServiceOutage
 from oshaberi.delivery.sink import AmbiguousError, DiscordRefusalError, SinkError, UnsentError
 
-# Classifies Discord's answer to a request, or its absence (facts: outcome classes).
-#
-# A 4xx with a JSON code is a refusal; an answer that is neither that nor a success is ambiguous.
-
-
+# A 4xx with a JSON code is a refusal; an answer that is neither that nor a success is ambiguous
+# (facts: outcome classes).
 RATE_LIMITED = 429
 HELD_BACK_MS = 10_000
 LONGEST_PAUSE_MS = 60_000
@@ -118,12 +115,8 @@ def _milliseconds(seconds: object) -> int | None:
     return None if bounded is None else round(bounded * 1000)
 
 
-# Reads Discord's answer to a request that succeeded.
-#
-# An answer without what it must have (`{}`, `[]`, null, an empty body) does not tell whether the
+# A success without what it must have (`{}`, `[]`, null, an empty body) does not tell whether the
 # request took effect: it is ambiguous, like a 5xx.
-
-
 LONGEST_ID = 20
 """Digits of the largest number of 64 bits."""
 
@@ -143,13 +136,9 @@ def objects_of(answer: object) -> list[dict[str, Any]]:
     return answer
 
 
-# What an outage of Discord's REST API looks like, and how the API is probed.
-#
-# An outage: every request is answered with a 5xx or by the network in front of Discord (a ban of
-# this address), or there is no answer, no connection, no address. `delivery.service_outage` tells
-# an outage from a single request that fails.
-
-
+# An outage of Discord's REST API: every request is answered with a 5xx or by the network in front
+# of Discord (a ban of this address), or there is no answer, no connection, no address.
+# `delivery.service_outage` tells an outage from a single request that fails.
 PROBED_PATH = "/users/@me"
 PROBE_SECONDS = 10.0
 LONG_SECONDS = 10.0

@@ -18,13 +18,6 @@ from oshaberi.clocks import loop_clock, loop_time_s
 from oshaberi.delivery.sink import DiscordRefusalError
 from oshaberi.discord_io.requests.limits import KnownRooms, RequestBudget, RequestRank
 
-# Keeps the bot away from the ban for invalid requests.
-#
-# Discord bans an address for 10 000 answers of 401, 403 or 429 within ten minutes (facts). The
-# guard counts them. Long before the limit, typing and reactions are left out; later all requests
-# are spaced out, so that the limit is not reached even if every request is refused.
-
-
 log = logging.getLogger(__name__)
 
 INVALID = frozenset({401, 403, 429})
@@ -60,7 +53,12 @@ _WORDS = {
 
 
 class BanGuard:
-    """Counts a client's invalid answers and slows it down. `on_invalid` is called for each."""
+    """Counts a client's invalid answers and slows it down. `on_invalid` is called for each.
+
+    Discord bans an address for 10 000 answers of 401, 403 or 429 within ten minutes (facts). Long
+    before that, typing and reactions are left out; later all requests are spaced out, so that the
+    limit is not reached even if every request is refused.
+    """
 
     def __init__(self, limit: int = LIMIT, window_seconds: float = WINDOW_SECONDS) -> None:
         self.on_invalid: Callable[[int], None] = lambda _status: None
@@ -163,9 +161,6 @@ class BanGuard:
         return _THRESHOLDS[step] * self._limit
 
 
-# Stops requests to a channel that keeps answering 403: 403s count towards a ban (facts).
-
-
 FORBIDDEN = frozenset({50001, 50013})
 MOST_REFUSALS = 3
 OPEN_SECONDS = 300.0
@@ -179,7 +174,7 @@ class _ChannelFailures:
 
 
 class CircuitBreaker:
-    """Blocks a channel for a while after several 403s in a row.
+    """Blocks a channel for a while after several 403s in a row: they count towards a ban (facts).
 
     After that, requests are tried again: one more 403 blocks the channel again, a success resets
     the count.
@@ -216,11 +211,6 @@ class CircuitBreaker:
             channel.open_until = loop_time_s() + self._open_seconds
 
 
-# Leaves the typing indicator out where it is refused, shown anyway, or requests are scarce.
-#
-# One request lasts ten seconds (facts). When requests are scarce, these are left out first.
-
-
 SERVES_SECONDS = 9.5
 """How long one request lasts: ten seconds, less the time that a request may take."""
 OFF_SECONDS = 3600.0
@@ -228,7 +218,11 @@ OFF_SECONDS = 3600.0
 
 
 class TypingGate:
-    """The typing indicators of one client, for all channels."""
+    """The typing indicators of one client, for all channels.
+
+    A request is left out where Discord refuses it, where the indicator is shown anyway, and, before
+    all others, when requests are scarce.
+    """
 
     def __init__(self, guard: BanGuard, budget: RequestBudget, rooms: KnownRooms) -> None:
         self._guard = guard
@@ -268,13 +262,6 @@ class TypingGate:
         self._circuit.reset(channel_id)
 
 
-# Holds back all requests of a process that may no longer speak for the bot.
-#
-# A process that shares the shards with others may send only while its lease is valid. The clock
-# also runs while the machine sleeps, so a process that was suspended for a minute finds the fence
-# closed before it sends its next request.
-
-
 POLL_SECONDS = 0.05
 
 
@@ -285,7 +272,13 @@ def time_since_boot() -> float:
 
 
 class LeaseFence:
-    """Open until `close_at`, which the shard keeper moves forward; without it, always open."""
+    """Holds back all requests of a process that may no longer speak for the bot.
+
+    A process that shares the shards with others may send only while its lease is valid: until
+    `close_at`, which the shard keeper moves forward. Without it the fence is always open. The clock
+    also runs while the machine sleeps, so a process that was suspended for a minute finds the fence
+    closed before it sends its next request.
+    """
 
     def __init__(self, now_s: Callable[[], float] = time_since_boot) -> None:
         self.now_s = now_s

@@ -14,14 +14,14 @@ from discord.http import HTTPClient
 from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.sink import RequestKind, RequestRoom
 
-# Remembers from Discord's headers how many requests the buckets of channels and webhooks allow.
-
-
 KEPT_ROOMS = 4000
 
 
 class KnownRooms:
-    """What is left in each bucket, by kind of request and channel or webhook."""
+    """What is left in each bucket, by kind of request and channel or webhook.
+
+    Discord says it in the headers of its answers.
+    """
 
     def __init__(self) -> None:
         self._rooms: OrderedDict[tuple[RequestKind, int], RequestRoom] = OrderedDict()
@@ -40,17 +40,15 @@ class KnownRooms:
         return None if place_id is None else self._rooms.get((kind, place_id))
 
 
-# Removes discord.py's unused rate-limit buckets, without the quadratic cost of discord.py's way.
-#
-# From 256 buckets on, discord.py looks at all of them whenever it makes a new one. A bot that
-# speaks in a thousand channels has three thousand.
-
-
 FEWEST_BUCKETS = 256
 
 
 class BucketSweep:
-    """Checks the buckets of a client when their number has doubled since the last check."""
+    """Removes the unused buckets of a client when their number has doubled since the last check.
+
+    From 256 buckets on, discord.py itself looks at all of them whenever it makes a new one. A bot
+    that speaks in a thousand channels has three thousand.
+    """
 
     def __init__(self, http: HTTPClient) -> None:
         self._http = http
@@ -63,14 +61,6 @@ class BucketSweep:
         if len(buckets) >= self._due_at:
             self._remove_unused()
             self._due_at = max(FEWEST_BUCKETS, 2 * len(buckets))
-
-
-# Shares out the requests that Discord allows a bot in a second, over all routes and channels.
-#
-# discord.py knows the buckets of single routes; it learns of the global limit only by being
-# refused. The budget sends requests that a person waits for first, then reactions; typing is sent
-# only while there are plenty left. With several processes a `SharedAllowance` makes it one budget
-# for all.
 
 
 log = logging.getLogger(__name__)
@@ -108,7 +98,12 @@ class SharedAllowance(Protocol):
 
 
 class RequestBudget:
-    """The budget of one client. `per_second` 0 means no limit: a proxy keeps the limit.
+    """Shares out the requests that Discord allows a client in a second, over all routes.
+
+    discord.py knows the buckets of single routes, but learns of the global limit only by being
+    refused. Requests that a person waits for come first, then reactions; typing is sent only while
+    plenty are left. A `SharedAllowance` makes it one budget for several processes. `per_second` 0
+    means no limit: a proxy keeps the limit.
 
     Discord counts a request some time between its sending and its answer. So the budget counts it
     from its sending until one second after its answer.

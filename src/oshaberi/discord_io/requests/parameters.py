@@ -20,9 +20,7 @@ from oshaberi.delivery.sink import Embed, File, Post, WebhookFace
 from oshaberi.text.measure import grapheme_edge
 from oshaberi.text.normalize.webhook_names import webhook_username
 
-# Makes embeds of notices (error, timeout, limit) and shortens texts to Discord's limits.
-
-
+# Embeds of notices (error, timeout, limit)
 TITLE_LIMIT = 256
 DESCRIPTION_LIMIT = 4096
 
@@ -43,9 +41,7 @@ def shortened(text: str, limit: int) -> str:
     return text[: grapheme_edge(text, 0, limit - 1)].rstrip() + "…"
 
 
-# Stores a text inside a PNG file and reads it back; viewers ignore it.
-
-
+# A text inside a PNG file, which viewers ignore
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 KEYWORD = b"Source"
 MOST_BYTES = 1_000_000
@@ -95,9 +91,7 @@ def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
         at += 12 + length
 
 
-# Builds the parameters of a send, a webhook send and an edit from a post.
-
-
+# The parameters of a send, a webhook send and an edit
 ALT_LIMIT = 1024
 AVATAR_URL_LIMIT = 2048
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -211,8 +205,6 @@ def _files(files: Sequence[File]) -> list[discord.File]:
 
 # The reply notice: the line before a webhook's first message, with whom and what it answers and a
 # link (spec 07). `delivery.posting` decides when it is sent.
-
-
 MOST_QUOTED = 80
 
 _TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

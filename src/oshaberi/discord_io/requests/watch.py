@@ -111,9 +111,6 @@ _exchange: contextvars.ContextVar[WatchedRequest | None] = contextvars.ContextVa
 )
 
 
-# The kinds of requests, and the meter that times them.
-
-
 OnAnswer = Callable[[str, int, float], None]
 """Called with the kind of a request, the status of its answer (0 without one) and the seconds."""
 OTHER = "other"
@@ -355,9 +352,11 @@ def requests_through(url: str | None) -> Iterator[None]:
 
     None changes nothing. The gateway is not affected: its address comes from Discord.
     """
+    if url is None:
+        yield
+        return
     before = discord.http.Route.BASE
-    if url is not None:
-        discord.http.Route.BASE = url.rstrip("/").removesuffix(API_PATH) + API_PATH
+    discord.http.Route.BASE = url.rstrip("/").removesuffix(API_PATH) + API_PATH
     try:
         yield
     finally:

@@ -62,6 +62,11 @@ class OpenMarkers(CopiedState):
         self.spans: list[tuple[int, int, bool]] = []
 
     @property
+    def waits(self) -> bool:
+        """Whether something is open, or a boundary has waited for it."""
+        return bool(self.stack or self.labels or self.targets or self.held or self.free)
+
+    @property
     def has_links(self) -> bool:
         return bool(self.labels or self.targets)
 

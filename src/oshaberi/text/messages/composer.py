@@ -92,7 +92,9 @@ class MessageComposer(CopiedState):
             self._put_gap_before(part)
             self._hold(part)
             return
-        if self._orphan is not None and self._put_orphan_before(part, self._orphan):
+        if self._orphan is None:
+            self._put_gap_before(part)
+        elif self._put_orphan_before(part, self._orphan):
             self._gap = ""  # the orphan's own gap counts
         else:
             self._release()

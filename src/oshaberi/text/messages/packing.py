@@ -61,8 +61,9 @@ def joiner(last: PackedPart, part: PackedPart, *, blank_line: bool) -> str:
             return "\n"
         return " " if part.gap else ""
     if newlines == 1:
-        same = part.kind in _SAME_BLOCK and part.kind == last.kind
-        if part.is_code or last.is_code or same or not blank_line:
+        if not blank_line or part.is_code or last.is_code:
+            return "\n"
+        if part.kind in _SAME_BLOCK and part.kind == last.kind:
             return "\n"
     return "\n\n"
 

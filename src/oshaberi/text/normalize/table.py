@@ -113,6 +113,16 @@ _FOR_TOOLS: Final = ("S3", "S4", "S5")
 _FOR_TABLES: Final = ("emoji_repeats", "shortcodes", "mentions")
 
 _FENCE: Final = re.compile(r"`{3,}")
+_ASCII: Final = r"A-Za-z0-9 \n,.!?'\"()"
+_LETTERS: Final = (
+    r"\u00c0-\u024f\u0391-\u03c9\u0410-\u044f"  # Latin, Greek, Cyrillic
+    r"\u3041-\u3096\u30a1-\u30fc\u4e00-\u9fff\uac00-\ud7a3"  # kana, Han, Hangul
+    r"…–—’“”。、！？「」『』（）"
+)
+_PLAIN: Final = re.compile(f"[{_ASCII}{_LETTERS}]+")
+"""Text in which no rule finds anything: no label, tag, emoji, mention, rule line or disguise."""
+_PLAIN_ASCII: Final = re.compile(f"[{_ASCII}]+")
+"""The same where letters may be disguised ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +153,13 @@ class Normalizers(CopiedState):
             made["modifiers"] = self._modifiers
         self._named = [(row.name, made[row.name]) for row in NORMALIZERS if row.name in made]
         self._steps = [step for _, step in self._named]
+        self._plain = _PLAIN_ASCII if "uncensor" in made else _PLAIN
+        self._knows_text_alone = self._modifiers is None and observer is None
         self._table_steps = [made[name] for name in _FOR_TABLES if name in made]
+
+    def leaves(self, text: str) -> bool:
+        """Return whether `text`, which has no outer white space, stays as it is for certain."""
+        return self._knows_text_alone and self._plain.fullmatch(text) is not None
 
     def run(self, work: SegmentWork) -> None:
         """Apply every rule to a prose segment, in place."""

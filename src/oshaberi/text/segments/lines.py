@@ -8,7 +8,14 @@ from typing import Final
 from oshaberi.text.atoms import URL_STOP, bracket_end
 from oshaberi.text.config import TextConfig
 from oshaberi.text.copied_state import CopiedState
-from oshaberi.text.line_kinds import BlockKind, begins_block, block_kind, indent, is_rule
+from oshaberi.text.line_kinds import (
+    MARKER_BEGINS,
+    BlockKind,
+    begins_block,
+    block_kind,
+    indent,
+    is_rule,
+)
 from oshaberi.text.markers.rules import WAIT
 from oshaberi.text.measure import has_visible
 from oshaberi.text.segments.buffer import VisibleBuffer
@@ -147,6 +154,12 @@ class CurrentLine(CopiedState):
         self.has_bar = False
         self.is_fresh = True
 
+    def begin_text(self, at: int) -> None:
+        """Start a line at `at` that begins with a letter."""
+        self.begin(at)
+        self._kind = "text"
+        self.is_fresh = False
+
     def kind(self) -> BlockKind:
         """Return the line's kind by its marker. Also notes the list item it begins."""
         if self._kind is None:
@@ -164,6 +177,16 @@ class CurrentLine(CopiedState):
         if self._holds_items is None:
             self._holds_items = begins_items(self._buffer.text, self._buffer.line)
         return self._holds_items
+
+    def ends_plainly(self, at: int) -> bool:
+        """Return whether the newline at `at` plainly stands between two lines of text.
+
+        That is the usual case: neither line can be a block, a table's row or punctuation.
+        """
+        text, line = self._buffer.text, self._buffer.line
+        if self.item is not None or self.has_bar or line < 0 or at + 1 >= self._buffer.limit:
+            return False
+        return text[line] not in MARKER_BEGINS and text[at + 1 : at + 2].isalpha()
 
     def remember(self) -> None:
         """Compute all facts, because the beginning of the line will be dropped."""

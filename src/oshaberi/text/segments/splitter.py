@@ -281,6 +281,10 @@ class ProseReader(CopiedState):
         return True
 
     def _read_newline(self, at: int, final: bool) -> int:
+        if self._line.ends_plainly(at) and not (self._open_markers.waits or self._tables_off):
+            self._release.leave(HeldBoundary(at, at + 1, "newline"))
+            self._line.begin_text(at + 1)
+            return at + 1
         text = self._buffer.text
         brk = read_break(text, at, self._buffer.limit)
         if brk is None:

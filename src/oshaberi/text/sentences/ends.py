@@ -165,7 +165,7 @@ def sentence_end(text: str, at: int, final: bool, start: int = 0) -> int:
     if close == len(text):
         return close if final else UNDECIDED
     if wide:
-        return _wide_end(SentenceSpot(text, at, end, close, low, final))
+        return _wide_end(text, at, end, close, low, final)
     if not text[close].isspace():
         return NO
     kind, ahead = following(text, close, final)
@@ -313,26 +313,24 @@ def _mark(text: str, at: int) -> str:
     return found[0] if found else text[at]
 
 
-def _wide_end(spot: SentenceSpot) -> int:
+def _wide_end(text: str, at: int, end: int, close: int, low: int, final: bool) -> int:
     """Decide for a run that ends in 。！？, which needs no white space after it."""
-    text, at, end, close = spot.text, spot.at, spot.end, spot.close
-    if text[end - 1] == "．" and text[max(spot.low, at - 1) : at].isdigit():
+    if text[end - 1] == "．" and text[max(low, at - 1) : at].isdigit():
         return NO
-    if text[close].isspace():
+    after = text[close]
+    if after.isspace():
         return close
-    if extends(text, close) or text[close - 1] == "\u200d" or text[close] in "、，,":
+    if after in "、，,:" or text[close - 1] == "\u200d" or extends(text, close):
         return NO
     if end - at > 1 and _WIDE_DOTS.issuperset(text[at:end]):
         return NO
-    return _wide_tail(spot, text[close - 1] in _QUOTES)
+    quoted = text[close - 1] in _QUOTES
+    return _wide_tail(text, close, final, quoted) if quoted or after in "（(" else close
 
 
-def _wide_tail(spot: SentenceSpot, quoted: bool) -> int:
+def _wide_tail(text: str, close: int, final: bool, quoted: bool) -> int:
     """Decide by what follows: a laugh belongs to the sentence; `と言った` or `他说` continue it."""
-    text, close = spot.text, spot.close
-    if not quoted and text[close] not in "（(":
-        return close
-    if not spot.final and len(text) - close < _REACH:
+    if not final and len(text) - close < _REACH:
         return UNDECIDED
     if quoted and _SPOKEN.match(text, close, close + _REACH):
         return NO

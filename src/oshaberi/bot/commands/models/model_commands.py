@@ -264,11 +264,16 @@ async def reset_models(context: BotContext, asker: CommandUser, where: Where = N
 
 
 async def relearn_models(context: BotContext, asker: CommandUser, where: Where = None) -> str:
-    """Forget what the models of a place refused. The next request sends everything again."""
+    """Forget what the models of a place refused, in all processes.
+
+    The next request sends everything again.
+    """
     asker.must_manage()
     learned = context.services.models.adapters.learned
     chain = await chain_of(context, asker, where)
     forgotten = [name_of(model) for model in chain if learned.forget(place_of_model(model))]
+    for model in chain:
+        await context.db.models.tell_forgotten(json.dumps(place_of_model(model)))
     if not forgotten:
         return translated("Nothing was learned about the models that answer here.")
     return translated(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
 import aiohttp
 import discord
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.characters.cards import Card, CardAsset
 from oshaberi.bot.commands.answers import plain
 from oshaberi.bot.commands.command_context import CommandRefusedError, CommandUser
 from oshaberi.bot.commands.personas.persona_changes import (
@@ -21,7 +19,7 @@ from oshaberi.bot.commands.personas.persona_changes import (
 )
 from oshaberi.bot.faces.kept_faces import is_discords_own, picture_words
 from oshaberi.bot.faces.pictures import LARGEST_BYTES, PictureRefusedError
-from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
+from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.languages import said, translated
 
 MOST_UPLOADS = 10
@@ -104,48 +102,6 @@ async def kept_pictures(
     if named and not kept.addresses:
         raise PictureRefusedError(next(iter(kept.refused.values())))
     return kept.addresses, left_out
-
-
-async def give_card_faces(
-    context: BotContext, asker: CommandUser, persona: PersonaRecord, card: Card
-) -> list[str]:
-    """Give a persona the pictures of its card: the face, and a sprite for each mood.
-
-    Return a line for each picture that is left out.
-    """
-    left_out: list[str] = []
-    face = card.face
-    if face is not None and (raw := await _content_of(context, face, left_out)) is not None:
-        try:
-            words = picture_words(persona.name, "")
-            address = await context.faces.keep(asker.server_id, asker.channel_id, raw, words)
-            await context.db.personas.save(replace(persona, avatar_url=address))
-        except PictureRefusedError as refusal:
-            left_out.append(left_out_line(face.name, said(refusal.args[0])))
-    files: dict[str, bytes] = {}
-    for mood in card.moods[:MOST_SPRITES]:
-        if (content := await _content_of(context, mood, left_out)) is not None:
-            files[name_of_file(f"{mood.name}.{mood.ext}")] = content
-    try:
-        addresses, refused = await kept_pictures(context, asker, files, persona)
-    except PictureRefusedError as refusal:
-        addresses, refused = {}, [left_out_line(next(iter(files)), said(refusal.args[0]))]
-    for name, address in addresses.items():
-        sprite = SpriteRecord(name, address)
-        await context.db.personas.save_sprite(asker.server_id, persona.name, sprite)
-    context.personas_changed(asker.server_id)
-    return [*left_out, *refused]
-
-
-async def _content_of(context: BotContext, asset: CardAsset, left_out: list[str]) -> bytes | None:
-    """Return the picture of a card: what came with it, or what it names on the web."""
-    if asset.content is not None or not asset.uri.startswith(("http://", "https://")):
-        return asset.content
-    try:
-        return await context.faces.fetch(asset.uri)
-    except PictureRefusedError as refusal:
-        left_out.append(left_out_line(asset.name, said(refusal.args[0])))
-        return None
 
 
 def left_out_line(name: str, reason: str) -> str:

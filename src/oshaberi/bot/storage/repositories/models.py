@@ -112,6 +112,11 @@ class ModelRepository:
             await session.execute(delete(ModelRow).where(here))
             session.add_all(_row(scope, channel_id, n, one) for n, one in enumerate(records))
 
+    @writes
+    async def tell_forgotten(self, place: str) -> None:
+        """Tell all processes that what a model refused is to be forgotten."""
+        await self._store.tell(StoredChange("lessons", place))
+
     @reads
     async def count_servers(self) -> int:
         """Return how many servers have models of their own."""

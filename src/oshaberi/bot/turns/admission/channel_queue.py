@@ -63,6 +63,26 @@ class QueuedJob:
     """The burst of its author, open until they have finished writing."""
     stored: asyncio.Task[None] | None = field(default=None, compare=False)
     """Stores the question. No model is asked before it is done."""
+    is_unaddressed: bool = field(init=False)
+    """Whether the bot answers although nobody addressed it."""
+    is_uninvited: bool = field(init=False)
+    """Whether the message is answered by chance, so that nobody waits for the answer."""
+    is_message: bool = field(init=False)
+    """Whether the job answers a person's message. Others of that person can join it."""
+    answering_message: IncomingMessage | None = field(init=False)
+    """The message to reply to, or None."""
+
+    def __post_init__(self) -> None:
+        word, is_answer = reason_word(self.why), self.kind == "answer"
+        newest = self.asked[-1] if self.asked and is_answer else None
+        derived = {
+            "is_unaddressed": word in UNADDRESSED,
+            "is_uninvited": word in UNINVITED,
+            "is_message": is_answer and self.depth == 0 and self.before is None,
+            "answering_message": None if newest is None or newest.said.by_us else newest,
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     @property
     def newest(self) -> IncomingMessage:
@@ -72,27 +92,6 @@ class QueuedJob:
     @property
     def message_ids(self) -> tuple[int, ...]:
         return tuple(incoming.said.id for incoming in self.asked)
-
-    @property
-    def is_message(self) -> bool:
-        """Return whether the job answers a person's message. Others of that person can join it."""
-        return self.kind == "answer" and self.depth == 0 and self.before is None
-
-    @property
-    def is_uninvited(self) -> bool:
-        """Return whether the message is answered by chance, so that nobody waits for the answer."""
-        return reason_word(self.why) in UNINVITED
-
-    @property
-    def is_unaddressed(self) -> bool:
-        """Return whether the bot answers although nobody addressed it."""
-        return reason_word(self.why) in UNADDRESSED
-
-    @property
-    def answering_message(self) -> IncomingMessage | None:
-        """Return the message to reply to, or None."""
-        newest = self.newest
-        return newest if self.kind == "answer" and not newest.said.by_us else None
 
     def asks_about(self, words: Iterable[str]) -> bool:
         """Return whether somebody addresses the bot and names one of these words, in any case."""

@@ -195,7 +195,7 @@ class ModelCaller:
         address = (model.provider, model.model, model.base_url, candidate.secret)
         try:
             options = options_of(model.params)
-            settings = options.endpoint_settings()
+            settings = options.endpoint_settings() | self._models.headers_for(candidate)
             ready = self._is_ready(model, address, settings)
             if not await setup.channel.until_stopped(ready):
                 error = ProviderError("model_error", LOCAL_MODEL, provider=model.provider)

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from oshaberi.bot.conversation.messages import ChannelPath
@@ -22,12 +22,12 @@ from oshaberi.bot.storage.records import KeyRecord, ModelRecord, PersonaRecord
 from oshaberi.bot.storage.repositories.models import KeyScope, key_scope
 from oshaberi.bot.turns.caches import StoredCache
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
-from oshaberi.checked_json import bounded_seconds
+from oshaberi.checked_json import bounded_seconds, parse_json
 from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.clocks import loop_time_s, utc_now
 from oshaberi.errors import Sentence
 from oshaberi.outage_log import OutageLog
-from oshaberi.providers.capabilities import ModelPlace
+from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
 from oshaberi.providers.model_options import TokenPrice
 from oshaberi.providers.presets import PRESETS
 from oshaberi.public_fetching import Resolve, is_public, resolve_host
@@ -53,6 +53,8 @@ class OperatorModel:
     model: ModelRecord
     keys: tuple[str, ...] = field(default=(), repr=False)
     price: TokenPrice | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sent with each request."""
 
 
 @dataclass(slots=True)
@@ -111,6 +113,13 @@ class ModelAccess:
         self._chains: StoredCache[KeyScope, StoredChains] = StoredCache(
             MOST_SERVERS, "models", "keys"
         )
+
+    def headers_for(self, candidate: ModelCandidate) -> dict[str, Any]:
+        """Return the operator's headers for a model that the operator pays for, as a setting."""
+        links = self.operator.models if candidate.is_operators else ()
+        found = (dict(one.headers) for one in links if is_same_model(candidate.model, one))
+        headers = next(found, {})
+        return {"headers": headers} if headers else {}
 
     async def chain(self, path: ChannelPath, user_id: int) -> tuple[ModelCandidate, ...]:
         """Return the models of a channel, else of the nearest place above it, else the operator's.
@@ -204,6 +213,15 @@ def is_same_model(record: ModelRecord, link: OperatorModel) -> bool:
     """Return whether the record is the operator's model. No base URL means the operator's."""
     same = (record.provider, record.model) == (link.model.provider, link.model.model)
     return same and record.base_url in (None, link.model.base_url)
+
+
+def forget_lessons(learned: LearnedLimits, place: str) -> None:
+    """Forget what a model refused, because a process says so (`/model relearn`)."""
+    try:
+        provider, base_url, model = parse_json(place)
+    except (ValueError, TypeError):
+        return
+    learned.forget(ModelPlace(provider, base_url, model))
 
 
 def place_of_model(record: ModelRecord) -> ModelPlace:
