@@ -254,6 +254,11 @@ def context_items(around: TurnSurroundings) -> tuple[ContextItem, ...]:
     while around.go_on and asked and dialogue[asked - 1].role == "assistant":
         # Nothing may stand between the words that are to go on and the request to do so.
         asked -= 1
+    askers = {incoming.said.author.id for incoming in around.asked}
+    theirs = {one.id for one in around.history if not one.by_us and one.author.id in askers}
+    while asked and dialogue[asked - 1].message_id in theirs:
+        # Nor between two messages of one question.
+        asked -= 1
     before, after = with_notes(dialogue, asked, character.notes)
     return (
         said("system", _rules(around, character), "system"),
