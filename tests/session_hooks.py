@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-import os
+import importlib
 import signal
 import threading
 from typing import Any
@@ -20,24 +20,27 @@ settings.register_profile("full", deadline=None, derandomize=True, max_examples=
 settings.load_profile("quick")
 
 
-WORKER = "PYTEST_XDIST_WORKER"
-"""The variable that xdist sets in its workers."""
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--workers", type=int, default=1, help="processes that run the tests")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Let pytest-xdist run the tests in so many processes, the units in our order."""
-    if WORKER in os.environ or config.option.collectonly:
-        return
+    """Let pytest-xdist run the tests in so many processes."""
     count = config.getoption("workers")
-    if count > 1 and config.pluginmanager.hasplugin("xdist"):
-        config.option.numprocesses = count
-        config.option.dist = "loadgroup"
+    is_worker = hasattr(config, "workerinput")
+    if count > 1 and config.pluginmanager.hasplugin("xdist") and not is_worker:
+        config.option.numprocesses = 0 if config.option.collectonly else count
+        config.option.dist = "loadscope"
         config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker a whole unit, in our order. (`loadgroup` does nothing with pytest 9.2.)"""
+    scheduling: Any = importlib.import_module("xdist.scheduler").LoadScopeScheduling(config, log)
+    scheduling._split_scope = unit_of
+    return scheduling
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -56,9 +59,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             one.get_closest_marker("shared_page") is None,
         )
     )
-    if WORKER in os.environ:
-        for one in items:
-            one.add_marker(pytest.mark.xdist_group(unit_of(one.nodeid)))
 
 
 def pytest_configure() -> None:

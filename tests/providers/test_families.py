@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -143,21 +144,27 @@ def test_a_call_in_pieces_shows_life(family: Family) -> None:
     assert run(family, scenario, (Call("long", '{"text": "' + "x" * 90 + '"}', pieces=30),)) > 25
 
 
+def _counted(found: Sequence[Chunk]) -> Usage | None:
+    """The tokens of an answer. A proxy such as LiteLLM adds a price of its own."""
+    usage = found[-1].usage
+    return None if usage is None else replace(usage, cost_dollars=None)
+
+
 @having("usage")
 def test_usage(family: Family) -> None:
-    assert chunks(family, Say("Hi"), Count(120, 34))[-1].usage == Usage(120, 34)
+    assert _counted(chunks(family, Say("Hi"), Count(120, 34))) == Usage(120, 34)
 
 
 @having("usage")
 def test_usage_from_the_cache(family: Family) -> None:
-    found = chunks(family, Say("Hi"), Count(120, 34, 100))[-1].usage
+    found = _counted(chunks(family, Say("Hi"), Count(120, 34, 100)))
     assert found == Usage(120, 34, 100), "they are a part of the input"
 
 
 @having("usage", "calls")
 def test_usage_of_a_call(family: Family) -> None:
     found = chunks(family, Call("look"), Count(120, 34))
-    assert (found[-1].type, found[-1].usage) == ("function_call", Usage(120, 34))
+    assert (found[-1].type, _counted(found)) == ("function_call", Usage(120, 34))
 
 
 @every_family

@@ -15,7 +15,7 @@ import pytest
 
 from discord_stage.model_servers import AnthropicWire, ModelServer, OpenAIWire
 from discord_stage.model_servers.google_wire import GoogleWire
-from discord_stage.model_servers.scripts import Call, Refuse, Say, Stall, Status, Step
+from discord_stage.model_servers.scripts import Call, Count, Refuse, Say, Stall, Status, Step
 from oshaberi.chunks import Chunk, ErrorType
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.registry import connect
@@ -218,3 +218,11 @@ def _asked(family: Family, *script: Step, **settings: Any) -> tuple[list[Chunk],
         return await read(adapter), len(server.requests)
 
     return run(family, scenario, *[script] * 5, **settings)
+
+
+def test_it_says_what_an_answer_cost() -> None:
+    found = chunks(BEHIND[0], Say("Hi"), Count(1000, 100))
+    usage = found[-1].usage
+    assert usage is not None
+    assert usage.cost_dollars is not None
+    assert 0 < usage.cost_dollars < 1

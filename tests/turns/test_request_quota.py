@@ -12,8 +12,9 @@ from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
 from oshaberi.bot.storage.usage import UsageAccount, UsageTotals
-from oshaberi.bot.turns.services.models import OperatorModel
-from oshaberi.chunks import ToolCall
+from oshaberi.bot.turns.quotas import cost_of
+from oshaberi.bot.turns.services.models import ModelCandidate, OperatorModel
+from oshaberi.chunks import ToolCall, Usage
 from oshaberi.providers.model_options import TokenPrice
 from oshaberi.stream.provider_protocol import Silence, Step
 from tests.turns.turn_harness import (
@@ -340,3 +341,12 @@ def test_a_request_that_ends_tomorrow_counts_today() -> None:
 
     script: list[Step] = [text("Late.\n"), Silence(10_000), used(5, 6)]
     run_turns(scenario, script, turn={"quota_tokens_per_user_day": 10**6})
+
+
+@pytest.mark.parametrize(("price", "micros"), [(None, 4200), (TokenPrice(2.0, 8.0), 3600)])
+def test_without_a_price_the_provider_says_what_it_cost(
+    price: TokenPrice | None, micros: int
+) -> None:
+    link = OperatorModel(ModelRecord(0, "scripted", "m"), ("k",), price=price)
+    used = Usage(1000, 200, cost_dollars=0.0042)
+    assert cost_of(used, ModelCandidate(link.model, is_operators=True), [link]) == micros

@@ -379,7 +379,7 @@ BROKEN = [ScriptedFault("send", number, "http_503") for number in range(1, 99)]
         ([text("a")], [ScriptedFault("send", 1, 50013)], "channel_unavailable"),
         ([fails("auth", message="bad key")], [], "error: bad key (auth)"),
         ([Silence(10**9)], [], "timeout"),
-        ([], [], "empty_response"),
+        ([], [], "empty_response: the model sent no text"),
     ],
 )
 def test_an_answer_without_its_text_is_one_warning_with_the_reason(

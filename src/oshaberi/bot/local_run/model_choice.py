@@ -14,6 +14,7 @@ from typing import Any
 
 from discord_stage.control.api import ControlExtension
 from discord_stage.errors import RefusedFieldError, StageError
+from oshaberi.bot.config.going_live import LiveModel
 from oshaberi.bot.local_run.demo_model import MODEL, DemoModel
 from oshaberi.bot.local_run.model_sources import (
     ModelSource,
@@ -70,6 +71,14 @@ class ModelChoice:
         """Set the services whose models are chosen here."""
         self._services = services
         services.models.operator.models = self._configured or (self._demo_model_link(),)
+
+    def chosen(self) -> LiveModel | None:
+        """Return the model that answers; None if it is the demo model."""
+        if self._kind == "demo":
+            return None
+        model, keys = self._link.model, self._link.keys
+        key = next((one for one in keys if one != NO_KEY), None)
+        return LiveModel(model.provider, model.model, model.base_url, key)
 
     async def warm(self) -> None:
         """Load the SDK, so that the first answer does not wait for it."""

@@ -28,6 +28,7 @@ from oshaberi.bot.local_run.demo_world import (
     settle_in,
     world,
 )
+from oshaberi.bot.local_run.live_bot import LiveBot
 from oshaberi.bot.local_run.model_choice import ModelChoice
 from oshaberi.bot.local_run.page_opening import kept_token
 from oshaberi.bot.storage import Database, SecretVault
@@ -124,7 +125,7 @@ async def perform(
 
     `signals` are those of the process, if they are caught already.
     """
-    streams = StreamLog()
+    streams, original = StreamLog(), (settings, environ)
     place = world(settings.persona)
     settings, environ = _with_settings_of(place, settings, environ)
     putting_up = open_stage(place, settings.stage_port, kept_token(settings.data_dir))
@@ -132,12 +133,14 @@ async def perform(
         choice = ModelChoice(
             demo_model, links(settings, environ), environ, next(iter(place.guilds))
         )
+        live = LiveBot(*original, choice.chosen)
         others = OTHER_PERSONAS if settings.persona is None else frozenset[str]()
         answering = RunningTurns(stage.feed.publish)
         cards = CardDrop(next(iter(place.guilds)), place.channel("general").id)
         stage.extensions |= {
             "answering": answering.extension(),
             **choice.extensions(),
+            "live": live.extension(),
             "card": cards.extension(),
             "prompts": ControlExtension(read=lambda _asked: page_prompts(others)),
         }
@@ -157,18 +160,21 @@ async def perform(
             warming.append(asyncio.create_task(choice.warm()))
 
         with patch_discord(stage):
-            await run(
-                replace(settings, discord_token=stage.token, discord_api_url=None),
-                environ,
-                observers=(streams, *observers),
-                on_open=opened,
-                on_ready=ready,
-                guild_ready_timeout=GUILDS_READY_SECONDS,
-                grace_s=GRACE_SECONDS,
-                connect=partial(connect, fetch_image=StagePictures(stage).fetch),
-                runs_on="stage",
-                signals=signals,
-            )
+            try:
+                await run(
+                    replace(settings, discord_token=stage.token, discord_api_url=None),
+                    environ,
+                    observers=(streams, *observers),
+                    on_open=opened,
+                    on_ready=ready,
+                    guild_ready_timeout=GUILDS_READY_SECONDS,
+                    grace_s=GRACE_SECONDS,
+                    connect=partial(connect, fetch_image=StagePictures(stage).fetch),
+                    runs_on="stage",
+                    signals=signals,
+                )
+            finally:
+                await live.close()
 
 
 @asynccontextmanager

@@ -48,11 +48,11 @@ from oshaberi.stream.result import StreamResult
 
 
 def cost_of(used: Usage, candidate: ModelCandidate, links: Sequence[OperatorModel]) -> int:
-    """Return the cost in millionths of a dollar: as the provider says, else by the price."""
-    if used.cost_dollars is not None:
-        return round(used.cost_dollars * 1_000_000)
+    """Return the cost in millionths of a dollar: by the price, else as the provider says."""
     price = _price(candidate, links)
-    return 0 if price is None else price.micros(used)
+    if price is not None:
+        return price.micros(used)
+    return round((used.cost_dollars or 0) * 1_000_000)
 
 
 def _price(candidate: ModelCandidate, links: Sequence[OperatorModel]) -> TokenPrice | None:

@@ -113,6 +113,28 @@ async def run(
         await ending.over(_life(opened, settings, systemd, ending, on_open, grace_s))
 
 
+@asynccontextmanager
+async def running_bot(
+    settings: LoadedSettings,
+    environ: Mapping[str, str],
+    *,
+    on_ready: Callable[[], None] = lambda: None,
+    grace_s: float = 0.0,
+) -> AsyncIterator[asyncio.Task[None]]:
+    """Run a bot for the time of the block, beside whatever else this process does.
+
+    The task is its connection to Discord, which ends early only if it fails.
+    """
+    assert settings.discord_token is not None
+    async with (
+        open_bot(settings, environ, on_ready=on_ready) as bot,
+        _serving(bot, settings.discord_token) as serving,
+        _beside(*_upkeep(bot)),
+    ):
+        yield serving
+        await _finish(bot, grace_s)
+
+
 async def _life(
     opened: AbstractAsyncContextManager[Bot],
     settings: LoadedSettings,

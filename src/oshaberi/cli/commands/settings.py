@@ -29,8 +29,8 @@ def _complete_name(
 
 
 @click.command(short_help="List the settings, or explain some of them.")
-@click.argument("keys", metavar="[KEY]...", nargs=-1, shell_complete=_complete_name)
-def command(keys: Sequence[str]) -> None:
+@click.argument("wanted", metavar="[KEY]...", nargs=-1, shell_complete=_complete_name)
+def command(wanted: Sequence[str]) -> None:
     """List every setting in one line, or explain the settings KEY: what it does, which values are
     allowed, its default, and where you can set it. `oshaberi config show` prints current values.
 
@@ -42,13 +42,13 @@ def command(keys: Sequence[str]) -> None:
     """
     from oshaberi.bot.config.all_settings import DECLARED, near
 
-    if not keys:
+    if not wanted:
         longest = max(map(len, DECLARED))
         for name, setting in DECLARED.items():
             click.echo(f"{name:<{longest}}  {setting.what}")
         return
-    names = [key.strip().lower().removeprefix("oshaberi_") for key in keys]
-    for key, name in zip(keys, names, strict=True):
+    names = [key.strip().lower().removeprefix("oshaberi_") for key in wanted]
+    for key, name in zip(wanted, names, strict=True):
         if name not in DECLARED:
             raise ConfigError(f"{key}: no such setting{near(name, DECLARED)}")
     for number, name in enumerate(names):

@@ -352,9 +352,11 @@ def requests_through(url: str | None) -> Iterator[None]:
 
     None changes nothing. The gateway is not affected: its address comes from Discord.
     """
+    if url is None:
+        yield
+        return
     before = discord.http.Route.BASE
-    if url is not None:
-        discord.http.Route.BASE = url.rstrip("/").removesuffix(API_PATH) + API_PATH
+    discord.http.Route.BASE = url.rstrip("/").removesuffix(API_PATH) + API_PATH
     try:
         yield
     finally:

@@ -12,7 +12,7 @@ const IN_JSON = /"(?:spec"\s*:\s*"chara_card_v|first_mes"|mes_example")/;
 
 export function offerCards(page) {
   page.addDrop(async (file) => {
-    if (![...page.actions].includes("card") || !(await looksLikeCard(file))) return false;
+    if (!page.actions.has("card") || !(await looksLikeCard(file))) return false;
     await attempt(() => preview(page, file));
     return true;
   });

@@ -1,8 +1,10 @@
 // The bot's model on the stage's page: a button, a setting, a greeting that says who speaks.
 
 import { clear, el } from "/page/js/dom.js";
+import { attempt } from "/page/js/toast.js";
 import { offerCards } from "./card_drop.js";
 import { openConnect } from "./connect_model.js";
+import { openGoLive } from "./go_live.js";
 import { modelPanel } from "./model_panel.js";
 import { ModelState } from "./model_state.js";
 
@@ -18,6 +20,11 @@ export async function extend(page) {
     text: "On your machine, at Anthropic, Google, NovelAI, OpenAI, OpenRouter or any address",
     run: connect,
   });
+  if (page.actions.has("live")) {
+    const live = () => attempt(() => openGoLive(model));
+    page.addHeadButton({ id: "go-live", icon: "globe", label: "Put it on Discord", run: live });
+    page.addThingToTry({ title: "Put it on Discord", text: "A token, an invitation, and it answers there", run: live });
+  }
   model.addEventListener("change", () => {
     if (model.isDemo) button.say("Connect a model");
     else {
