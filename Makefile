@@ -82,7 +82,7 @@ check: lint ## lint and the tests that your change touches, while you work
 bench: setup ## measure speed and memory
 	$(BIN)/python -m bench
 
-bench-bot: setup ## the whole bot under load, beside a bare discord.py bot
+bench-bot: setup ## the whole bot under load, beside a bare discord.py bot; ARGS=--scale: how it grows
 	$(BIN)/python -m bench.whole_bot $(ARGS)
 
 distance: setup ## what it costs if PostgreSQL is far away: two minutes

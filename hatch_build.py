@@ -19,6 +19,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 SWITCH = "COMPILE_OSHABERI"
 OPTIMIZATION = "MYPYC_OPT_LEVEL"
 COMPILER = ["mypy>=2.4,<3", "setuptools>=77", "types-regex>=2025.1,<2028"]
+QUIETLY = ("--follow-imports", "silent")
+"""What the compiled modules import is not checked: the packages that it needs are not there."""
 PURE = ("__init__.py", "mypyc_attributes.py", "config.py")
 """`config.py` checks values of any type, which is what compiled code cannot do faster."""
 
@@ -87,7 +89,14 @@ def compile_text(root: Path, folder: Path) -> None:
     os.chdir(root)
     try:
         extensions = mypycify(
-            ["--config-file", "pyproject.toml", "--cache-dir", str(folder / "mypy"), *names],
+            [
+                "--config-file",
+                "pyproject.toml",
+                *QUIETLY,
+                "--cache-dir",
+                str(folder / "mypy"),
+                *names,
+            ],
             opt_level=os.environ.get(OPTIMIZATION, "3"),
             target_dir=str(folder / "c"),
             group_name="oshaberi",

@@ -369,6 +369,14 @@ def test_the_one_call_imports_no_library_before_it_is_made() -> None:
     assert not loaded & {"PIL", "discord", "pydantic", "sqlalchemy", "click", "openai", "anthropic"}
 
 
+def test_a_bot_at_rest_has_loaded_nothing_that_it_does_not_use() -> None:
+    """Each of these takes megabytes; the bench of the whole bot (`start`) says how many."""
+    loaded = loaded_by("import oshaberi.cli.commands.run, oshaberi.bot.wiring.bot_wiring")
+    later = {"alembic", "cryptography", "emoji", "jsonschema", "openai", "PIL", "polib"}
+    assert {name.partition(".")[0] for name in loaded} & later == set()
+    assert "sqlalchemy.dialects.postgresql" not in loaded
+
+
 def test_a_plain_stream_stays_light() -> None:
     statement = "import oshaberi as o; e = o.TextEngine(); e.feed('Hi there.\\nYes'); e.finish()"
     assert not loaded_by(statement) & {"asyncio", "emoji", "PIL", "random", "logging"}

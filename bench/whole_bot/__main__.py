@@ -13,11 +13,11 @@ from pathlib import Path
 
 import click
 
-from bench.whole_bot import bot_runs, installed_size, starts
+from bench.whole_bot import bot_runs, installed_size, scale, starts
 from bench.whole_bot.bot_figures import BotFigures
 from bench.whole_bot.bot_runs import BARE, BenchedBot, oshaberi_on
-from bench.whole_bot.bot_tables import figures_json, tables
-from bench.whole_bot.goals import goal_table
+from bench.whole_bot.bot_tables import figures_json, first_message_goals, tables
+from bench.whole_bot.goals import Goal, goal_table
 from bench.whole_bot.load_modes import AtOnce, Chatter, Day, LoadMode
 from bench.whole_bot.postgres_server import postgres_server
 from bench.whole_bot.stack_summary import py_spy_path, summary
@@ -52,6 +52,10 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     metavar="FILE",
     help="Only write py-spy's stacks there, and sum them up.",
 )
+@click.option(
+    "--scale", "grow", is_flag=True, help="Only measure how the costs grow with what the bot knows."
+)
+@click.option("--plot", type=FILE, metavar="FILE", help="Draw what --scale found, as SVG.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def main(
     only: tuple[str, ...],
@@ -61,6 +65,8 @@ def main(
     bare: bool,
     statements: bool,
     profile: Path | None,
+    grow: bool,
+    plot: Path | None,
     as_json: bool,
 ) -> None:
     """The whole bot under load; stage, model server and bot are processes of their own.
@@ -70,8 +76,11 @@ def main(
       python -m bench.whole_bot --only at-once --at-once 100 --database sqlite
       python -m bench.whole_bot --only chatter
       python -m bench.whole_bot --only at-once --at-once 800 --lines 4
+      python -m bench.whole_bot --scale --plot docs/pictures/scale.svg
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started ends with us
+    if grow:
+        sys.exit(1 if _show_growth(plot) else 0)
     asked = at_once or AT_ONCE
     with _bots(database or DATABASES) as bots, _folder() as folder:
         if statements:
@@ -83,18 +92,35 @@ def main(
             return
         modes = chosen_modes(only or MODES, asked, lines)
         all_bots = [*([BARE] if bare else []), *bots]
-        if "start" in (only or MODES):
-            begun = asyncio.run(starts.measure_starts(all_bots, folder / "starts"))
-            click.echo(starts.start_table(begun))
-            sizes = installed_size.installed_packages()
-            click.echo(installed_size.size_table(sizes))
-            click.echo(goal_table([*starts.start_goals(begun), installed_size.size_goal(sizes)]))
+        goals = [] if "start" not in (only or MODES) else _start_goals(all_bots, folder)
         found = asyncio.run(_measured(all_bots, modes, folder))
+    goals += first_message_goals(found)
     if as_json:
         click.echo(json.dumps([figures_json(one, found) for one in found], indent=1))
     elif found:
         click.echo(tables(found))
+    if goals:
+        click.echo(goal_table(goals), err=as_json)
     sys.exit(1 if any(one.faults for one in found) else 0)
+
+
+def _start_goals(bots: Sequence[BenchedBot], folder: Path) -> list[Goal]:
+    """Measure starts, and print what was found to standard error: it may be JSON that follows."""
+    begun = asyncio.run(starts.measure_starts(bots, folder / "starts"))
+    sizes = installed_size.installed_packages()
+    _say(starts.start_table(begun))
+    _say(installed_size.size_table(sizes))
+    return [*starts.start_goals(begun), installed_size.size_goal(sizes)]
+
+
+def _show_growth(plot: Path | None) -> bool:
+    """Return whether something costs more than in proportion to what the bot knows."""
+    with _folder() as folder:
+        found = asyncio.run(scale.measure_growth(folder))
+    click.echo(scale.growth_table(found))
+    if plot is not None:
+        plot.write_text(scale.drawn(found), encoding="utf-8")
+    return any(one.faster_than_linear() for one in found)
 
 
 def chosen_modes(names: Sequence[str], at_once: Sequence[int], lines: int) -> list[LoadMode]:

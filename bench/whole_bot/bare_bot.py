@@ -14,9 +14,14 @@ import os
 import discord
 from openai import AsyncOpenAI
 
-from bench.whole_bot.process_probe import MODEL_VARIABLE, ProcessProbe, tell
-from discord_stage.bot_runner import TOKEN_VARIABLE, URL_VARIABLE
-from discord_stage.discord_py_redirect import patch_discord
+from bench.whole_bot.process_probe import (
+    MODEL_VARIABLE,
+    TOKEN_VARIABLE,
+    URL_VARIABLE,
+    ProcessProbe,
+    point_discord_at,
+    tell,
+)
 
 # Nothing of Oshaberi is imported: what it costs would count as the bare bot's.
 INTENTS = discord.Intents(
@@ -72,5 +77,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    with patch_discord(os.environ[URL_VARIABLE]):
-        asyncio.run(main())
+    point_discord_at(os.environ[URL_VARIABLE])
+    asyncio.run(main())

@@ -13,10 +13,15 @@ from bench.whole_bot.bench_stage import BenchStage, bench_world
 from bench.whole_bot.bot_figures import BotFigures, faults_of, in_short, times_of, troubles_in
 from bench.whole_bot.child_processes import BenchProcess
 from bench.whole_bot.load_modes import AtOnce, LoadMode
-from bench.whole_bot.process_probe import KEEP_VARIABLE, MODEL_VARIABLE, ProcessProbe
+from bench.whole_bot.process_probe import (
+    KEEP_VARIABLE,
+    MODEL_VARIABLE,
+    TOKEN_VARIABLE,
+    URL_VARIABLE,
+    ProcessProbe,
+)
 from bench.whole_bot.stack_summary import stacks_of
 from discord_stage import Settings, Stage
-from discord_stage.bot_runner import TOKEN_VARIABLE, URL_VARIABLE
 
 WARM_UP = AtOnce(questions=5, lines=3)
 _WARM_GROUP = "warm"

@@ -7,9 +7,12 @@ from dataclasses import asdict
 
 from bench.report import aligned_table
 from bench.whole_bot.bot_figures import BotFigures
+from bench.whole_bot.goals import Goal
 from bench.whole_bot.numbered_answers import ideal_first_s
 
 FIRST_P95_LIMIT_S = 1.5 * ideal_first_s() + 1.0
+FIRST_P50_LIMIT = 1.1
+"""Times the bare bot's."""
 CPU_LIMIT = 1.5
 """Times the bare bot's."""
 TRANSACTIONS_LIMIT = 6.0
@@ -64,6 +67,20 @@ def cost_table(found: Sequence[BotFigures]) -> str:
         f"an ignored message over {IGNORED_LIMIT_MS:g} ms or with a statement)"
     )
     return aligned_table(title, head, [_cost_row(one, ratio(one, found)) for one in found])
+
+
+def first_message_goals(found: Sequence[BotFigures]) -> list[Goal]:
+    """Compare each first message with the bare bot's, in the same mode of the same run."""
+    bare = {one.mode: one.times for one in found if one.bot == _BARE}
+    goals = []
+    for one in found:
+        beside = bare.get(one.mode)
+        if one.bot == _BARE or one.times is None or beside is None or not beside.first_p50_s:
+            continue
+        times_bare = (one.times.first_p50_s or float("inf")) / beside.first_p50_s
+        what = f"{one.bot}, {one.mode}: first message, p50"
+        goals.append(Goal(what, times_bare, FIRST_P50_LIMIT, "× bare"))
+    return goals
 
 
 def ratio(one: BotFigures, found: Sequence[BotFigures]) -> float | None:

@@ -12,10 +12,14 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench.whole_bot.process_probe import KEEP_VARIABLE, ProcessProbe, tell
+from bench.whole_bot.process_probe import (
+    KEEP_VARIABLE,
+    URL_VARIABLE,
+    ProcessProbe,
+    point_discord_at,
+    tell,
+)
 from bench.whole_bot.statement_counter import StatementCounter
-from discord_stage.bot_runner import URL_VARIABLE
-from discord_stage.discord_py_redirect import patch_discord
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.wiring import bot_wiring
 from oshaberi.cli import main
@@ -53,5 +57,5 @@ def _end() -> None:
 
 if __name__ == "__main__":
     bot_wiring.run = probed_run  # type: ignore[assignment]
-    with patch_discord(os.environ[URL_VARIABLE]):
-        sys.exit(main(["run", "--no-browser"]))
+    point_discord_at(os.environ[URL_VARIABLE])
+    sys.exit(main(["run", "--no-browser"]))

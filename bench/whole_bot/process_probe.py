@@ -19,6 +19,9 @@ from pathlib import Path
 from bench.timing import percentile
 from bench.whole_bot.statement_counter import StatementCounter, StatementCounts
 
+# The stage's own names; it is not imported, since its memory would count as the bot's.
+URL_VARIABLE = "DISCORD_STAGE_URL"
+TOKEN_VARIABLE = "DISCORD_TOKEN"
 MODEL_VARIABLE = "BENCH_MODEL_URL"
 KEEP_VARIABLE = "BENCH_KEEP_STATEMENTS"
 """What the programs are told in their environment."""
@@ -122,6 +125,17 @@ class ProcessProbe:
             while late >= 0:
                 self._lags.append(late)
                 late -= BEAT_S
+
+
+def point_discord_at(url: str) -> None:
+    """Make discord.py take this stage for Discord, for as long as the process runs."""
+    import discord
+    import yarl
+
+    discord.http.Route.BASE = f"{url}/api/v10"
+    gateway = yarl.URL(url.replace("http", "ws", 1) + "/gw/")
+    discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = gateway
+    discord.Asset.BASE = f"{url}/cdn"
 
 
 def tell(line: str) -> None:

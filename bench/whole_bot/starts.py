@@ -24,6 +24,7 @@ ROUNDS = 5
 SERVERS_GROUP = "warm"
 IDLE_MB, ANSWERED_MB = 100.0, 115.0
 BESIDE_BARE_S = 0.5
+RESTING_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,20 @@ async def _start(bot: BenchedBot, folder: Path) -> Start:
         began = time.monotonic()
         async with BenchProcess.started(bot.module, folder, environ) as process:
             ready_s, cpu_s = time.monotonic() - began, process.cpu_s()
-            await process.quiet()
+            await at_rest(process)
             idle_mb = process.memory_mb()
             await WARM_UP.play(BenchStage(server), SERVERS_GROUP)
-            await asyncio.sleep(1.0)
-            await process.quiet()
+            await at_rest(process)
             return Start(ready_s, cpu_s, idle_mb, process.memory_mb())
+
+
+async def at_rest(process: BenchProcess) -> None:
+    """Return when it has used next to no processor time for a second, after 30 s at the latest."""
+    for _ in range(30):
+        before_s = process.cpu_s()
+        await asyncio.sleep(1.0)
+        if process.cpu_s() - before_s < RESTING_SHARE:
+            return
 
 
 def start_table(found: Sequence[StartFigures]) -> str:

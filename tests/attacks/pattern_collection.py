@@ -251,6 +251,7 @@ def _exercise() -> None:
     from discord_stage.cdn.drawn_avatars import blob
     from discord_stage.request_schema.check import _format, _missing_patterns
     from oshaberi import TextConfig, TextEngine
+    from oshaberi.bot.characters.lorebooks import book_from
     from oshaberi.bot.local_run.demo_model import requests, written_scenes
     from oshaberi.bot.local_run.demo_model.playback import _assigned
     from oshaberi.providers.capabilities.known_models import TABLE, capabilities_of
@@ -261,6 +262,8 @@ def _exercise() -> None:
 
     for family in TABLE:
         capabilities_of(family, "no such model")
+    # Anybody's pattern, which is searched with a time limit (`lore_scan.PATTERN_S`).
+    book_from({"entries": [{"keys": ["/tea/i"], "content": "hot"}]})
     list(_anywhere("max_tokens", ["max_tokens"]))
     SpeakerHoldback(["Mika"], 32)
     StopStringCut(["###", "END"])

@@ -7,6 +7,7 @@ import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from oshaberi.bot.data_retention import EVERY_S, OPT_OUTS_EVERY_S, DataRetention
 from oshaberi.bot.local_run import startup
 from oshaberi.bot.local_run.demo_world import world
 from oshaberi.bot.storage import Database, SecretVault
+from oshaberi.bot.storage.picture_files import PictureFiles
 from oshaberi.bot.storage.records import Exchange, Fact, TurnRecord
 from oshaberi.bot.storage.schema.ownership import DataSubject
 from oshaberi.virtual_time import run_virtual
@@ -51,11 +53,12 @@ def retention(
     clock: Clock,
     servers: Collection[int] | None = (HERE,),
     is_ours: Callable[[int], bool] = lambda _id: True,
+    data_dir: Path | None = None,
     **settings: int,
 ) -> DataRetention:
-    given = load(
-        None, {f"OSHABERI_RETENTION_{key.upper()}": str(settings[key]) for key in settings}
-    )
+    environ = {f"OSHABERI_RETENTION_{key.upper()}": str(settings[key]) for key in settings}
+    environ |= {} if data_dir is None else {"OSHABERI_DATA_DIR": str(data_dir)}
+    given = load(None, environ)
     return DataRetention(db, lambda: given, lambda: servers, is_ours, now=clock)
 
 
@@ -63,9 +66,12 @@ async def stored(db: Database) -> set[int]:
     return set(await db.departed_servers.known_servers())
 
 
-def test_a_server_that_was_left_is_deleted_after_the_grace_time() -> None:
+def test_a_server_that_was_left_is_deleted_after_the_grace_time(tmp_path: Path) -> None:
     async def scenario(db: Database, clock: Clock) -> None:
-        passing = retention(db, clock)
+        files, digest = PictureFiles(tmp_path), "0" * 32
+        for server in (HERE, GONE):
+            await files.write(server, digest, "image/png", b"picture")
+        passing = retention(db, clock, data_dir=tmp_path)
         await passing.delete_what_is_due()
         assert await db.departed_servers.departed() == (GONE,)
         clock.pass_days(29)
@@ -74,6 +80,8 @@ def test_a_server_that_was_left_is_deleted_after_the_grace_time() -> None:
         clock.pass_days(2)
         await passing.delete_what_is_due()
         assert await stored(db) == {HERE}
+        assert await files.read(HERE, digest, "image/png") == b"picture"
+        assert await files.read(GONE, digest, "image/png") is None
         assert await db.personal_data.counts(DataSubject("server", GONE)) == {}
         assert len(await db.memory.recent(HERE * 10, 9)) == 1
 

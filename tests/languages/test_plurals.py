@@ -47,6 +47,7 @@ NEVER_ONE = {
     "have about {base} tokens": "hundreds at least",
     "the archive has more than {most} files": "a constant",
     "A lorebook's name has 1 to {most} characters.": "a constant",
+    "**{name}** would read about {total} tokens": "hundreds at least",
     "Each answer reads about {tokens} tokens of it.": "a text already, with commas",
     "the lorebook has more than {most} entries": "a constant",
     "the lorebook has more than {most} keys": "a constant",

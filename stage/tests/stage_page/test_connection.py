@@ -70,6 +70,25 @@ def test_two_browsers_see_the_same(harness: PageHarness, page: Page, visit: Visi
     expect(page.locator(".message .content")).to_have_text(["from one", "from the other"])
 
 
+def test_what_was_not_sent_stays_its_writers(page: Page) -> None:
+    """Also when somebody else writes on this page by then."""
+    page.route("**/stage/post", lambda route: route.abort("connectionrefused"))
+    page.locator("#composer-text").fill("by Mika")
+    page.locator("#composer-text").press("Enter")
+    unsent = page.locator("#outbox .message")
+    expect(unsent).to_contain_text("Not sent")
+    page.unroute("**/stage/post")
+    page.get_by_role("button", name="Mika This is you").click()
+    page.get_by_role("menuitem", name="Be Ren").click()
+    expect(page.locator("#me")).to_contain_text("Ren")
+    page.locator("#composer-text").fill("by Ren")
+    page.locator("#composer-text").press("Enter")
+    expect(page.locator("#log .message .author").last).to_have_text("Ren")
+    expect(unsent.locator(".author")).to_have_text("Mika")
+    unsent.get_by_role("button", name="Retry").click()
+    expect(page.locator("#log .message .author").last).to_have_text("Mika")
+
+
 def test_two_people_see_only_their_own_whispers(
     harness: PageHarness, page: Page, visit: Visit
 ) -> None:

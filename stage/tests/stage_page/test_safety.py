@@ -125,3 +125,14 @@ def test_the_token_leaves_the_address_at_once(harness: PageHarness, page: Page) 
     other = page.context.new_page()
     other.goto(harness.stage.url)
     expect(other.get_by_role("heading", name="The door is closed")).to_be_visible()
+
+
+def test_a_second_tab_opens_with_the_address_or_the_token(harness: PageHarness, page: Page) -> None:
+    for given in (harness.stage.page_url, harness.stage.control_token):
+        other = page.context.new_page()
+        other.goto(harness.stage.url)
+        other.get_by_role("textbox", name="Address or token").fill(str(given))
+        other.get_by_role("button", name="Open").click()
+        expect(other.locator("#log .intro")).to_be_visible()
+        assert harness.stage.control_token not in other.url
+        other.close()

@@ -230,8 +230,9 @@ def png_of(card: Card, picture: bytes | None) -> bytes:
     if listed and not has_icon:
         listed.insert(0, {"type": "icon", "uri": _MAIN, "name": "main", "ext": "png"})
     end = len(bare) - 12
-    chunks = _text_chunk(b"chara", card_json_v2(card))
-    chunks += _text_chunk(b"ccv3", card_json(card, [] if picture is None else listed or None))
+    # `chara` stands last: there are readers that take everything behind it for its text.
+    chunks = _text_chunk(b"ccv3", card_json(card, [] if picture is None else listed or None))
+    chunks += _text_chunk(b"chara", card_json_v2(card))
     return bare[:end] + chunks + bare[end:]
 
 

@@ -36,6 +36,14 @@ _OBJECTS = ("extensions", "creator_notes_multilingual", "character_book")
 _OPTIONAL = frozenset({"nickname", "source", *_OBJECTS[1:]})
 """Fields that stay out if a card has none: an empty one would mean something else."""
 _V1 = frozenset(_TEXTS[:6])
+_PYGMALION = {
+    "char_name": "name",
+    "char_persona": "description",
+    "world_scenario": "scenario",
+    "char_greeting": "first_mes",
+    "example_dialogue": "mes_example",
+}
+"""V1 under the names of another program, which several others write too."""
 ROLES = ("system", "user", "assistant")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -224,6 +232,8 @@ def _parts(document: object) -> tuple[int, Mapping[str, Any], dict[str, Any]]:
         return version, data, {key: one for key, one in document.items() if key not in known}
     if isinstance(document.get("name"), str) and _V1 & document.keys() - {"name"}:
         return 1, document, {}
+    if isinstance(document.get("char_name"), str):
+        return 1, {_PYGMALION.get(str(key), str(key)): one for key, one in document.items()}, {}
     raise CardError(Sentence("this JSON is not a card: it has no name and description"))
 
 
@@ -355,13 +365,17 @@ def card_json(card: Card, assets: list[dict[str, str]] | None = None) -> dict[st
 
 
 def card_json_v2(card: Card) -> dict[str, Any]:
-    """Return the card as V2 for programs that know no V3; V3 asks to say so in its notes."""
+    """Return the card as V2 for programs that know no V3; V3 asks to say so in its notes.
+
+    Its texts stand at the root as well, as V1 has them, for programs that know nothing newer.
+    """
     only_v3 = {"group_only_greetings", "nickname", "source", "creator_notes_multilingual", "assets"}
     data = {key: one for key, one in card.data.items() if key not in only_v3}
     if card.version == 3:
         notes = data.get("creator_notes", "")
         data["creator_notes"] = f"{notes}\n\n{BACKFILL}".strip()
-    return {**card.outer, "spec": "chara_card_v2", "spec_version": "2.0", "data": data}
+    oldest = {key: data[key] for key in _TEXTS[:6]}
+    return {**card.outer, **oldest, "spec": "chara_card_v2", "spec_version": "2.0", "data": data}
 
 
 # -- beside a persona ------------------------------------------------------------------------------

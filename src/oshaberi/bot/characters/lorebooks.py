@@ -317,7 +317,7 @@ def _key(text: str, is_regex: bool) -> Iterator[str | regex.Pattern[str]]:
         return
     pattern, flags = (text, "") if found is None else (found[1], found[2])
     try:
-        yield regex.compile(_JS_POINT.sub(_point, pattern), _flags(flags))
+        yield regex.compile(_inline(flags) + _JS_POINT.sub(_point, pattern))
     except (regex.error, ValueError, OverflowError, RecursionError, MemoryError):
         return
 
@@ -326,12 +326,10 @@ def _point(found: re.Match[str]) -> str:
     return regex.escape(chr(min(int(found[1], 16), 0x10FFFF)))
 
 
-def _flags(letters: str) -> int:
-    known = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL}
-    flags = 0
-    for letter in letters:
-        flags |= known.get(letter, 0)
-    return flags
+def _inline(letters: str) -> str:
+    """Return JavaScript's flags as Python knows them; the others mean nothing to a search."""
+    known = "".join(letter for letter in "ims" if letter in letters)
+    return f"(?{known})" if known else ""
 
 
 def _comma(decorators: Mapping[str, str], name: str) -> list[str]:

@@ -22,8 +22,9 @@ MOST_DICE = 1000
 _MACRO = re.compile(r"\{\{([^{}]*)\}\}")
 _OLD = re.compile(r"<(user|bot|char)>", re.IGNORECASE)
 _NAME = re.compile(r"\s*(//|[A-Za-z_]+)(?:::|:|\s|$)?")
-_DICE = re.compile(r"\s*(\d{0,4})[dD]?(\d{1,9})\s*(?:([+-])\s*(\d{1,9}))?\s*")
-_PLAIN_DIE = re.compile(r"\s*(\d{1,9})\s*")
+_DICE = re.compile(r"(\d{0,4})[dD](\d{1,9})([+-]\d{1,9})?")
+_PLAIN_DIE = re.compile(r"\d{1,9}")
+LONGEST_DICE = 40
 VOLATILE = frozenset({"random", "roll", "time", "isotime", "idle_duration"})
 
 
@@ -108,12 +109,14 @@ def _pick(argument: str, values: MacroValues, number: int) -> str:
 
 
 def _roll(argument: str, values: MacroValues, number: int) -> str | None:
-    plain, dice = _PLAIN_DIE.fullmatch(argument), _DICE.fullmatch(argument)
-    if plain is not None:
-        count, sides, more = 1, int(plain[1]), 0
+    if len(argument) > LONGEST_DICE:
+        return None
+    thrown = argument.replace(" ", "")
+    dice = _DICE.fullmatch(thrown)
+    if _PLAIN_DIE.fullmatch(thrown) is not None:
+        count, sides, more = 1, int(thrown), 0
     elif dice is not None:
-        count, sides = int(dice[1] or 1), int(dice[2])
-        more = int(dice[4] or 0) * (-1 if dice[3] == "-" else 1)
+        count, sides, more = int(dice[1] or 1), int(dice[2]), int(dice[3] or 0)
     else:
         return None
     if not 1 <= count <= MOST_DICE or sides < 1:

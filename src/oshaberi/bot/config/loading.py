@@ -62,6 +62,8 @@ def load_from(path: Path, environ: Mapping[str, str], *, required: bool) -> Load
 def settings_file(file: Path | None, environ: Mapping[str, str]) -> tuple[Path, bool]:
     """Return the path of the settings file, and whether it must exist."""
     named = file or environ.get(FILE_VARIABLE)
+    if named and "\0" in str(named):
+        raise ConfigError(f"{str(named)!r}: no file can have this name")
     return Path(named or FILE), bool(named)
 
 

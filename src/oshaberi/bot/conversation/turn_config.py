@@ -156,6 +156,9 @@ class TurnConfig:
         "how often personas may answer each other before a person writes again",
         server_high=5,
     )
+    persona_talk_enabled: bool = switch(
+        False, "personas join in when another has spoken, as often as their talkativeness says"
+    )
     answer_bots: tuple[int, ...] = ids("bots that are answered like people", "@")
     bot_rounds_limit: int = number(
         3,

@@ -53,9 +53,12 @@ def _description(bot: str) -> dict[str, object]:
             {"name": "general", "topic": f"Say something: {bot} answers everything here."},
             {
                 "name": "quiet",
-                "topic": f"Here {bot} answers when mentioned, and for a while after.",
+                "topic": f"Here {bot} answers whoever mentions it or calls its name.",
             },
-            {"name": "thoughts", "topic": "What the model thought, after each answer."},
+            {
+                "name": "thoughts",
+                "topic": "What the model thought, after each answer.",
+            },
         ],
         "emojis": list(EMOJIS),
     }

@@ -1,25 +1,31 @@
 """Encrypts secrets for the database. Its keys come from the environment or a file.
 
 There may be several keys, separated by commas: the first encrypts, all of them decrypt. So you can
-replace a key without losing what was encrypted with the old one.
+replace a key without losing what was encrypted with the old one. `cryptography` takes 7 MB of
+memory, so it is imported when there is a secret.
 """
 
 from __future__ import annotations
 
+import base64
 import logging
 import os
 import stat
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from typing import TYPE_CHECKING
 
 from oshaberi.bot.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
 
 log = logging.getLogger(__name__)
 
 VARIABLE = "OSHABERI_SECRET_KEY"
+KEY_BYTES = 32
 
 
 class SecretVault:
@@ -28,11 +34,11 @@ class SecretVault:
     def __init__(self, keys: Sequence[str], source: str = VARIABLE) -> None:
         self.source = source
         """Where the keys come from, for error messages."""
-        fernets = [_fernet(key, source) for key in keys]
-        if not fernets:
+        if not keys:
             raise StorageError(f"{source} has no key in it: put one there, or remove it")
-        self._first = fernets[0]
-        self._all = MultiFernet(fernets)
+        for key in keys:
+            _check(key, source)
+        self._keys = tuple(keys)
 
     @classmethod
     def from_environment_or_file(
@@ -54,14 +60,22 @@ class SecretVault:
 
     @staticmethod
     def new_key() -> str:
-        return Fernet.generate_key().decode()
+        return base64.urlsafe_b64encode(os.urandom(KEY_BYTES)).decode()
+
+    @cached_property
+    def _ciphers(self) -> tuple[Fernet, ...]:
+        from cryptography.fernet import Fernet
+
+        return tuple(map(Fernet, self._keys))
 
     def encrypt(self, secret: str) -> str:
-        return self._first.encrypt(secret.encode("utf-8", "surrogatepass")).decode()
+        return self._ciphers[0].encrypt(secret.encode("utf-8", "surrogatepass")).decode()
 
     def decrypt(self, token: str) -> str:
+        from cryptography.fernet import InvalidToken, MultiFernet
+
         try:
-            return self._all.decrypt(token).decode("utf-8", "surrogatepass")
+            return MultiFernet(self._ciphers).decrypt(token).decode("utf-8", "surrogatepass")
         except InvalidToken:
             raise StorageError(
                 f"a secret in the database was encrypted with another key than {self.source} "
@@ -70,8 +84,10 @@ class SecretVault:
 
     def is_current(self, token: str) -> bool:
         """Return whether the first key encrypted a secret, so that it needs no other key."""
+        from cryptography.fernet import InvalidToken
+
         try:
-            self._first.decrypt(token)
+            self._ciphers[0].decrypt(token)
         except InvalidToken:
             return False
         return True
@@ -84,14 +100,16 @@ def _split(text: str) -> list[str]:
     return [key.strip() for key in text.replace("\n", ",").split(",") if key.strip()]
 
 
-def _fernet(key: str, source: str) -> Fernet:
+def _check(key: str, source: str) -> None:
     try:
-        return Fernet(key)
+        is_key = len(base64.urlsafe_b64decode(key)) == KEY_BYTES
     except ValueError:
+        is_key = False
+    if not is_key:
         raise StorageError(
             f"{source}: this is not a key (32 bytes in URL-safe base64); "
             "put the right one there, or remove it for a new one (what was encrypted is lost then)"
-        ) from None
+        )
 
 
 def _read_or_make(path: Path) -> str:

@@ -22,7 +22,7 @@ from sqlalchemy import (
     insert,
     text,
 )
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute
 from sqlalchemy.sql import delete, select
@@ -161,6 +161,8 @@ class Transactions:
         """Return an insert with `on_conflict_do_update`, for either dialect."""
         if self.address.kind == "sqlite":
             return sqlite.insert(model)
+        from sqlalchemy.dialects import postgresql  # 2 MB that a bot with SQLite does not need
+
         return postgresql.insert(model)
 
     async def alone(self, session: AsyncSession, what: str) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from oshaberi.bot.characters.cards import card_of
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage
 from oshaberi.bot.conversation.transcript import words_of
 from oshaberi.bot.storage import Database
@@ -276,6 +277,21 @@ def who_is_called(
     """Return the other personas that an answer calls by their trigger words."""
     others = [persona for persona in personas if persona.name != speaker.name]
     return triggered_in(text, others)
+
+
+def who_joins_in(
+    speaker: PersonaRecord, personas: Sequence[PersonaRecord], draw: Callable[[], float]
+) -> tuple[PersonaRecord, ...]:
+    """Return the other personas that join in by chance. `draw` returns a number below 1."""
+    others = [persona for persona in personas if persona.name != speaker.name]
+    return tuple(persona for persona in others if draw() < talkativeness_of(persona))
+
+
+def talkativeness_of(persona: PersonaRecord) -> float:
+    """Return by what chance a persona joins in, as its card says; 0 if it says nothing."""
+    if persona.card is None:
+        return 0.0
+    return card_of(persona.name, "", persona.card).talkativeness or 0.0
 
 
 def _replied(incoming: IncomingMessage) -> bool:

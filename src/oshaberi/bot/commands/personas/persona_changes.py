@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from urllib.parse import urlsplit
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.characters.cards import LONGEST_TEXT
+from oshaberi.bot.characters.cards import LONGEST_TEXT, card_of, kept_card
 from oshaberi.bot.commands.answers import Choices, choices, plain
 from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
@@ -359,6 +359,25 @@ async def restrict_by_age(
             name=shown,
         )
     return translated("**{name}** answers in all channels again.", name=shown)
+
+
+async def set_talkativeness(
+    context: BotContext, asker: CommandUser, name: str, percent: int
+) -> str:
+    """Set by what chance a persona joins in. It is stored where a card has it."""
+    asker.must_manage()
+    persona = await persona_named(context, asker.server_id, name)
+    kept = kept_card(card_of(persona.name, persona.prompt, persona.card))
+    extensions = {**kept["data"]["extensions"], "talkativeness": percent / 100}
+    kept["data"] = {**kept["data"], "extensions": extensions}
+    await context.db.personas.save(replace(persona, card=kept))
+    context.personas_changed(asker.server_id)
+    return translated(
+        "**{name}** joins in with a chance of {percent} % when another persona has spoken, where "
+        "`persona_talk_enabled` is on.",
+        name=plain(persona.name),
+        percent=percent,
+    )
 
 
 async def _may_be_called(

@@ -35,6 +35,7 @@ from oshaberi.bot.commands.personas.persona_changes import (
     persona_choices,
     persona_named,
     restrict_by_age,
+    set_talkativeness,
 )
 from oshaberi.bot.commands.personas.picture_uploads import drop_unused, kept_picture
 from oshaberi.bot.commands.personas.profile_command import ask_about_profile
@@ -234,6 +235,16 @@ async def age_restrict(interaction: Interaction, name: Chosen, restricted: bool 
     await answer(interaction, restrict_by_age(context, asker, name, restricted))
 
 
+@persona.command(description="How readily it joins in when another persona has spoken")
+@app_commands.describe(name="Which persona", percent="The chance, in percent")
+async def talkative(
+    interaction: Interaction, name: Chosen, percent: app_commands.Range[int, 0, 100]
+) -> None:
+    context, asker = context_of(interaction), asker_of(interaction)
+    await answer(interaction, set_talkativeness(context, asker, name, percent))
+
+
+@talkative.autocomplete("name")
 @edit.autocomplete("name")
 @avatar.autocomplete("name")
 @delete.autocomplete("name")

@@ -28,7 +28,7 @@ from oshaberi.bot.turns.outcome import (
     stop_reason,
     stored_unsaid_reason,
 )
-from oshaberi.bot.turns.personas import allowed_in, who_is_called
+from oshaberi.bot.turns.personas import allowed_in, who_is_called, who_joins_in
 from oshaberi.bot.turns.quotas import QuotaBook
 from oshaberi.bot.turns.running.turn import Turn
 from oshaberi.bot.turns.services.turn_services import TurnServices, TurnTraffic
@@ -210,9 +210,12 @@ class AnsweredPersona:
 
 
 def called_jobs(
-    job: QueuedJob, played: Sequence[AnsweredPersona], now: datetime
+    job: QueuedJob, played: Sequence[AnsweredPersona], now: datetime, draw: Callable[[], float]
 ) -> tuple[QueuedJob, ...]:
-    """Return the jobs of called personas. `self_trigger_limit` limits their answers in all."""
+    """Return the jobs of called personas. `self_trigger_limit` limits their answers in all.
+
+    If an answer calls nobody, others may join in by their talkativeness (`persona_talk_enabled`).
+    """
     left = job.settings.turn.self_trigger_limit - job.called
     if left <= 0 or any(one.outcome.interrupted for one in played):
         return ()
@@ -220,6 +223,8 @@ def called_jobs(
     jobs: list[QueuedJob] = []
     for one in played:
         called = who_is_called(one.outcome.text, one.persona, job.personas)
+        if not called and job.settings.turn.persona_talk_enabled:
+            called = who_joins_in(one.persona, job.personas, draw)
         called = allowed_in(called, job.turn_channel.is_age_restricted)
         fresh = tuple(persona for persona in called if persona.name not in answered)[:left]
         if fresh and one.outcome.message_ids:
@@ -367,7 +372,7 @@ class TurnRunner:
                 self._reactions.mute(job.turn_channel, job.asked[-1].said.id)
         unsaid = played and all(one.outcome.is_unsaid for one in played)
         cut = any(one.outcome.is_cut_by_restart for one in played)
-        called = called_jobs(job, played, self._services.clock())
+        called = called_jobs(job, played, self._services.clock(), self._services.draw)
         reason = stored_unsaid_reason([one.outcome for one in played])
         return JobResult(called, not unsaid, cut, reason)
 

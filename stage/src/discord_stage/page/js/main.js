@@ -70,9 +70,28 @@ function gate() {
     el("h1", {}, "The door is closed"),
     el("p", {}, "This page opens with the whole address that the program printed when it started:"),
     el("code", {}, `${location.origin}/?token=…`),
-    el("p", {}, "Copy it from the terminal. After a restart the old address may not fit any more."),
+    el("p", {}, "Paste it here, or only the token at its end. After a restart the old one may not fit any more."),
+    keyhole(),
   );
   box.hidden = false;
+}
+
+function keyhole() {
+  const input = el("input", { id: "gate-token", type: "text", autocomplete: "off", spellcheck: false, required: true });
+  const open = el("button", { class: "button primary", type: "submit" }, "Open");
+  const form = el(
+    "form",
+    {},
+    el("label", { for: "gate-token" }, "Address or token"),
+    el("div", { class: "beside" }, input, open),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const given = input.value.trim();
+    const token = URL.canParse(given) ? new URL(given).searchParams.get("token") : given;
+    location.assign(`/?token=${encodeURIComponent(token ?? "")}`);
+  });
+  return form;
 }
 
 boot();

@@ -22,6 +22,8 @@ export class Outbox {
     this.items.push(item);
     item.key = `unsent-${++this.last}`;
     item.begun = new Date();
+    // Whoever writes later, or after a reconnect, did not write this.
+    item.author = this.app.store.me;
     this.#begin(item);
   }
 
@@ -74,8 +76,8 @@ export class Outbox {
   // The feed can be faster than the answer to the one who sent it.
   #heard({ message, created }) {
     const first = this.#next();
-    const own = created && message.author.id === this.app.store.me;
-    if (!own || first?.content !== message.content) return;
+    const own = created && message.author.id === first?.author;
+    if (!own || first.content !== message.content) return;
     first.state = "heard";
     this.#draw();
   }
@@ -101,7 +103,7 @@ export class Outbox {
       id: item.key,
       type: 0,
       flags: 0,
-      author: store.users.get(store.me),
+      author: store.users.get(item.author),
       content: item.content,
       timestamp: item.begun.toISOString(),
       ephemeral_to: null,

@@ -1,0 +1,84 @@
+"""`/persona preview`: what the model would read, part by part, with the tokens of each."""
+
+from __future__ import annotations
+
+import io
+
+import discord
+from discord import app_commands
+
+from oshaberi.bot.bot_context import BotContext
+from oshaberi.bot.client.turn_channel import DiscordTurnChannel
+from oshaberi.bot.commands.answers import Choices, plain
+from oshaberi.bot.commands.command_context import (
+    Chosen,
+    CommandUser,
+    Interaction,
+    asker_of,
+    context_here,
+    context_of,
+)
+from oshaberi.bot.commands.personas.persona_changes import persona_choices, persona_named
+from oshaberi.bot.turns.running.preview import TAGS, RequestPreview, preview_request
+from oshaberi.languages import translatable, translated
+
+WIDTH = 20
+NAMES = {
+    "system": translatable("the bot's rules"),
+    "persona": translatable("the persona"),
+    "sample": translatable("sample dialogue"),
+    "memory": translatable("summary and memories"),
+    "history": translatable("the conversation"),
+    "knowledge": translatable("notes and lore"),
+    "current": translatable("the question"),
+}
+
+
+async def previewed(
+    context: BotContext,
+    asker: CommandUser,
+    turn_channel: DiscordTurnChannel,
+    name: str,
+    question: str,
+) -> RequestPreview:
+    asker.must_manage()
+    persona = await persona_named(context, asker.server_id, name)
+    personas = await context.channel_turns.persona_cache.of(asker.server_id)
+    return await preview_request(
+        context.services, turn_channel, personas, persona, asker.person, question
+    )
+
+
+def shown_preview(name: str, found: RequestPreview) -> str:
+    """Return the parts with their tokens, as bars of the window or of the whole."""
+    whole = found.window or found.total
+    lines = []
+    for tag in TAGS:
+        tokens = found.tokens(tag)
+        if tokens:
+            bar = "█" * max(1, round(WIDTH * tokens / max(whole, 1)))
+            lines.append(f"{tokens:>7,} {bar[:WIDTH]:<{WIDTH}} {translated(NAMES[tag])}")
+    total = translated("**{name}** would read about {total} tokens", name=name, total=found.total)
+    if found.window is not None:
+        total += translated(" of {window}", window=f"{found.window:,}")
+    table = "\n".join(lines)
+    return f"{total}:\n```\n{table}\n```\n{translated('Tools are not counted.')}"
+
+
+@app_commands.command(description="See what the model would read if you asked this now")
+@app_commands.describe(name="Which persona", question="What you would ask")
+async def preview(
+    interaction: Interaction, name: Chosen, question: app_commands.Range[str, 1, 2000]
+) -> None:
+    context, asker, turn_channel = context_here(interaction)
+    await interaction.response.defer(ephemeral=True, thinking=True)
+    found = await previewed(context, asker, turn_channel, name, question)
+    file = discord.File(io.BytesIO(found.text().encode("utf-8", "replace")), "request.txt")
+    nobody = discord.AllowedMentions.none()
+    words = shown_preview(plain(name), found)
+    await interaction.followup.send(words, file=file, ephemeral=True, allowed_mentions=nobody)
+
+
+@preview.autocomplete("name")
+async def _names(interaction: Interaction, typed: str) -> Choices:
+    return await persona_choices(context_of(interaction), asker_of(interaction).server_id, typed)
