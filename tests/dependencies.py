@@ -23,8 +23,8 @@ REASONS: Mapping[str, str] = {
     "stage use it too",
     "aiosqlite": "SQLite without blocking the event loop",
     "alembic": "migrations of the database",
-    "cryptography": "stored API keys are encrypted. It raises its major version often, and its "
-    "security fixes must get in, so the upper bound is wide",
+    "cryptography": "stored API keys are encrypted. 16 MB, since OpenSSL is in it. It raises its "
+    "major version often, and its security fixes must get in, so the upper bound is wide",
     "discord.py": "Discord. Only one minor version: `discord_io` uses its internals",
     "discord-stage": "the local stage, in `stage/` of this repository: `oshaberi run` without a "
     "token, and `oshaberi stage`",
@@ -34,7 +34,8 @@ REASONS: Mapping[str, str] = {
     "pydantic": "types of settings",
     "pydantic-settings": "settings from variables and the file",
     "segno": "draws the invitation of a bot as a QR code, as SVG and on the terminal",
-    "sqlalchemy": "the database",
+    "sqlalchemy": "the database. The largest package of the extra `bot`, 28 MB; one set of queries "
+    "serves SQLite and PostgreSQL, and the migrations need it too",
     "google-genai": "Google's own client",
     "pillow": "reads pictures for models, draws tables",
     "mcp": "the client of the Model Context Protocol",

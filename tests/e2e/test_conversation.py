@@ -42,7 +42,9 @@ def test_a_conversation_over_several_messages() -> None:
         _system, before, ours, now = asked.turns
         assert before.text.endswith("mika: the kettle is on\nRenny: @Oshaberi hello")
         assert ours.text == "Hi Renny!"
-        assert now.text == 'Renny (in reply to Oshaberi: "Hi Renny!"): what did she say?'
+        notes, asked_now = now.text.rsplit("\n", 1)
+        assert notes.startswith("Notes about this conversation:")
+        assert asked_now == 'Renny (in reply to Oshaberi: "Hi Renny!"): what did she say?'
 
     run_with_bot(scenario, "Hi Renny!", "That the kettle is on.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -92,6 +93,7 @@ def test_a_stop_hangs_up(family: Family) -> None:
 
 
 PIXEL = bytes(range(60))
+PIXEL_SENT = b64encode(PIXEL).decode()
 
 
 def _fetching(found: Part) -> Callable[[str], Awaitable[Part]]:
@@ -106,7 +108,7 @@ def _fetching(found: Part) -> Callable[[str], Awaitable[Part]]:
 @pytest.mark.parametrize(
     ("found", "sent"),
     [
-        (ImagePart(data=PIXEL, mime="image/webp"), "image/webp"),
+        (ImagePart(data=PIXEL, mime="image/webp"), PIXEL_SENT),
         (TextPart("[image could not be read: too large]"), "could not be read: too large"),
         (None, "an image, not shown"),
     ],

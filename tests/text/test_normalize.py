@@ -176,7 +176,9 @@ def test_scenes_of_one_segment(path: Path) -> None:
 
 
 @given(
-    st.text(alphabet="aZ9 \n,.!?'\"()éßЖあン灯한…—’“”。、！？「」（）", min_size=1).map(str.strip)
+    st.text(
+        alphabet="aZ9 \n,.!?'\"()éßЖあン灯한…—’“”。、！？「」（）", min_size=1, max_size=79
+    ).map(str.strip)
 )
 def test_plain_text_needs_no_rule(text: str) -> None:
     """What `leaves` says of it is what all rules together do with it."""

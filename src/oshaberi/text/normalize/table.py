@@ -123,6 +123,8 @@ _PLAIN: Final = re.compile(f"[{_ASCII}{_LETTERS}]+")
 """Text in which no rule finds anything: no label, tag, emoji, mention, rule line or disguise."""
 _PLAIN_ASCII: Final = re.compile(f"[{_ASCII}]+")
 """The same where letters may be disguised ones."""
+_LONGER_THAN_THE_RULES: Final = 80
+"""To read so much text takes as long as to ask all rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,8 @@ class Normalizers(CopiedState):
 
     def leaves(self, text: str) -> bool:
         """Return whether `text`, which has no outer white space, stays as it is for certain."""
-        return self._knows_text_alone and self._plain.fullmatch(text) is not None
+        is_short = len(text) < _LONGER_THAN_THE_RULES
+        return is_short and self._knows_text_alone and self._plain.fullmatch(text) is not None
 
     def run(self, work: SegmentWork) -> None:
         """Apply every rule to a prose segment, in place."""

@@ -248,6 +248,7 @@ class ConnectPanel {
   #say(words, kind = "") {
     this.status.textContent = words;
     this.status.className = `connect-status ${kind}`;
+    if (words) (this.cancel.hidden ? this.status : this.cancel).scrollIntoView({ block: "nearest" });
   }
 }
 
