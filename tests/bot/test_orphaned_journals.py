@@ -37,7 +37,7 @@ from oshaberi.bot.storage.records import (
     TurnRecord,
     TurnTraces,
 )
-from oshaberi.bot.turns.services.models import OperatorChoices
+from oshaberi.bot.turns.services.model_access import OperatorChoices
 from oshaberi.bot.turns.services.turn_services import nobody_else
 from oshaberi.delivery.attachments import DeliveryPlugIns
 from oshaberi.delivery.journal import JournalledSink, post_as_body

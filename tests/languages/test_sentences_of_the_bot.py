@@ -49,7 +49,7 @@ ERRING = sorted(
         *SOURCE.glob("stream/**/*.py"),
         SOURCE / "bot/conversation/transcript.py",
         *SOURCE.glob("bot/turns/generation/*.py"),
-        SOURCE / "bot/turns/services/models.py",
+        SOURCE / "bot/turns/services/model_access.py",
     ]
 )
 """The modules whose errors people read: of settings that they change, of models that they ask."""

@@ -25,7 +25,7 @@ from oshaberi.bot.turns.admission.questions import Claim
 from oshaberi.bot.turns.admission.rules import UnaddressedMessage
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
-from oshaberi.bot.turns.services.models import OperatorChoices, OperatorModel
+from oshaberi.bot.turns.services.model_access import OperatorChoices, OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.chunks import Chunk, ProviderError, ToolCall, Usage
 from oshaberi.delivery.config import StreamConfig

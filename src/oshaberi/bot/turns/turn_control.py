@@ -18,7 +18,7 @@ from oshaberi.bot.turns.admission.rules import ADMITTED, reason_word, unlisted, 
 from oshaberi.bot.turns.personas import PersonaCache, allowed_in, default_of, persona_called
 from oshaberi.bot.turns.quotas import QuotaBook, RequestQuota, quota_place, quota_words
 from oshaberi.bot.turns.running.queue_runner import QueueRunner
-from oshaberi.bot.turns.services.models import ModelAccess
+from oshaberi.bot.turns.services.model_access import ModelAccess
 from oshaberi.bot.turns.services.turn_services import SettingsOf
 from oshaberi.clocks import loop_time_s, utc_now
 from oshaberi.languages import translatable

@@ -29,7 +29,7 @@ from oshaberi.bot.tools.builtin import builtin_tools
 from oshaberi.bot.tools.definition import installed_tool_text
 from oshaberi.bot.tools.toolbox import ToolBox, load_tools
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool, Connect
-from oshaberi.bot.turns.services.models import ModelAccess, forget_lessons
+from oshaberi.bot.turns.services.model_access import ModelAccess, forget_lessons
 from oshaberi.bot.turns.services.turn_services import (
     AnswerTools,
     TurnObservers,
