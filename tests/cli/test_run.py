@@ -194,4 +194,4 @@ def test_fresh_is_for_the_stage(
     monkeypatch.setenv("OSHABERI_DISCORD_TOKEN", "some.real.token")
     assert cli.main(["run", "--fresh"]) == 2
     line = capsys.readouterr().err.splitlines()[-1]
-    assert line == "oshaberi: run: --fresh is for the local stage, but there is a Discord token"
+    assert line.startswith("oshaberi: --fresh is for the local stage, but there is a Discord token")
