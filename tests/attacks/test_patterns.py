@@ -21,7 +21,7 @@ from oshaberi.bot.client.discord_values import _TOKENS
 from oshaberi.bot.turns.admission.bursts import is_complete
 from oshaberi.discord_io.requests.parameters import _TOKENS as _NOTICE_TOKENS
 from oshaberi.discord_io.requests.parameters import is_reply_notice
-from oshaberi.providers.refusals.reading import _in_words
+from oshaberi.providers.refusals.named_fields import _in_words
 from tests.attacks.loop_watch import computing_at_most
 from tests.attacks.pattern_attacks import as_re, parsed, slow_text
 from tests.attacks.pattern_collection import (

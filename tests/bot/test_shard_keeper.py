@@ -10,12 +10,6 @@ from typing import NoReturn
 
 import pytest
 
-from oshaberi.bot.coordination.process_coordination import (
-    ProcessRank,
-    fair_share,
-    to_give_up,
-    to_take,
-)
 from oshaberi.bot.coordination.shard_keeper import (
     MOST_SILENT_SECONDS,
     PAUSE_SECONDS,
@@ -23,6 +17,7 @@ from oshaberi.bot.coordination.shard_keeper import (
     ShardKeeper,
     end_at_once,
 )
+from oshaberi.bot.coordination.shard_shares import ProcessRank, fair_share, to_give_up, to_take
 from oshaberi.discord_io import LeaseFence
 from oshaberi.errors import ConfigError, TemporaryError
 from oshaberi.virtual_time import run_virtual

@@ -13,7 +13,7 @@ from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import CurrentSettings, operator_choices, plug_ins_of
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.coordination.cache_invalidation import cache_invalidation
-from oshaberi.bot.coordination.process_coordination import (
+from oshaberi.bot.coordination.message_claims import (
     InstanceLease,
     ProcessCoordination,
     SingleProcess,
