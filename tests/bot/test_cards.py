@@ -11,7 +11,9 @@ import pytest
 from discord_stage.interactions.targets import PostedFile
 from discord_stage.world.records import StageMessage
 from oshaberi.bot.characters.card_files import read_card
+from oshaberi.bot.commands.command_context import CommandRefusedError
 from oshaberi.bot.commands.lore_commands import filled_entry
+from oshaberi.bot.storage.records import LorebookRecord
 from tests.bot.client_harness import ADMIN, MEMBER, ClientHarness
 from tests.bot.test_faces import play
 from tests.characters.made_cards import (
@@ -107,6 +109,33 @@ REFUSED = {
         "keys has more than 500 characters",
     ),
 }
+
+
+def with_book(*contents: str) -> PostedFile:
+    entries = [{"keys": ["tea"], "content": one} for one in contents]
+    book = {"name": "World", "extensions": {}, "entries": entries}
+    return PostedFile("a.json", json.dumps(as_v2(DATA_V2 | {"character_book": book})).encode())
+
+
+def test_the_book_of_a_card_has_the_bounds_of_every_book() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        large = with_book(*["x" * 90_000] * 12)
+        told = await harness.run("persona import", {"file": large}, user=ADMIN)
+        assert told == "The lorebook would be larger than 1 MB."
+        for number in range(50):
+            record = LorebookRecord(harness.server_id, f"{number}", {"entries": []})
+            await harness.db.lorebooks.save(record)
+        told = await harness.run("persona import", {"file": with_book("x")}, user=ADMIN)
+        assert told == "At most 50 lorebooks; remove one first."
+        assert await harness.db.personas.of(harness.server_id) == ()
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("order", ["--5", "-", "٣--"])
+def test_an_order_that_is_no_number_is_one_line(order: str) -> None:
+    with pytest.raises(CommandRefusedError, match="The order is a whole number"):
+        filled_entry({}, {**ENTRY, "second": "", "order": order})
 
 
 @pytest.mark.parametrize(("file", "reason"), REFUSED.values(), ids=REFUSED)

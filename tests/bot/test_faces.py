@@ -277,6 +277,23 @@ def test_a_picture_is_uploaded_again_if_its_message_is_deleted() -> None:
     play(scenario)
 
 
+def test_a_picture_that_could_not_be_uploaded_again_does_not_hide_that_others_are_gone() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await with_mochi(harness)
+        await harness.run("persona avatar", {"name": "Mochi", "picture": PostedFile("a.png", TALL)})
+        await shown(harness)
+        [row] = await harness.db.pictures.of(harness.server_id)
+        failed = replace(row, address="https://example.org/b.png", digest="b" * 32, url="")
+        await harness.db.pictures.save(replace(failed, message_id=0))
+        _channel, [message] = kept_in(harness)
+        harness.stage.people.delete(message)
+        await harness.stage.settled()
+        await shown(harness)
+        assert len(kept_in(harness)[1]) == 1
+
+    play(scenario)
+
+
 def test_a_picture_that_discord_does_not_show_by_its_bare_url_is_signed_anew() -> None:
     async def scenario(harness: ClientHarness) -> None:
         await with_mochi(harness)

@@ -49,7 +49,10 @@ _KEYWORDS = ("ccv3", "chara", "char")
 """In the order in which they are preferred."""
 _OLD_ASSET = "chara-ext-asset_"
 _OLD_ADDRESS = "__asset:"
-_BROKEN = (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, struct.error)
+_BROKEN = (
+    *(zipfile.BadZipFile, ValueError, OverflowError, OSError, NotImplementedError),
+    struct.error,
+)
 _EMBEDDED = ("embeded://", "embedded://")
 
 
@@ -147,7 +150,8 @@ def _card_of_png(content: bytes) -> Card:
             value = _chunk_text(kind, content[start:end], limit)
             path = key[len(_OLD_ASSET) :].lstrip(":")
             asset = _unbase64(value)
-            room -= len(asset)
+            # Blanks count too: megabytes of them are a few bytes in the file.
+            room -= max(len(asset), len(value) * 3 // 4)
             if room < 0 or len(assets) >= MOST_FILES:
                 raise _too_much()
             assets[_OLD_ADDRESS + path] = asset

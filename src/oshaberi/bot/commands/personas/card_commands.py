@@ -28,6 +28,7 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
+from oshaberi.bot.commands.lore_limits import check_book
 from oshaberi.bot.commands.personas.persona_changes import (
     check_size as check_persona_size,
 )
@@ -83,6 +84,8 @@ async def checked_import(
     books = await context.db.lorebooks.of(asker.server_id)
     taken = [one.name for one in books]
     made = await asyncio.to_thread(persona_of_card, card, asker.server_id, name, taken)
+    if made.book is not None:
+        check_book(made.book, books)
     aliases = [
         alias
         for alias in made.persona.aliases
