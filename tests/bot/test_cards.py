@@ -18,7 +18,9 @@ from tests.bot.client_harness import ADMIN, MEMBER, ClientHarness
 from tests.bot.test_faces import play
 from tests.characters.made_cards import (
     DATA_V2,
+    DATA_V3,
     V1,
+    archive,
     as_v2,
     as_v3,
     charx,
@@ -111,6 +113,17 @@ REFUSED = {
 }
 
 
+def large_charx() -> bytes:
+    """Return a small file with 21 MB of pictures."""
+    paths = [f"assets/{number}.png" for number in range(3)]
+    listed = [
+        {"type": "emotion", "uri": f"embeded://{one}", "name": one, "ext": "png"} for one in paths
+    ]
+    document = as_v3(DATA_V3 | {"name": "Large", "assets": listed})
+    files = {one: png() + b"\0" * 7_000_000 for one in paths}
+    return archive({"card.json": json.dumps(document).encode(), **files})
+
+
 def with_book(*contents: str) -> PostedFile:
     entries = [{"keys": ["tea"], "content": one} for one in contents]
     book = {"name": "World", "extensions": {}, "entries": entries}
@@ -128,6 +141,20 @@ def test_the_book_of_a_card_has_the_bounds_of_every_book() -> None:
         told = await harness.run("persona import", {"file": with_book("x")}, user=ADMIN)
         assert told == "At most 50 lorebooks; remove one first."
         assert await harness.db.personas.of(harness.server_id) == ()
+
+    play(scenario)
+
+
+def test_several_cards_have_a_bound_together_and_trigger_words_are_shown() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        ours = {"extensions": {"oshaberi": {"triggers": ["e", "tea"]}}}
+        small = PostedFile("a.json", json.dumps(as_v2(DATA_V2 | ours)).encode())
+        large = PostedFile("b.charx", large_charx())
+        options = {"file": small, "file2": large, "file3": large}
+        message = await ask(harness, options)
+        assert "- called by e, tea" in message.content
+        refused = "- b.charx: its pictures are larger than 32 MB together"
+        assert message.content.count(refused) == 1
 
     play(scenario)
 

@@ -161,6 +161,23 @@ def test_several_pictures_and_archives_become_sprites_by_their_names() -> None:
     play(scenario)
 
 
+def test_the_pictures_of_several_archives_have_a_bound_together() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await with_mochi(harness)
+        asked = harness.stage.people.run("sprite add", {"persona": "mochi"})
+        await harness.stage.wait_for(lambda: asked.modal)
+        large = picture("green") + b"\0" * 7_000_000
+        files = [
+            PostedFile(f"{n}.zip", archive(**{f"joy{n}{m}": large for m in range(2)}))
+            for n in range(3)
+        ]
+        files.append(PostedFile("calm.png", picture("pink")))
+        told = await harness.private(harness.stage.people.submit(asked, {"pictures": files}))
+        assert "2.zip: its pictures are larger than 32 MB together" in told
+
+    play(scenario)
+
+
 def test_an_address_is_fetched_once_and_kept() -> None:
     async def scenario(harness: ClientHarness) -> None:
         await with_mochi(harness)

@@ -95,7 +95,7 @@ def _with_inline(document: Any, files: Mapping[str, bytes] | None = None) -> tup
         if uri.startswith(INLINE) and (content := _inline(uri)) is not None:
             room -= len(content)
             if room < 0:
-                raise _too_much()
+                raise too_much()
             found[uri] = content
     return document, found
 
@@ -111,7 +111,7 @@ def _inline(uri: str) -> bytes | None:
     return content if len(content) <= LARGEST_ASSET else None
 
 
-def _too_much() -> CardError:
+def too_much() -> CardError:
     most = LARGEST_SUM // (1024 * 1024)
     return CardError(Sentence("its pictures are larger than {most} MB together", most=most))
 
@@ -153,7 +153,7 @@ def _card_of_png(content: bytes) -> Card:
             # Blanks count too: megabytes of them are a few bytes in the file.
             room -= max(len(asset), len(value) * 3 // 4)
             if room < 0 or len(assets) >= MOST_FILES:
-                raise _too_much()
+                raise too_much()
             assets[_OLD_ADDRESS + path] = asset
     if not texts:
         raise CardError(

@@ -13,8 +13,10 @@ from discord import app_commands
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.characters.card_files import (
     LARGEST_FILE,
+    LARGEST_SUM,
     check_size,
     read_card,
+    too_much,
     written_card,
 )
 from oshaberi.bot.characters.cards import Card, CardAsset, CardError
@@ -59,11 +61,17 @@ async def read_uploads(files: Sequence[discord.Attachment]) -> tuple[list[Card],
     """Return the cards, and one line for each file that is none."""
     cards: list[Card] = []
     refused: list[str] = []
+    held = 0
     if sum(file.size for file in files) > LARGEST_FILE:
         check_size(sum(file.size for file in files))
     for file in files:
         try:
-            cards.append(await _read_upload(file))
+            card = await _read_upload(file)
+            held += (size := sum(len(one.content or b"") for one in card.assets))
+            if held > LARGEST_SUM:
+                held -= size
+                raise too_much()
+            cards.append(card)
         except CardError as error:
             reason = said(error.args[0])
             refused.append(f"- {plain(file.filename[:100])}: {reason}")
