@@ -255,7 +255,7 @@ def _exercise() -> None:
     from oshaberi.bot.local_run.demo_model import requests, written_scenes
     from oshaberi.bot.local_run.demo_model.playback import _assigned
     from oshaberi.providers.capabilities.known_models import TABLE, capabilities_of
-    from oshaberi.providers.refusals.reading import _anywhere
+    from oshaberi.providers.refusals.named_fields import _anywhere
     from oshaberi.providers.wire.text_outlet import SpeakerHoldback, StopStringCut
     from oshaberi.text.config import Persona
     from oshaberi.text.silence import SilencePatterns

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from oshaberi.bot.coordination.process_coordination import FleetView, ProcessRank
+from oshaberi.bot.coordination.shard_shares import FleetView, ProcessRank
 
 LEASE_S = 8.0
 

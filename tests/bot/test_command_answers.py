@@ -23,7 +23,7 @@ from oshaberi.bot.commands.answers import (
 )
 from oshaberi.bot.storage import StorageError
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
-from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.model_access import OperatorModel
 from oshaberi.errors import ConfigError
 from oshaberi.providers.capabilities import ModelPlace
 from oshaberi.providers.capabilities.learned import Doubt, Lesson

@@ -12,7 +12,7 @@ from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import CurrentSettings
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.storage import Database, SecretVault, StorageError
-from oshaberi.bot.turns.services.models import OperatorChoices
+from oshaberi.bot.turns.services.model_access import OperatorChoices
 from oshaberi.delivery.attachments import DeliveryPlugIns
 from oshaberi.delivery.config import LIVE_WITHOUT_GROWTH, StreamConfig
 from oshaberi.text.config import TextConfig

@@ -10,7 +10,7 @@ import pytest
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.storage.changes import ChangeFeed, StoredChange
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
-from oshaberi.bot.turns.services.models import OperatorModel, forget_lessons
+from oshaberi.bot.turns.services.model_access import OperatorModel, forget_lessons
 from oshaberi.providers.capabilities.learned import LearnedLimits, Lesson, ModelPlace
 from tests.bot.client_harness import ADMIN, MEMBER, OWNER, ClientHarness, run_with_client
 

@@ -15,7 +15,7 @@ from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import CurrentSettings
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings
-from oshaberi.bot.coordination.process_coordination import InstanceLease, SingleProcess
+from oshaberi.bot.coordination.message_claims import InstanceLease, SingleProcess
 from oshaberi.bot.recovery.crash_recovery import (
     GO_ON,
     IN_DOUBT,
@@ -37,7 +37,7 @@ from oshaberi.bot.storage.records import (
     TurnRecord,
     TurnTraces,
 )
-from oshaberi.bot.turns.services.models import OperatorChoices
+from oshaberi.bot.turns.services.model_access import OperatorChoices
 from oshaberi.bot.turns.services.turn_services import nobody_else
 from oshaberi.delivery.attachments import DeliveryPlugIns
 from oshaberi.delivery.journal import JournalledSink, post_as_body

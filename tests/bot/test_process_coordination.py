@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from discord_stage import Fault
 from discord_stage.testing import default_client, logged_in, staged
 from oshaberi.bot.coordination import redis_coordination
-from oshaberi.bot.coordination.process_coordination import ProcessCoordination, SingleProcess
+from oshaberi.bot.coordination.message_claims import ProcessCoordination, SingleProcess
 from oshaberi.bot.coordination.redis_coordination import RedisCoordination, over_redis
 from oshaberi.bot.wiring.services import shared_state
 from oshaberi.discord_io import ClientState

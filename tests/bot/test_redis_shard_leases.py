@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from oshaberi.bot.coordination import redis_coordination
-from oshaberi.bot.coordination.process_coordination import ProcessRank, SingleProcess
+from oshaberi.bot.coordination.message_claims import SingleProcess
 from oshaberi.bot.coordination.redis_coordination import over_redis
 from oshaberi.bot.coordination.redis_leases import (
     COUNT,
@@ -23,6 +23,7 @@ from oshaberi.bot.coordination.redis_leases import (
     SINCE,
     RedisShardLeases,
 )
+from oshaberi.bot.coordination.shard_shares import ProcessRank
 from oshaberi.errors import ConfigError
 from tests.storage.database_servers import OwnRedis, redis_url
 

@@ -10,12 +10,6 @@ from typing import NoReturn
 
 import pytest
 
-from oshaberi.bot.coordination.process_coordination import (
-    ProcessRank,
-    fair_share,
-    to_give_up,
-    to_take,
-)
 from oshaberi.bot.coordination.shard_keeper import (
     MOST_SILENT_SECONDS,
     PAUSE_SECONDS,
@@ -23,6 +17,7 @@ from oshaberi.bot.coordination.shard_keeper import (
     ShardKeeper,
     end_at_once,
 )
+from oshaberi.bot.coordination.shard_shares import ProcessRank, fair_share, to_give_up, to_take
 from oshaberi.discord_io import LeaseFence
 from oshaberi.errors import ConfigError, TemporaryError
 from oshaberi.virtual_time import run_virtual
@@ -433,7 +428,7 @@ def test_the_first_process_decides_on_the_number_of_shards() -> None:
         second = FleetProcess(fleet, "b")
         assert await second.keeper.begin(second, SHARDS * 2, 1) == SHARDS
         third = FleetProcess(fleet, "c", shard_count=SHARDS * 2)
-        with pytest.raises(ConfigError, match="run with 8 shards"):
+        with pytest.raises(ConfigError, match="other processes have 8"):
             await third.keeper.begin(third, SHARDS, 1)
 
     play(scenario, "a")

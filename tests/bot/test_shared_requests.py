@@ -9,7 +9,7 @@ import pytest
 from redis.asyncio import Redis
 
 from oshaberi.bot.coordination import redis_leases
-from oshaberi.bot.coordination.process_coordination import SingleProcess
+from oshaberi.bot.coordination.message_claims import SingleProcess
 from oshaberi.bot.coordination.redis_coordination import over_redis
 from oshaberi.bot.coordination.redis_leases import RedisAllowance, SharedRefusals
 from oshaberi.discord_io import BanGuard, RequestBudget

@@ -10,7 +10,7 @@ from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import ModelRecord, PersonaRecord
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
-from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.model_access import OperatorModel
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.stream.provider_protocol import ScriptedProvider, Silence, Step

@@ -8,7 +8,7 @@ from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import ModelRecord
 from oshaberi.bot.storage.usage import UsageAccount, UsageTotals, usage_day
-from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.model_access import OperatorModel
 from tests.bot.client_harness import ADMIN, MEMBER, OWNER, ClientHarness, run_with_client
 
 OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operators-own-key",))

@@ -15,6 +15,7 @@ from urllib.request import urlopen
 import pytest
 from click.testing import CliRunner
 
+from oshaberi import cli
 from oshaberi.cli.command_group import app
 from oshaberi.cli.commands.run import _settings
 from tests.free_ports import free_port
@@ -183,3 +184,14 @@ def test_what_is_missing_is_said_at_the_start(
     file.write_text('discord_token = "a.b.c"\n')
     _settings(file, None)
     assert "the settings have no model" in caplog.text
+
+
+def test_fresh_is_for_the_stage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OSHABERI_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("OSHABERI_DISCORD_TOKEN", "some.real.token")
+    assert cli.main(["run", "--fresh"]) == 2
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith("oshaberi: --fresh is for the local stage, but there is a Discord token")

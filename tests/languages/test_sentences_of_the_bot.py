@@ -29,7 +29,7 @@ SPEAKING = sorted(
         SOURCE / "bot/recovery/crash_recovery.py",
         SOURCE / "bot/recovery/question_recovery.py",
         SOURCE / "delivery/notices.py",
-        SOURCE / "bot/turns/admission/rules.py",
+        SOURCE / "bot/turns/admission/single_message_rules.py",
         SOURCE / "bot/turns/notices.py",
         SOURCE / "bot/turns/quotas.py",
         SOURCE / "bot/turns/turn_control.py",
@@ -49,7 +49,7 @@ ERRING = sorted(
         *SOURCE.glob("stream/**/*.py"),
         SOURCE / "bot/conversation/transcript.py",
         *SOURCE.glob("bot/turns/generation/*.py"),
-        SOURCE / "bot/turns/services/models.py",
+        SOURCE / "bot/turns/services/model_access.py",
     ]
 )
 """The modules whose errors people read: of settings that they change, of models that they ask."""

@@ -14,7 +14,7 @@ from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.local_run.demo_model import MODEL, DemoModel
 from oshaberi.bot.local_run.model_choice import ModelChoice
 from oshaberi.bot.storage.records import ModelRecord
-from oshaberi.bot.turns.services.models import OperatorChoices, OperatorModel
+from oshaberi.bot.turns.services.model_access import OperatorChoices, OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
 from tests.storage.migrated_database import opened_database
 from tests.turns.shared_services import shared_services

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from oshaberi.bot.turns.services.models import is_local
+from oshaberi.bot.turns.services.model_access import is_local
 from oshaberi.providers.presets import PRESETS
 from oshaberi.public_fetching import Address
 

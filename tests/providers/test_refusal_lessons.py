@@ -10,8 +10,8 @@ from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
 from oshaberi.providers.capabilities.known_models import TABLE, capabilities_of
 from oshaberi.providers.capabilities.learned import Lesson
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.refusals.reading import Refusal, named_parameters
-from oshaberi.providers.refusals.rules import lessons
+from oshaberi.providers.refusals.lesson_rules import lessons
+from oshaberi.providers.refusals.named_fields import Refusal, named_parameters
 
 SENT = dict.fromkeys(
     (

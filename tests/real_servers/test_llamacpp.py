@@ -163,7 +163,7 @@ def test_a_stop_reaches_the_server(preset: str) -> None:
     run(preset, scenario)
 
 
-@pytest.mark.parametrize("preset", APIS.keys() - {"openai-responses"})
+@pytest.mark.parametrize("preset", sorted(APIS.keys() - {"openai-responses"}))
 def test_the_answer_limit_is_said(preset: str) -> None:
     last = answer(preset, asking("LONG", max_output_tokens=20))[-1]
     assert (last.type, last.finish_reason) == ("done", "length")

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 
 from discord_stage.model_servers.scripts import NoAnswer, Refuse
 from oshaberi.bot.storage.usage import UsageAccount, UsageTotals, usage_day
-from oshaberi.bot.turns.services.models import place_of_model
+from oshaberi.bot.turns.services.model_access import place_of_model
 from oshaberi.providers.capabilities.learned import Doubt
 from stage_page.page_harness import PATIENCE_S, looping
 from tests.bot.client_harness import MEMBER, OWNER

@@ -11,7 +11,7 @@ from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.storage import Database
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
-from oshaberi.bot.turns.services.models import ModelAccess, OperatorChoices
+from oshaberi.bot.turns.services.model_access import ModelAccess, OperatorChoices
 from oshaberi.bot.turns.services.turn_services import SettingsOf, TurnServices
 from oshaberi.clocks import utc_now
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
-from oshaberi.bot.turns.services.models import LONGEST_SECONDS, KeyCooldowns
+from oshaberi.bot.turns.services.key_cooldowns import LONGEST_SECONDS, KeyCooldowns
 from tests.turns.turn_harness import EPOCH, SERVER, TurnHarness, fails, link, run_turns, text
 
 STEPS = [timedelta(hours=-1), timedelta(hours=1), timedelta(days=-400), timedelta(days=400)]

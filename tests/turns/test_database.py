@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import Fact, KeyRecord, ModelRecord
-from oshaberi.bot.turns.services.models import KeyCooldowns
+from oshaberi.bot.turns.services.key_cooldowns import KeyCooldowns
 from tests.turns.turn_harness import (
     ALICE,
     CHANNEL,

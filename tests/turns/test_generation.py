@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
-from oshaberi.bot.turns.services.models import KeyCooldowns, OperatorModel, rest_seconds
+from oshaberi.bot.turns.services.key_cooldowns import KeyCooldowns, rest_seconds
+from oshaberi.bot.turns.services.model_access import OperatorModel
 from oshaberi.chunks import Chunk, ProviderError, ThoughtPart
 from oshaberi.stream.provider_protocol import Silence
 from tests.turns.turn_harness import (

@@ -17,7 +17,7 @@ from oshaberi.bot.storage.usage import UsageAccount
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.generation.model_call import MOST_CONTINUATIONS
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
-from oshaberi.bot.turns.services.models import OperatorChoices, OperatorModel
+from oshaberi.bot.turns.services.model_access import OperatorChoices, OperatorModel
 from oshaberi.chunks import ToolCall
 from tests.storage.migrated_database import opened_database
 from tests.turns.shared_services import shared_services

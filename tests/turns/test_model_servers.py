@@ -17,7 +17,7 @@ from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import ModelRecord
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
-from oshaberi.bot.turns.services.models import OperatorChoices, OperatorModel
+from oshaberi.bot.turns.services.model_access import OperatorChoices, OperatorModel
 from tests.storage.migrated_database import opened_database
 from tests.turns.shared_services import shared_services
 from tests.turns.turn_harness import TOMORI, FakeTurnChannel, quick

@@ -13,7 +13,7 @@ from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
 from oshaberi.bot.storage.usage import UsageAccount, UsageTotals
 from oshaberi.bot.turns.quotas import cost_of
-from oshaberi.bot.turns.services.models import ModelCandidate, OperatorModel
+from oshaberi.bot.turns.services.model_access import ModelCandidate, OperatorModel
 from oshaberi.chunks import ToolCall, Usage
 from oshaberi.providers.model_options import TokenPrice
 from oshaberi.stream.provider_protocol import Silence, Step

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord, PersonaRecord
-from oshaberi.bot.turns.services.models import OperatorModel
+from oshaberi.bot.turns.services.model_access import OperatorModel
 from tests.turns.turn_harness import ALICE, BOB, SERVER, TOMORI, TurnHarness, run_turns, text
 
 OPERATORS = OperatorModel(ModelRecord(0, "openai", "gpt-x"), ("sk-operator",))

@@ -22,10 +22,10 @@ from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.storage.records import ModelRecord, PersonaRecord
 from oshaberi.bot.turns.admission.questions import Claim
-from oshaberi.bot.turns.admission.rules import UnaddressedMessage
+from oshaberi.bot.turns.admission.single_message_rules import UnaddressedMessage
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
-from oshaberi.bot.turns.services.models import OperatorChoices, OperatorModel
+from oshaberi.bot.turns.services.model_access import OperatorChoices, OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.chunks import Chunk, ProviderError, ToolCall, Usage
 from oshaberi.delivery.config import StreamConfig

@@ -11,7 +11,7 @@ from functools import partial
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.config import LoadedSettings
-from oshaberi.bot.coordination.process_coordination import ProcessCoordination
+from oshaberi.bot.coordination.message_claims import ProcessCoordination
 from oshaberi.bot.logs import RecentWarnings
 from oshaberi.bot.observability.health import (
     Check,

@@ -14,6 +14,7 @@ Each part knows only those before it:
 - `state`: what all parts share; `access_guard`: which requests are allowed;
 - `world_changes`: what happens in the world; `interactions`; `people_actions`: what people do;
 - `gateway`, `rest`, `cdn`, `control` (for tests and the page), `page`;
+- `kept_world`: the file in which messages outlive the stage;
 - `server`: puts them together. `model_servers` are scripted models for bots that talk to one.
 """
 

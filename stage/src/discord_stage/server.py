@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from discord_stage.control.live_feed import LiveFeed
 from discord_stage.errors import StageProblemsError, StageTimeoutError
 from discord_stage.gateway.gateway_sessions import SessionHub
 from discord_stage.gateway.gateway_socket import Gateway
+from discord_stage.kept_world import KeptWorld
 from discord_stage.page import Page, PageExtension
 from discord_stage.people_actions import PeopleActions
 from discord_stage.requests.injected_faults import Fault, Faults
@@ -51,8 +53,9 @@ class Stage:
 
     `url` and `token` are for the bot, `page_url` is for a browser, `control_token` for the control
     API, to which `extensions` add actions; `page_extensions` add scripts to the page (you can add
-    both later too). `people` act, `fault` and `gateway` break things, `world` and `requests` show
-    what happened.
+    both later too). In the file `keep_in` messages outlive the stage: the next one with the same
+    described world goes on from there, unless it is `fresh`. `people` act, `fault` and `gateway`
+    break things, `world` and `requests` show what happened.
     """
 
     def __init__(
@@ -64,6 +67,8 @@ class Stage:
         control_token: str | None = None,
         extensions: Mapping[str, ControlExtension] | None = None,
         page_extensions: Mapping[str, PageExtension] | None = None,
+        keep_in: Path | None = None,
+        fresh: bool = False,
     ) -> None:
         self.world = world if isinstance(world, World) else World.described(world)
         self.settings = settings or Settings()
@@ -71,6 +76,9 @@ class Stage:
         self.extensions: dict[str, ControlExtension] = dict(extensions or {})
         self.page_extensions: dict[str, PageExtension] = dict(page_extensions or {})
         self._port = port
+        self._keep_in = keep_in
+        self._fresh = fresh
+        self._kept: KeptWorld | None = None
         self._runner: web.AppRunner | None = None
         self._watching: asyncio.Task[None] | None = None
         self.state: StageState
@@ -99,6 +107,10 @@ class Stage:
         await site.start()
         _host, port = self._runner.addresses[0][:2]
         self.state.url = f"http://{HOST}:{port}"
+        if self._keep_in is not None:
+            self._kept = KeptWorld(self.state, self._keep_in)
+            # Without an await since the server listens: nobody sees the world before.
+            self._kept.begin(fresh=self._fresh)
         self._watching = asyncio.create_task(self.feed.watch())
         return self
 
@@ -115,6 +127,8 @@ class Stage:
             self._watching.cancel()
         if self._runner is not None:
             await self._runner.cleanup()
+        if self._kept is not None:
+            await self._kept.close()
 
     def _application(self) -> web.Application:
         pipeline = RequestPipeline(self.state, self.gateway)

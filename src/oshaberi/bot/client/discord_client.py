@@ -23,7 +23,7 @@ from oshaberi.bot.faces.picture_channel import PictureChannel
 from oshaberi.bot.storage.errors import StorageAwayError, StorageError
 from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.questions import CLAIMED
-from oshaberi.bot.turns.admission.rules import ADMITTED
+from oshaberi.bot.turns.admission.single_message_rules import ADMITTED
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io import (

@@ -30,7 +30,7 @@ from oshaberi.bot.client.discord_values import (
     typed_text,
 )
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
-from oshaberi.bot.turns.admission.rules import UnaddressedMessage
+from oshaberi.bot.turns.admission.single_message_rules import UnaddressedMessage
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.discord_io.channels import may_write
 from oshaberi.discord_io.requests.parameters import is_reply_notice

@@ -47,7 +47,7 @@ from oshaberi.bot.config import (
 )
 from oshaberi.bot.config.all_settings import SERVER_ONLY_KEYS
 from oshaberi.bot.config.server_settings import check_limit
-from oshaberi.bot.turns.services.models import WHOLE_SERVER
+from oshaberi.bot.turns.services.model_access import WHOLE_SERVER
 from oshaberi.languages import translatable, translated
 
 CHANNEL_KEYS = frozenset({"picture_channel_id", "thought_log_channel_id"})

@@ -23,7 +23,7 @@ from oshaberi.bot.commands.models.model_commands import name_of
 from oshaberi.bot.commands.usage_command import format_requests_and_tokens
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.storage.records import ConversationSummary, ModelRecord, UsageRecord
-from oshaberi.bot.turns.services.models import ModelCandidate, place_of_model
+from oshaberi.bot.turns.services.model_access import ModelCandidate, place_of_model
 from oshaberi.languages import translatable, translated, translated_count
 
 NO_MODEL = translatable("No model is set. `/help` says what to do first.")

@@ -13,7 +13,7 @@ from oshaberi.bot.logs import set_level
 from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.records import ModelRecord, PersonaRecord, StoredSettings
 from oshaberi.bot.turns.caches import BoundedCache, StoredCache
-from oshaberi.bot.turns.services.models import NOBODY_YET, OperatorChoices, OperatorModel
+from oshaberi.bot.turns.services.model_access import NOBODY_YET, OperatorChoices, OperatorModel
 from oshaberi.delivery.attachments import DeliveryPlugIns
 from oshaberi.delivery.config import live_remark
 from oshaberi.errors import ConfigError

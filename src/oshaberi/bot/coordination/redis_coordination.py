@@ -1,4 +1,4 @@
-"""Process coordination through Redis (see process_coordination.py).
+"""Process coordination through Redis (see message_claims.py).
 
 A claim is valid while its process lives: the process renews it every few seconds, and withdraws it
 when it ends.
@@ -20,7 +20,7 @@ from redis.exceptions import AuthenticationError, LockNotOwnedError, RedisError,
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from oshaberi.bot.coordination.process_coordination import InstanceLease, SingleProcess
+from oshaberi.bot.coordination.message_claims import InstanceLease, SingleProcess
 from oshaberi.bot.coordination.redis_leases import (
     RedisAllowance,
     RedisShardLeases,

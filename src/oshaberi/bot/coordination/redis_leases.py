@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from redis.asyncio.lock import Lock
 from redis.exceptions import LockError, LockNotOwnedError
 
-from oshaberi.bot.coordination.process_coordination import FleetView, ProcessRank
+from oshaberi.bot.coordination.shard_shares import FleetView, ProcessRank
 from oshaberi.discord_io import BanGuard
 from oshaberi.stream.redis_stops import FAULTS
 
@@ -43,7 +43,7 @@ def as_os_errors() -> Iterator[None]:
         raise OSError(f"Redis: {error}") from error
 
 
-# The leases on shards (`process_coordination` has the interface).
+# The leases on shards (`shard_shares` has the interface).
 #
 # A lease is a lock of redis-py that expires unless its process renews it. Every process is listed
 # while it renews its own entry, so that each can compute its fair share.

@@ -3,7 +3,7 @@
 Once a second it renews the leases and computes the share. A new process gets shards from the others
 one after another. When a process ends, the others take its shards. A process that could not renew
 its leases in time sends nothing (`LeaseFence`), and ends if others have taken its shards.
-`process_coordination` decides which process answers a message.
+`message_claims` decides which process answers a message.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn, Protocol
 
-from oshaberi.bot.coordination.process_coordination import (
+from oshaberi.bot.coordination.reconnect_backoff import ReconnectBackoff
+from oshaberi.bot.coordination.shard_shares import (
     FleetView,
     LeaseTable,
     fair_share,
     to_give_up,
     to_take,
 )
-from oshaberi.bot.coordination.reconnect_backoff import ReconnectBackoff
 from oshaberi.discord_io import LeaseFence
 from oshaberi.errors import ConfigError, TemporaryError
 
@@ -151,7 +151,7 @@ class ShardKeeper:
             raise TemporaryError(f"the shards cannot be shared: {error}") from None
         if self._wanted_count not in (0, count):
             raise ConfigError(
-                f"shard_count: the other processes run with {count} shards; "
+                f"shard_count: the other processes have {count}; "
                 "end all of them before you change it"
             )
         self._host, self._shard_count = host, count
@@ -246,7 +246,7 @@ class ShardKeeper:
             return None
         view = await self._table.beat(self._shard_count)
         if view.shard_count != self._shard_count:
-            self._on_expelled(f"the other processes run with {view.shard_count} shards")
+            self._on_expelled(f"the other processes have shard_count = {view.shard_count}")
         self._is_alone = view.place.processes == 1
         return view
 

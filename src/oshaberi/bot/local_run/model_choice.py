@@ -27,7 +27,7 @@ from oshaberi.bot.local_run.model_sources import (
     tried_connection,
 )
 from oshaberi.bot.storage.records import ModelRecord
-from oshaberi.bot.turns.services.models import WHOLE_SERVER, OperatorModel
+from oshaberi.bot.turns.services.model_access import WHOLE_SERVER, OperatorModel
 from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.providers.first_words import TriedModel
 from oshaberi.providers.model_options import options_of

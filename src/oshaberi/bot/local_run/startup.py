@@ -120,15 +120,23 @@ async def perform(
     on_ready: Callable[[str], None],
     observers: Sequence[StreamObserver] = (),
     signals: ShutdownSignals | None = None,
+    fresh: bool = False,
 ) -> None:
     """Run everything. `on_ready` gets the page's address when the bot can answer.
 
-    `signals` are those of the process, if they are caught already.
+    `signals` are those of the process, if they are caught already. `fresh` forgets what was
+    written on the stage before.
     """
     streams, original = StreamLog(), (settings, environ)
     place = world(settings.persona)
     settings, environ = _with_settings_of(place, settings, environ)
-    putting_up = open_stage(place, settings.stage_port, kept_token(settings.data_dir))
+    putting_up = open_stage(
+        place,
+        settings.stage_port,
+        kept_token(settings.data_dir),
+        keep_in=settings.data_dir / f"stage-{next(iter(place.guilds))}.jsonl",
+        fresh=fresh,
+    )
     async with DemoModel(speed) as demo_model, putting_up as stage:
         choice = ModelChoice(
             demo_model, links(settings, environ), environ, next(iter(place.guilds))
@@ -179,12 +187,19 @@ async def perform(
 
 @asynccontextmanager
 async def open_stage(
-    place: World, port: int, control_token: str | None = None
+    place: World,
+    port: int,
+    control_token: str | None = None,
+    *,
+    keep_in: Path | None = None,
+    fresh: bool = False,
 ) -> AsyncIterator[Stage]:
     """Open the stage on this port. Raises ConfigError if the port is in use."""
     async with AsyncExitStack() as stack:
         try:
-            opening = Stage(place, port=port, control_token=control_token)
+            opening = Stage(
+                place, port=port, control_token=control_token, keep_in=keep_in, fresh=fresh
+            )
             stage = await stack.enter_async_context(opening)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
-from oshaberi.bot.coordination.process_coordination import InstanceLease
+from oshaberi.bot.coordination.message_claims import InstanceLease
 from oshaberi.bot.recovery.crash_recovery import CrashRecovery
 from oshaberi.bot.recovery.question_recovery import QuestionRecovery
 from oshaberi.bot.storage import Database, StorageError

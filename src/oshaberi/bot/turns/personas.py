@@ -13,7 +13,7 @@ from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.caches import StoredCache
 from oshaberi.bot.turns.name_calls import place_of_call
-from oshaberi.bot.turns.services.models import MOST_SERVERS, OperatorChoices
+from oshaberi.bot.turns.services.model_access import MOST_SERVERS, OperatorChoices
 from oshaberi.text.normalize.pieces import is_spaced_letter
 from oshaberi.text.normalize.webhook_names import webhook_username
 

@@ -30,7 +30,7 @@ from oshaberi.bot.storage.usage import (
     usage_day,
 )
 from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.services.models import (
+from oshaberi.bot.turns.services.model_access import (
     MOST_SERVERS,
     ModelCandidate,
     OperatorChoices,

@@ -14,11 +14,16 @@ from oshaberi.bot.storage.records import TAKEN_BACK, PersonaRecord, TurnRecord
 from oshaberi.bot.turns.admission.channel_queue import Kind, QueuedJob
 from oshaberi.bot.turns.admission.message_admission import Cooldowns
 from oshaberi.bot.turns.admission.questions import RESTART, OpenQuestions
-from oshaberi.bot.turns.admission.rules import ADMITTED, reason_word, unlisted, why_sentence
+from oshaberi.bot.turns.admission.single_message_rules import (
+    ADMITTED,
+    reason_word,
+    unlisted,
+    why_sentence,
+)
 from oshaberi.bot.turns.personas import PersonaCache, allowed_in, default_of, persona_called
 from oshaberi.bot.turns.quotas import QuotaBook, RequestQuota, quota_place, quota_words
 from oshaberi.bot.turns.running.queue_runner import QueueRunner
-from oshaberi.bot.turns.services.models import ModelAccess
+from oshaberi.bot.turns.services.model_access import ModelAccess
 from oshaberi.bot.turns.services.turn_services import SettingsOf
 from oshaberi.clocks import loop_time_s, utc_now
 from oshaberi.languages import translatable

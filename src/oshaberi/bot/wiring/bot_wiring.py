@@ -24,7 +24,7 @@ from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client.discord_values import is_gone
 from oshaberi.bot.config import LoadedSettings, Reloader
-from oshaberi.bot.coordination.process_coordination import ProcessCoordination
+from oshaberi.bot.coordination.message_claims import ProcessCoordination
 from oshaberi.bot.coordination.shard_keeper import HANDOVER_SECONDS, ShardKeeper
 from oshaberi.bot.data_retention import DataRetention, prune_regularly
 from oshaberi.bot.faces.own_face import OwnFaces

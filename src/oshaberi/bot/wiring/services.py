@@ -13,7 +13,7 @@ from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import CurrentSettings, operator_choices, plug_ins_of
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.coordination.cache_invalidation import cache_invalidation
-from oshaberi.bot.coordination.process_coordination import (
+from oshaberi.bot.coordination.message_claims import (
     InstanceLease,
     ProcessCoordination,
     SingleProcess,
@@ -29,7 +29,7 @@ from oshaberi.bot.tools.builtin import builtin_tools
 from oshaberi.bot.tools.definition import installed_tool_text
 from oshaberi.bot.tools.toolbox import ToolBox, load_tools
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool, Connect
-from oshaberi.bot.turns.services.models import ModelAccess, forget_lessons
+from oshaberi.bot.turns.services.model_access import ModelAccess, forget_lessons
 from oshaberi.bot.turns.services.turn_services import (
     AnswerTools,
     TurnObservers,

@@ -46,6 +46,7 @@ much shorter: with 2500 streams one took 57 ms after 10 000 new objects, 94 ms a
 @click.option(
     "--speed", type=SPEED, default=1.0, show_default=True, help="Speed of the demo model."
 )
+@click.option("--fresh", is_flag=True, help="Forget what was written on the local stage before.")
 @click.option(
     "--record", type=FOLDER, metavar="DIR", help="Save every stream in this folder, as a scene."
 )
@@ -57,6 +58,7 @@ def command(
     only_discord: bool,
     port: int | None,
     speed: float,
+    fresh: bool,
     record: Path | None,
     browser: bool | None,
 ) -> None:
@@ -78,10 +80,12 @@ def command(
         if only_discord:
             _need_token(settings)
         observers = _observers(record, settings)
+        if fresh and settings.discord_token is not None:
+            raise click.UsageError("--fresh is for the local stage, but there is a Discord token")
         if settings.discord_token is not None:
             work = _on_discord(settings, observers, signals)
         else:
-            work = _on_stage(settings, observers, signals, speed, browser)
+            work = _on_stage(settings, observers, signals, speed, browser, fresh)
         asyncio.run(signals.over(work))
 
 
@@ -102,6 +106,7 @@ def _on_stage(
     signals: ShutdownSignals,
     speed: float,
     browser: bool | None,
+    fresh: bool,
 ) -> Coroutine[Any, Any, None]:
     _warn_of_other_names()
     if sys.stdout.isatty():
@@ -119,6 +124,7 @@ def _on_stage(
         observers=observers,
         on_ready=lambda address: _announce_on_stage(address, settings.data_dir if wanted else None),
         signals=signals,
+        fresh=fresh,
     )
 
 

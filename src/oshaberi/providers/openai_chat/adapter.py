@@ -22,10 +22,10 @@ from oshaberi.providers.connections.sdk import (
 from oshaberi.providers.error_classification import FAILED_CALL, provider_error
 from oshaberi.providers.openai_chat.events import Event, read
 from oshaberi.providers.openai_chat.request import FAMILY, body
+from oshaberi.providers.refusals.named_fields import Body
 from oshaberi.providers.refusals.negotiation import (
     RequestNegotiation,
 )
-from oshaberi.providers.refusals.reading import Body
 from oshaberi.providers.request.dialogue import has_images
 from oshaberi.providers.request.model_request import Endpoint, Request
 from oshaberi.providers.request.parameters import known_capabilities

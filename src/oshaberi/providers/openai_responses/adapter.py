@@ -19,7 +19,7 @@ from oshaberi.providers.openai_responses.request import (
     without_reasoning_items,
     without_summary,
 )
-from oshaberi.providers.refusals.reading import Body
+from oshaberi.providers.refusals.named_fields import Body
 from oshaberi.providers.request.model_request import Request
 from oshaberi.providers.wire.errors import read_failure
 

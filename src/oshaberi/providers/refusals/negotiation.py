@@ -1,8 +1,8 @@
 """One request and its refusals: each refusal changes the next attempt.
 
 What an attempt proved is remembered when it is answered, not before. A refusal whose message says
-what is wrong teaches a lesson (`rules`). One that names a field or a tool costs that alone; for one
-that names nothing, `search` finds out over several requests what it is.
+what is wrong teaches a lesson (`lesson_rules`). One that names a field or a tool costs that alone;
+for one that names nothing, `unnamed_fields` finds out over several requests what it is.
 """
 
 from __future__ import annotations
@@ -14,11 +14,16 @@ from typing import Any
 from oshaberi.chunks import ProviderError
 from oshaberi.providers.capabilities.learned import Doubt, Lesson
 from oshaberi.providers.error_classification import ProviderFailure, names_the_model
-from oshaberi.providers.refusals.reading import RETRIES, USEFUL, Refusal, named_parameters
-from oshaberi.providers.refusals.rules import lessons
-from oshaberi.providers.refusals.search import (
-    RequestAttempt,
+from oshaberi.providers.refusals.lesson_rules import lessons
+from oshaberi.providers.refusals.named_fields import (
+    RETRIES,
+    USEFUL,
+    Refusal,
+    named_parameters,
     named_tools,
+)
+from oshaberi.providers.refusals.unnamed_fields import (
+    RequestAttempt,
     names_in,
     narrowing,
     tool_name,

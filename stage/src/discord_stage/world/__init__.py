@@ -4,5 +4,5 @@
 - `description`: builds a world from a short description, whose values (`described_values`) know
   their place.
 - `permissions`: who may do what; `event_bus`: passes events to listeners; `ids`: snowflakes, and
-  which message a nonce created.
+  which message a nonce created; `record_json`: records as JSON and back.
 """

@@ -29,6 +29,10 @@ class Snowflakes:
     def begin(self) -> None:
         self._founded_ms = None
 
+    def go_on_after(self, snowflake: int) -> None:
+        """Create only larger ids from now on."""
+        self._last = max(self._last, snowflake)
+
     def new(self) -> int:
         now_ms = time.time_ns() // 1_000_000 if self._founded_ms is None else self._founded_ms
         self._last = max((now_ms - EPOCH_MS) << _TIME_SHIFT, self._last + 1)

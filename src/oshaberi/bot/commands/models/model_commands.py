@@ -27,7 +27,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.storage.records import ModelRecord
-from oshaberi.bot.turns.services.models import (
+from oshaberi.bot.turns.services.model_access import (
     LOCAL_MODEL,
     WHOLE_SERVER,
     ModelCandidate,

@@ -1,7 +1,8 @@
 """Decides about each message that the bot receives, with what it knows of earlier ones.
 
-`rules` decides by the message alone; this module adds the cooldown, the loop guard for bots and the
-bot's attention. All three are in memory, limited in size: an ignored message costs no query.
+`single_message_rules` decides by the message alone; this module adds the cooldown, the loop guard
+for bots and the bot's attention. All three are in memory, limited in size: an ignored message costs
+no query.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from decimal import Decimal
 from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, TurnChannel
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord
-from oshaberi.bot.turns.admission.channel_queue import Arrival, QueuedJob, burst_of
-from oshaberi.bot.turns.admission.rules import (
+from oshaberi.bot.turns.admission.bursts import burst_of
+from oshaberi.bot.turns.admission.channel_queue import Arrival, QueuedJob
+from oshaberi.bot.turns.admission.single_message_rules import (
     ADMITTED,
     BY_CHANCE,
     UNINVITED,

@@ -11,14 +11,10 @@ from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion
-from oshaberi.bot.turns.admission.channel_queue import (
-    ChannelQueue,
-    QueuedJob,
-    is_complete,
-    with_part,
-)
+from oshaberi.bot.turns.admission.bursts import is_complete
+from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob, with_part
 from oshaberi.bot.turns.admission.message_admission import HeardMessage, MessageAdmission
-from oshaberi.bot.turns.admission.rules import ADDRESSED, HAD_A_TURN, reason_word
+from oshaberi.bot.turns.admission.single_message_rules import ADDRESSED, HAD_A_TURN, reason_word
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.services.turn_services import BackgroundTasks
 from oshaberi.clocks import loop_time_s

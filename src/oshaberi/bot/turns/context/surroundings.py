@@ -40,7 +40,7 @@ from oshaberi.bot.turns.context.character import woken_lore
 from oshaberi.bot.turns.notices import is_shown_thought
 from oshaberi.bot.turns.personas import MessageAttribution
 from oshaberi.bot.turns.services.lore_shelf import LoreShelf, books_in
-from oshaberi.bot.turns.services.models import OperatorChoices
+from oshaberi.bot.turns.services.model_access import OperatorChoices
 from oshaberi.bot.turns.services.turn_services import ReadText
 from oshaberi.text.config import Known, Persona, Sprite, TextConfig
 

@@ -15,11 +15,8 @@ from operator import itemgetter
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
 from oshaberi.bot.turns.generation.model_call import GenerationSetup, ModelCaller
 from oshaberi.bot.turns.quotas import QuotaReachedError
-from oshaberi.bot.turns.services.models import (
-    ModelAccess,
-    ModelCandidate,
-    retry_after_seconds,
-)
+from oshaberi.bot.turns.services.key_cooldowns import retry_after_seconds
+from oshaberi.bot.turns.services.model_access import ModelAccess, ModelCandidate
 from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.providers.request.model_request import ToolRound

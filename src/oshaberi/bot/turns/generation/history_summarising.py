@@ -20,7 +20,7 @@ from oshaberi.bot.turns.context.building import MOST_CHARS, summary_note, summar
 from oshaberi.bot.turns.context.surroundings import TurnSurroundings
 from oshaberi.bot.turns.quotas import RequestQuota, Reservation
 from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
-from oshaberi.bot.turns.services.models import ModelCandidate
+from oshaberi.bot.turns.services.model_access import ModelCandidate
 from oshaberi.bot.turns.services.turn_services import ChannelNotes
 from oshaberi.chunks import Usage
 from oshaberi.clocks import loop_time_s

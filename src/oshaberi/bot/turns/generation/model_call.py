@@ -20,7 +20,7 @@ from oshaberi.bot.turns.quotas import (
     used_tokens,
 )
 from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
-from oshaberi.bot.turns.services.models import (
+from oshaberi.bot.turns.services.model_access import (
     LOCAL_MODEL,
     ModelAccess,
     ModelCandidate,

@@ -18,7 +18,7 @@ from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob, TurnRequest
 from oshaberi.bot.turns.admission.message_admission import MessageAdmission
 from oshaberi.bot.turns.admission.questions import OpenQuestions
-from oshaberi.bot.turns.admission.rules import reason_word
+from oshaberi.bot.turns.admission.single_message_rules import reason_word
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.notices import StatusReactions, notify_overload, notify_too_late
 from oshaberi.bot.turns.outcome import (

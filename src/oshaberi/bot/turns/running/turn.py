@@ -45,7 +45,7 @@ from oshaberi.bot.turns.quotas import (
     quota_place,
 )
 from oshaberi.bot.turns.services.lore_shelf import smallest_window
-from oshaberi.bot.turns.services.models import ModelCandidate
+from oshaberi.bot.turns.services.model_access import ModelCandidate
 from oshaberi.bot.turns.services.turn_services import AnswerTimes, TurnServices
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.journal import JournalledSink, JournalledStream

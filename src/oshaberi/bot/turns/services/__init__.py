@@ -1,8 +1,8 @@
 """What all turns of a process share, in one object (`turn_services`).
 
 - `turn_slots`: how many turns run at once, and which is next.
-- `models`: the models that may answer, which of their keys pause after a failure, and which models
-  do not answer at the moment.
+- `model_access`: the models that may answer, and which of them do not answer at the moment.
+- `key_cooldowns`: which API keys pause after a failure, and for how long.
 - `lore_shelf`: the lorebooks of each server.
 - `adapter_pool`: the adapters that ask them.
 """

@@ -23,7 +23,7 @@ from oshaberi.bot.tools.definition import ToolText
 from oshaberi.bot.tools.toolbox import ToolBox
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.services.lore_shelf import LoreShelf
-from oshaberi.bot.turns.services.models import MOST_SERVERS, ModelAccess
+from oshaberi.bot.turns.services.model_access import MOST_SERVERS, ModelAccess
 from oshaberi.bot.turns.services.turn_slots import TurnSlots
 from oshaberi.clocks import utc_now
 from oshaberi.delivery.attachments import DeliveryPlugIns, PackagedRenderer, TableRenderer

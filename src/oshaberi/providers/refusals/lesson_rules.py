@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from oshaberi.providers.capabilities.learned import Lesson
-from oshaberi.providers.refusals.reading import Found, Refusal, Teach
+from oshaberi.providers.refusals.named_fields import Found, Refusal, Teach
 
 # The lessons about how a model is told to think.
 

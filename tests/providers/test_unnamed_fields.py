@@ -16,10 +16,10 @@ from discord_stage.model_servers.wire_format import WireAnswer
 from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
 from oshaberi.providers.capabilities.learned import KEPT_S, Doubt, Lesson
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.refusals.search import (
+from oshaberi.providers.refusals.named_fields import named_tools
+from oshaberi.providers.refusals.unnamed_fields import (
     Names,
     RequestAttempt,
-    named_tools,
     narrowing,
     tools_in,
     unexplained,

@@ -1,9 +1,9 @@
-"""A refused request: what was sent, and which fields the error names."""
+"""A refused request: what was sent, and which fields and tools the error names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -77,6 +77,23 @@ def _steps(path: str) -> Iterator[str]:
 
 def _snake(name: str) -> str:
     return _CAMEL.sub("_", name).lower()
+
+
+_QUOTED_TOOL = re.compile(r"(?<=['\"`“])[^'\"`“”\s]{1,200}(?=['\"`”])")
+_PLACE_OF_A_TOOL = re.compile(r"(?:function_?declarations|tools)(?:\.|\[)(\d{1,4})", re.IGNORECASE)
+
+
+def named_tools(message: str, detail: Any, tools: Sequence[str]) -> list[str]:
+    """Return the tools that an error names, or whose place in the list it names."""
+    words = frozenset(_QUOTED_TOOL.findall(message))
+    quoted = [name for name in tools if name in words]
+    if quoted:
+        return quoted
+    inner = detail.get("error", detail) if isinstance(detail, Mapping) else {}
+    param = inner.get("param") if isinstance(inner, Mapping) else None
+    # The last number counts: Gemini's tools are all in `tools[0]`.
+    places = [int(place) for place in _PLACE_OF_A_TOOL.findall(f"{message} {param or ''}")]
+    return [tools[place] for place in places[-1:] if place < len(tools)]
 
 
 # A refused request: the error, and what was sent.

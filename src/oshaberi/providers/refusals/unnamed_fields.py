@@ -20,8 +20,6 @@ Doubts = tuple[Doubt, ...]
 _ABOUT_TOOLS = re.compile(
     r"schema|\btools?\b|function|grammar|parser|input_schema|parameters", re.IGNORECASE
 )
-_QUOTED = re.compile(r"(?<=['\"`“])[^'\"`“”\s]{1,200}(?=['\"`”])")
-_PLACE_OF_A_TOOL = re.compile(r"(?:function_?declarations|tools)(?:\.|\[)(\d{1,4})", re.IGNORECASE)
 
 
 class RequestAttempt(NamedTuple):
@@ -132,19 +130,6 @@ def unexplained(
     together = [without(*filter(None, [optional, *halves]), is_proven=False)]
     ordered = [*by_tools, *by_fields] if _ABOUT_TOOLS.search(message) else [*by_fields, *by_tools]
     return [*ordered, *(together if len(ordered) > 1 else [])]
-
-
-def named_tools(message: str, detail: Any, tools: Sequence[str]) -> list[str]:
-    """Return the tools that an error names, or whose place in the list it names."""
-    words = frozenset(_QUOTED.findall(message))
-    quoted = [name for name in tools if name in words]
-    if quoted:
-        return quoted
-    inner = detail.get("error", detail) if isinstance(detail, Mapping) else {}
-    param = inner.get("param") if isinstance(inner, Mapping) else None
-    # The last number counts: Gemini's tools are all in `tools[0]`.
-    places = [int(place) for place in _PLACE_OF_A_TOOL.findall(f"{message} {param or ''}")]
-    return [tools[place] for place in places[-1:] if place < len(tools)]
 
 
 def _replaced(doubts: Doubts, old: Doubt, *new: Doubt) -> Doubts:
