@@ -49,7 +49,7 @@ def test_options_are_added_checked_and_converted(harness: PageHarness, page: Pag
     page.keyboard.press("Enter")
     expect(page.locator(".option-field .field-error")).to_have_text("times is a whole number.")
     times.fill("3")
-    page.get_by_role("button", name="1 more options").click()
+    page.get_by_role("button", name="1 more option").click()
     page.get_by_role("option", name="loud").click()
     page.get_by_role("listbox", name="loud").get_by_role("option", name="True").click()
     page.get_by_role("textbox", name="loud: In capitals").press("Enter")
@@ -347,7 +347,7 @@ def _file(name: str, content: bytes) -> FilePayload:
 def test_a_file_is_an_option_of_a_command(harness: PageHarness, page: Page) -> None:
     begin(page, "/weigh")
     page.keyboard.press("Tab")
-    page.get_by_role("button", name="1 more options").click()
+    page.get_by_role("button", name="1 more option").click()
     page.get_by_role("option", name="file").click()
     page.locator(".option-field input[type=file]").set_input_files(_file("a.txt", b"12345"))
     page.get_by_role("button", name="Send").click()

@@ -67,6 +67,11 @@ def test_a_panel_is_mounted_beside_the_chat(extended: PageHarness, visit: Visit)
     assert after["width"] > before["width"]
     panel.get_by_role("button", name="Close Notes").click()
     expect(panel).to_be_hidden()
+    toggle = page.get_by_role("button", name="Notes", exact=True)
+    toggle.press("Enter")
+    panel.get_by_role("separator").press("Escape")
+    expect(panel).to_be_hidden()
+    expect(toggle).to_be_focused()
 
 
 def test_one_panel_is_open_and_stays_open(extended: PageHarness, visit: Visit) -> None:

@@ -151,7 +151,7 @@ class ShardKeeper:
             raise TemporaryError(f"the shards cannot be shared: {error}") from None
         if self._wanted_count not in (0, count):
             raise ConfigError(
-                f"shard_count: the other processes run with {count} shards; "
+                f"shard_count: the other processes have {count}; "
                 "end all of them before you change it"
             )
         self._host, self._shard_count = host, count
@@ -246,7 +246,7 @@ class ShardKeeper:
             return None
         view = await self._table.beat(self._shard_count)
         if view.shard_count != self._shard_count:
-            self._on_expelled(f"the other processes run with {view.shard_count} shards")
+            self._on_expelled(f"the other processes have shard_count = {view.shard_count}")
         self._is_alone = view.place.processes == 1
         return view
 

@@ -1,6 +1,6 @@
 // The same stream at another degree, beside what was sent.
 
-import { clear, el, freshId } from "/page/js/dom.js";
+import { clear, counted, el, freshId } from "/page/js/dom.js";
 import { preview, seconds } from "./trace.js";
 
 const NAMES = ["all in one", "line by line, at once", "line by line, typed", "sentence by sentence, casual"];
@@ -70,7 +70,7 @@ export class Degrees {
 
 function column(title, messages) {
   const last = messages.at(-1);
-  const count = messages.length === 1 ? "1 message" : `${messages.length} messages`;
+  const count = counted(messages.length, "message");
   return el("div", { class: "in-column" }, el("h4", {}, title), el("p", { class: "in-count" }, last ? `${count} in ${seconds(last.at_ms)}` : "nothing"),
     el("ol", {}, messages.map((message) => el("li", { class: `in-bubble ${message.kind}`, dir: "auto" }, message.username ? el("b", {}, message.username) : null, preview(message), el("time", {}, seconds(message.at_ms))))));
 }

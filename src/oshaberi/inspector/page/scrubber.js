@@ -1,6 +1,6 @@
 // Steps through a stream: a slider over its time, buttons for the next thing that happens, and play.
 
-import { el } from "/page/js/dom.js";
+import { counted, el } from "/page/js/dom.js";
 import { seconds } from "./trace.js";
 
 export class Scrubber {
@@ -28,7 +28,7 @@ export class Scrubber {
     const { trace } = this;
     this.ms = ms;
     this.slider.value = String(Math.round(ms));
-    const words = `${trace.arrived(ms)} of ${trace.told.tokens.length} tokens, ${trace.sent(ms)} of ${trace.messages.length} messages`;
+    const words = `${trace.arrived(ms)} of ${counted(trace.told.tokens.length, "token")}, ${trace.sent(ms)} of ${counted(trace.messages.length, "message")}`;
     this.said.textContent = `${seconds(ms)} · ${words}`;
     this.slider.setAttribute("aria-valuetext", `${seconds(ms)}, ${words}`);
   }

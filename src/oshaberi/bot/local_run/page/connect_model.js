@@ -1,6 +1,6 @@
 // "Connect a model": where it is, which one, a test call, and the way back.
 
-import { clear, el, freshId } from "/page/js/dom.js";
+import { clear, counted, el, freshId } from "/page/js/dom.js";
 import { openDialog } from "/page/js/view/dialog.js";
 import { clearErrors, showError } from "/page/js/view/field_errors.js";
 
@@ -260,7 +260,6 @@ function field(label, name, props) {
 
 const HINTS = { "openai-compatible": "OpenAI-compatible", responses: "OpenAI's newer API" };
 const hint = (source) => HINTS[source.name] ?? "with a key";
-const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 function host(url) {
   return URL.canParse(url) ? new URL(url).host : url;

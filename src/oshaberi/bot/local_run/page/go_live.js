@@ -1,6 +1,6 @@
 // "Put it on Discord": a token, what Discord says of it, the invitation, and the start.
 
-import { clear, el, freshId } from "/page/js/dom.js";
+import { clear, counted, el, freshId } from "/page/js/dom.js";
 import { openDialog } from "/page/js/view/dialog.js";
 import { openConnect } from "./connect_model.js";
 
@@ -150,7 +150,6 @@ function field(label, name, props) {
 }
 
 const link = (href, words) => el("a", { href, target: "_blank", rel: "noreferrer" }, words);
-const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 function picture({ width, path }, words) {
   const node = document.createElementNS(SVG, "svg");

@@ -67,3 +67,6 @@ export function debounce(ms, run) {
     timer = setTimeout(run, ms);
   };
 }
+
+// `1 message`, `2 messages`.
+export const counted = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;

@@ -1,6 +1,6 @@
 // A chosen command with its options: fields in a row, the required first, others on request.
 
-import { byId, clear, debounce, el } from "../dom.js";
+import { byId, clear, counted, debounce, el } from "../dom.js";
 import { icon } from "../icons.js";
 import { attempt } from "../toast.js";
 import { clearErrors, markField } from "../view/field_errors.js";
@@ -84,7 +84,7 @@ export class CommandForm {
     if (!left.length) return null;
     this.more = el(
       "button",
-      { class: "more-options", type: "button", "aria-label": `${left.length} more options` },
+      { class: "more-options", type: "button", "aria-label": counted(left.length, "more option") },
       icon("plus", 14),
       `${left.length} more`,
     );

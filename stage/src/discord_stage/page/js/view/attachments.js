@@ -1,6 +1,6 @@
 // Files of a message: pictures (with alt text, large on a click), text shown, the rest to download.
 
-import { el, onPress } from "../dom.js";
+import { counted, el, onPress } from "../dom.js";
 import { icon } from "../icons.js";
 import { codeBlock } from "../markdown/render.js";
 import { ownPath } from "../people.js";
@@ -131,7 +131,7 @@ function preview(text, file) {
 }
 
 function sizeText(bytes) {
-  if (bytes < 1024) return `${bytes} bytes`;
+  if (bytes < 1024) return counted(bytes, "byte");
   if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(1)} KB`;
   return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }

@@ -1,6 +1,6 @@
 // One message as an element: head or grouped, reply line, text, attachments, embeds, buttons, reactions.
 
-import { el } from "../dom.js";
+import { counted, el } from "../dom.js";
 import { icon } from "../icons.js";
 import { parse, plain } from "../markdown/parse.js";
 import { renderInline, renderMarkdown } from "../markdown/render.js";
@@ -232,7 +232,7 @@ function threadLink(app, thread) {
     { class: "thread-link", href: path, data: { inside: "" } },
     icon("thread", 16),
     el("b", {}, thread.name),
-    ` ${thread.message_count} ${thread.message_count === 1 ? "message" : "messages"} ›`,
+    ` ${counted(thread.message_count, "message")} ›`,
   );
 }
 

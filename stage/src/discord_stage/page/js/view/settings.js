@@ -6,15 +6,17 @@ import { toast } from "../toast.js";
 import { openDialog } from "./dialog.js";
 
 const KEYS = [
-  ["Enter / Shift+Enter", "Send / new line"],
+  ["Enter / Shift+Enter", "Send / new line; in an open code block both are a new line"],
   ["↑ in an empty box", "Edit your last message"],
   ["/", "Commands"],
   ["@ # :", "People, channels, emoji"],
-  ["Shift+Tab, then ↑ ↓", "Go through the messages"],
-  ["R · + · E · C · Delete", "On a message: reply, react, edit, copy, delete"],
+  ["Enter or Tab", "Take the suggestion that is marked; ↑ ↓ mark another"],
+  ["Shift+Tab to a message, then ↑ ↓", "Go through the messages"],
+  ["R · + · C", "On a message: reply, react, copy"],
+  ["E · Delete", "On a message of your own: edit, delete"],
   ["Enter on a message", "All its actions"],
   ["Alt+↑ / Alt+↓", "Other channel"],
-  ["Escape", "Back to the box; close what is open"],
+  ["Escape", "Close what is open; from a message to the box, from there to the newest message"],
 ];
 
 export async function openSettings(app) {

@@ -71,7 +71,16 @@ class SidePanel {
       on: { click: () => this.show(false) },
     }, icon("close", 20));
     const head = el("header", {}, el("h2", {}, title), close);
-    return el("aside", { class: "side-panel", "aria-label": title, hidden: true }, this.edge, head, this.root);
+    const escape = (event) => {
+      if (event.key === "Escape" && !event.defaultPrevented && !event.isComposing) this.show(false);
+    };
+    return el(
+      "aside",
+      { class: "side-panel", "aria-label": title, hidden: true, on: { keydown: escape } },
+      this.edge,
+      head,
+      this.root,
+    );
   }
 
   get isOpen() {

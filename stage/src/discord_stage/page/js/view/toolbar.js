@@ -194,20 +194,22 @@ export class Toolbar {
       return;
     const message = this.#message(view.dataset.id);
     const own = message?.author.id === this.app.store.me;
+    const hidden = Boolean(message?.ephemeral_to);
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const actions = {
       ArrowUp: () => this.log.move(view, -1),
       ArrowDown: () => this.log.move(view, 1) || byId("composer-text").focus(),
-      r: () => this.app.composer.replyTo(message),
+      r: () => hidden || this.app.composer.replyTo(message),
       e: () => own && this.app.composer.edit(message),
-      "+": () => pickEmoji(this.app, view, (emoji) => react(this.app, message, emoji)),
+      "+": () => hidden || pickEmoji(this.app, view, (emoji) => react(this.app, message, emoji)),
       c: () => copy(message.content),
       Delete: () => own && this.#remove(message),
       Enter: () => this.#menu(message, view),
       Escape: () => byId("composer-text").focus(),
     };
     if (!message) return;
-    const added = this.#added(message).find((one) => one.key === event.key);
-    const run = actions[event.key] ?? (added && (() => added.run(message)));
+    const added = this.#added(message).find((one) => one.key === key);
+    const run = actions[key] ?? (added && (() => added.run(message)));
     if (!run) return;
     event.preventDefault();
     run();
