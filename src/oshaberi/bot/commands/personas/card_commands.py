@@ -45,7 +45,7 @@ from oshaberi.bot.commands.personas.picture_uploads import (
     listed_left_out,
     uploaded_file,
 )
-from oshaberi.bot.faces.kept_faces import picture_words
+from oshaberi.bot.faces.kept_pictures import picture_words
 from oshaberi.bot.faces.pictures import PictureRefusedError
 from oshaberi.bot.storage.records import LorebookRecord, PersonaRecord, SpriteRecord
 from oshaberi.languages import said, translated

@@ -63,7 +63,7 @@ ChosenChannel = Callable[[int], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFaces:
+class KeptPictures:
     """What became of several files: addresses by name, and reasons for what was refused."""
 
     addresses: Mapping[str, str]
@@ -143,7 +143,7 @@ class Faces:
 
     async def keep_all(
         self, server_id: int, near_id: int, files: Mapping[str, bytes], whose: str
-    ) -> KeptFaces:
+    ) -> KeptPictures:
         """Keep several pictures by name. One that is refused does not hold up the others."""
         kept: dict[str, str] = {}
         refused: dict[str, str] = {}
@@ -153,7 +153,7 @@ class Faces:
                 kept[name] = await self.keep(server_id, near_id, raw, words)
             except PictureRefusedError as refusal:
                 refused[name] = refusal.args[0]
-        return KeptFaces(kept, refused)
+        return KeptPictures(kept, refused)
 
     async def _uploaded(
         self, server_id: int, near_id: int, picture: FacePicture, words: str, used: Iterable[int]
