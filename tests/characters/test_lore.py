@@ -11,6 +11,8 @@ from oshaberi.bot.characters import lore_scan
 from oshaberi.bot.characters.cards import CardError
 from oshaberi.bot.characters.lore_scan import LoreScan, ScannedMessage, scan
 from oshaberi.bot.characters.lorebooks import Lorebook, as_sillytavern, book_from
+from oshaberi.bot.storage.records import LorebookRecord
+from oshaberi.bot.turns.services import lore_shelf
 
 
 def entry(*keys: str, content: str = "", **more: Any) -> dict[str, Any]:
@@ -282,3 +284,12 @@ def test_patterns_that_are_just_fast_enough_are_searched_for_a_bounded_time(
     begun = time.process_time()
     assert contents(woken_by(book(*slow), *["a" * 2000] * 60)) == []
     assert time.process_time() - begun < 1
+
+
+def test_patterns_of_a_server_have_a_bound_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lore_shelf, "MOST_PATTERNS", 100)
+    records = [
+        LorebookRecord(1, name, {"entries": [entry(key)]})
+        for name, key in (("a", f"/{'x' * 60}/"), ("b", f"/{'y' * 60}/"), ("c", "tea"))
+    ]
+    assert [one.book.name for one in lore_shelf.placed(records)] == ["a", "c"]

@@ -40,12 +40,12 @@ class LoreShelf:
     async def of(self, db: Database, server_id: int) -> tuple[PlacedBook, ...]:
         async def load() -> tuple[PlacedBook, ...]:
             records = await db.lorebooks.of(server_id)
-            return await asyncio.to_thread(_placed, records) if records else ()
+            return await asyncio.to_thread(placed, records) if records else ()
 
         return await self._known.get(db.changes, server_id, server_id, load)
 
 
-def _placed(records: Iterable[LorebookRecord]) -> tuple[PlacedBook, ...]:
+def placed(records: Iterable[LorebookRecord]) -> tuple[PlacedBook, ...]:
     return tuple(_read(records))
 
 
