@@ -27,9 +27,11 @@ PURE = ("__init__.py", "mypyc_attributes.py", "config.py")
 
 AROUND_THE_ENGINE = (
     "delivery/ledger.py",
+    "delivery/outgoing_builder.py",
     "delivery/pacing.py",
     "delivery/posting.py",
     "delivery/queue.py",
+    "delivery/rate_limit_waits.py",
     "delivery/typing_indicator.py",
     "delivery/waits.py",
     "stream/model_output.py",

@@ -13,7 +13,7 @@ from oshaberi import TextConfig, TextEngine
 from oshaberi.bot.config import DECLARED
 from oshaberi.chunks import Chunk, ToolCall
 from oshaberi.delivery.config import StreamConfig, policy_of
-from oshaberi.delivery.queue import pause_ms
+from oshaberi.delivery.pacing import pause_ms
 from oshaberi.delivery.recording_sink import CallKind, ScriptedFault
 from oshaberi.delivery.response import SentSprite
 from oshaberi.events import Event, Message, Table

@@ -22,7 +22,7 @@ from oshaberi.bot.commands import bot_command_tree
 from oshaberi.bot.config import LoadedSettings, effective
 from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, TurnChannel
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
-from oshaberi.bot.faces.kept_faces import Faces
+from oshaberi.bot.faces.kept_pictures import Faces
 from oshaberi.bot.faces.own_face import OwnFaces
 from oshaberi.bot.faces.pictures import LARGEST_BYTES
 from oshaberi.bot.storage import Database, SecretVault

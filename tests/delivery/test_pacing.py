@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from oshaberi.chunks import Chunk, ToolCall
 from oshaberi.delivery.config import POLICIES, StreamConfig, paces, policy_of
-from oshaberi.delivery.pacing import fit
-from oshaberi.delivery.queue import Wait, pause_ms, table_typing_ms, typing_ms
+from oshaberi.delivery.pacing import fit, pause_ms, table_typing_ms, typing_ms
+from oshaberi.delivery.queue import Wait
 from oshaberi.delivery.response import ResponseState
 from oshaberi.errors import ConfigError
 from oshaberi.stream import Silence

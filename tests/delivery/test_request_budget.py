@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from discord_stage.requests.rate_limits import MESSAGE_CREATE_LIMIT
 from oshaberi.delivery.attachments import DeliveryPlugIns, PersonaMessage
-from oshaberi.delivery.pacing import leave_at, planned_sends
+from oshaberi.delivery.rate_limit_waits import leave_at, planned_sends
 from oshaberi.delivery.recording_sink import ScriptedFault
 from oshaberi.delivery.sink import RequestRoom
 from oshaberi.stream import Silence, Step, Stop

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from oshaberi.bot.config import LoadedSettings
-from oshaberi.bot.faces.kept_faces import Faces
+from oshaberi.bot.faces.kept_pictures import Faces
 from oshaberi.bot.faces.own_face import OwnFaces
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import KeyRecord

@@ -1,9 +1,9 @@
 """Step 07b: from the engine's messages to messages in a channel. Read in this order:
 
-- `deliverer`: the loop. `queue`: what waits, and how a message is made; `attachments`: tables
-  and other files.
-- `pacing`: when the next message leaves; `typing_indicator`; `waits`: every wait, ended at once by
-  a stop.
+- `deliverer`: the loop. `queue`: what waits; `outgoing_builder`: how a message is made;
+  `attachments`: tables and other files.
+- `pacing`: how long a person would type; `rate_limit_waits`: when Discord's limits have room, and
+  what is joined until then; `typing_indicator`; `waits`: every wait, ended at once by a stop.
 - `posting`: one message on its way to the `sink`; `exactly_once`: when it is sent again;
   `outcomes`: how that can end, and what is done about a refusal; `notices`: what readers are told;
   `service_outage`: whether Discord answers at all.

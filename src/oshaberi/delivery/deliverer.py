@@ -29,9 +29,11 @@ from oshaberi.delivery.outcomes import (
     Limit,
     refuses_pictures,
 )
-from oshaberi.delivery.pacing import BucketWaits, TypingWaits
+from oshaberi.delivery.outgoing_builder import OutgoingBuilder
+from oshaberi.delivery.pacing import TypingWaits
 from oshaberi.delivery.posting import MessagePoster
-from oshaberi.delivery.queue import MessageQueue, OutgoingBuilder, OutgoingMessage
+from oshaberi.delivery.queue import MessageQueue, OutgoingMessage
+from oshaberi.delivery.rate_limit_waits import BucketWaits
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Embed, File, Sink
 from oshaberi.delivery.waits import InterruptibleWaits

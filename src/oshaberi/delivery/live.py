@@ -25,9 +25,9 @@ from oshaberi.delivery.outcomes import (
     Refused,
     Uncertain,
 )
-from oshaberi.delivery.pacing import leave_at
 from oshaberi.delivery.posting import MessagePoster
 from oshaberi.delivery.queue import MessageQueue, OutgoingMessage
+from oshaberi.delivery.rate_limit_waits import leave_at
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Post, RequestRoom, Sent, Sink, WebhookFace
 from oshaberi.delivery.waits import InterruptibleWaits

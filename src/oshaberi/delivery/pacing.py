@@ -1,27 +1,17 @@
-"""When the next message leaves: after the typing time, and when Discord's bucket has room.
+"""How long a person would type a message, and the wait until the next one would have been typed.
 
-Discord says with each answer how many requests of a kind a channel still takes, and until when.
-Messages that it would refuse wait here instead, where others can still join them (spec 07, falling
-behind). The first ones leave at once; then they are spread over what is left of the time, and the
-last one is kept for the end of the answer, whose reader shall not wait for the next window, until
-that window is near. Pacing is no reason to join: a line that it sends in time, or after the window
-renews, stays a message.
+`rate_limit_waits` is the other reason why a message waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from hashlib import blake2b
 
-from oshaberi.delivery.attachments import PERSONA_MODE
 from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.posting import face_of
-from oshaberi.delivery.queue import MessageQueue, OutgoingMessage, Wait, joined
+from oshaberi.delivery.queue import MessageQueue, Wait
 from oshaberi.delivery.response import ResponseState
-from oshaberi.delivery.sink import RequestKind, RequestRoom, Sink
 from oshaberi.delivery.waits import InterruptibleWaits
-from oshaberi.text.measure import utf16_len
 
 SHORT_ANSWER = 3
 """An answer of this many messages will most likely have more."""
@@ -31,16 +21,34 @@ WRITING_SHARE = 0.5
 SHORTEST_SHOWN_SECONDS = 0.15
 """A shorter wait shows no indicator: nobody would see it, and Discord limits the requests."""
 
-KEPT_FOR_END = 1
-KEPT_UNTIL_S = 1.0
-"""The kept request is free this long before the window renews: then the end need not wait long."""
-SMALLEST_SPREAD = 3
-"""In a smaller bucket no request is kept for the end: too few would be left."""
-AT_ONCE = 2
-"""How many requests of a window leave at once. The others are spread."""
-PATIENCE_S = 2.0
-"""How much later than pacing wants it the last line may be at the beginning of an answer. So an
-answer of eight or ten lines, for which one window is too small, is still sent line by line."""
+CODE_FACTOR = 1.25
+"""A code block takes at least this many times the shortest typing time."""
+
+
+def typing_ms(text: str, config: StreamConfig) -> float:
+    shortest = float(config.min_visible_typing_duration_ms)
+    if text.startswith("```"):
+        shortest *= CODE_FACTOR
+    typed = len(text) * config.base_type_speed_ms_per_char
+    return min(max(typed, shortest), config.max_typing_time_ms)
+
+
+def table_typing_ms(config: StreamConfig) -> float:
+    return min(config.min_visible_typing_duration_ms, config.max_typing_time_ms)
+
+
+def pause_ms(number: int, config: StreamConfig) -> float:
+    """Return the thinking pause before a message in ms; mostly 0."""
+    if _drawn("chance", number, config) >= config.thinking_pause_chance:
+        return 0
+    least, most = config.min_random_pause_ms, config.max_random_pause_ms
+    return least + int(_drawn("pause", number, config) * (most - least + 1))
+
+
+def _drawn(what: str, number: int, config: StreamConfig) -> float:
+    """Return a number from 0 up to 1. To seed a `random.Random` would take ten times as long."""
+    source = f"pace {what} {config.text.seed} {number}".encode()
+    return int.from_bytes(blake2b(source, digest_size=4).digest()) / 2**32
 
 
 def fit(waits: Sequence[Wait], most_ms: float) -> None:
@@ -121,215 +129,3 @@ class TypingWaits:
             return self._max_backlog_ms * (WRITING_SHARE if long else 1)
         requests_s = count * self.request_seconds
         return max(0.0, self._max_backlog_ms - (self._waits.now() - ended_at + requests_s) * 1000)
-
-
-def leave_at(room: RequestRoom | None, now: float, *, at_end: bool = False) -> float:
-    """Return when the next request may be sent: `now`, or later. `at_end`: no more will come."""
-    if room is None or now >= room.resets_at:
-        return now
-    if room.remaining <= 0:
-        return room.resets_at
-    kept = _kept(room, at_end=at_end)
-    spare = room.remaining - kept
-    if spare <= 0:
-        return max(now, room.resets_at - KEPT_UNTIL_S)
-    if at_end or spare >= room.limit - KEPT_FOR_END - AT_ONCE + 1:
-        return now
-    gap = (room.resets_at - room.noted_at) / (spare + 1)
-    return max(now, room.noted_at + gap)
-
-
-def _kept(room: RequestRoom, *, at_end: bool) -> int:
-    return 0 if at_end or room.limit < SMALLEST_SPREAD else KEPT_FOR_END
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedSend:
-    """When a waiting message leaves if nothing is joined, and the window that takes it."""
-
-    wanted_at: float
-    leaves_at: float
-    window: int
-    """0 is the current window, 1 the next one."""
-
-    @property
-    def late_s(self) -> float:
-        return self.leaves_at - self.wanted_at
-
-
-def planned_sends(
-    wanted: Sequence[float], room: RequestRoom, window_s: float, now: float, *, at_end: bool = False
-) -> list[PlannedSend]:
-    """Return when the waiting messages leave one by one. `wanted` is what pacing alone chooses."""
-    planned: list[PlannedSend] = []
-    kept = _kept(room, at_end=at_end)
-    renewed = now >= room.resets_at
-    left = room.limit if renewed else room.remaining
-    resets_at = now + window_s if renewed else room.resets_at
-    window, leaves_at = 0, now
-    for wanted_at in wanted:
-        leaves_at = max(leaves_at, wanted_at)
-        if 0 < left <= kept:
-            leaves_at = max(leaves_at, resets_at - KEPT_UNTIL_S)
-        if leaves_at >= resets_at or left <= 0:
-            leaves_at = max(leaves_at, resets_at)
-            resets_at = leaves_at + window_s
-            window, left = window + 1, room.limit
-        left -= 1
-        planned.append(PlannedSend(wanted_at, leaves_at, window))
-    return planned
-
-
-class BucketWaits:
-    """Waits until the bucket of the first message in the queue has room for it."""
-
-    def __init__(
-        self,
-        config: StreamConfig,
-        sink: Sink,
-        queue: MessageQueue,
-        response: ResponseState,
-        waits: InterruptibleWaits,
-        pace: TypingWaits | None,
-    ) -> None:
-        self._joins = config.join_when_blocked
-        self._has_mode = config.display_mode != PERSONA_MODE
-        self._persona = config.text.persona
-        self._sink = sink
-        self._queue = queue
-        self._response = response
-        self._waits = waits
-        self._pace = pace
-        self._now = waits.now
-        self._window_s = 0.0
-        """The longest time until a reset that was seen: about the length of a window."""
-        self._presses = False
-        """Whether more waits than the bucket takes at the pace of the answer."""
-
-    async def wait(self) -> None:
-        """Wait until the first message may be sent, or a stop comes."""
-        room = self._room()
-        if room is None:
-            return
-        while (until := leave_at(room, self._now(), at_end=self._at_end)) > self._now():
-            await self._queue.change(until)
-            if self._waits.halted:
-                return
-            room = self._room()
-        self._join(room)
-
-    def join(self) -> None:
-        """Join as many neighbours as are needed so that pacing, not the bucket, sets the time."""
-        self._join(self._room())
-
-    def _join(self, room: RequestRoom | None) -> None:
-        if room is None:
-            return
-        count = len(self._queue)
-        wanted = [self._now()] * count if self._pace is None else self._pace.moments()
-        self._presses = self._planned(room, wanted, at_end=True)[-1].late_s > 0
-        if not self._joins or count < 2:
-            return
-        sizes = self._groups(room, wanted)
-        if len(sizes) < count:
-            self._queue.join_groups(sizes)
-
-    def _groups(self, room: RequestRoom, wanted: Sequence[float]) -> list[int]:
-        """Return how many neighbours each message is to have.
-
-        Code stays a message of its own, unless its reader would wait for the end of the answer.
-        """
-        in_time = wanted[-1] + self._patience(room)
-        sizes, ends_at = self._grouped(room, wanted, in_time, with_code=False)
-        if ends_at > in_time and self._queue.closed:
-            with_code = self._grouped(room, wanted, in_time, with_code=True)
-            if with_code[1] < ends_at:
-                return with_code[0]
-        return sizes
-
-    def _grouped(
-        self, room: RequestRoom, wanted: Sequence[float], in_time: float, *, with_code: bool
-    ) -> tuple[list[int], float]:
-        """Return the sizes after the fewest possible joins, and when the last message leaves."""
-        items, wanted = list(self._queue), list(wanted)
-        sizes = [1] * len(items)
-        best, ends_at = sizes, float("inf")
-        while True:
-            planned = self._planned(room, wanted, at_end=self._at_end)
-            if planned[-1].leaves_at < ends_at:
-                best, ends_at = list(sizes), planned[-1].leaves_at
-            if ends_at <= in_time:
-                return best, ends_at
-            at = self._shortest_pair(items, planned, with_code=with_code)
-            if at is None:
-                return best, ends_at
-            items[at : at + 2] = [joined(items[at], items[at + 1])]
-            sizes[at : at + 2] = [sizes[at] + sizes[at + 1]]
-            del wanted[at + 1]
-
-    def _planned(
-        self, room: RequestRoom, wanted: Sequence[float], *, at_end: bool
-    ) -> list[PlannedSend]:
-        return planned_sends(wanted, room, self._window_s, self._now(), at_end=at_end)
-
-    def _shortest_pair(
-        self,
-        items: Sequence[OutgoingMessage],
-        planned: Sequence[PlannedSend],
-        *,
-        with_code: bool,
-    ) -> int | None:
-        """Return where the shortest pair begins in the first window that is too full.
-
-        Only this far: what pacing sends after the window renews stays as it is.
-        """
-        pairs: list[tuple[int, int]] = []
-        for at, (first, second) in enumerate(pairwise(items)):
-            if self._queue.fit_together(first, second, with_code=with_code):
-                pairs.append((utf16_len(first.text) + utf16_len(second.text), at))
-            refused = planned[at + 1].window > planned[at].window and planned[at + 1].late_s > 0
-            if refused and pairs:
-                break
-            if planned[at + 1].window > planned[at].window:
-                pairs.clear()
-        else:
-            return None
-        return min(pairs)[1]
-
-    def for_unfinished_text(self) -> bool:
-        """Return whether live mode may begin a message: only if more room is left."""
-        return leave_at(self._sink.room("send"), self._now()) <= self._now()
-
-    @property
-    def _at_end(self) -> bool:
-        """Whether no request is kept for the end of the answer, and none is spread.
-
-        A pace that the bucket can follow is not disturbed, and a queue that may not be joined
-        gains nothing by it.
-        """
-        follows = self._pace is not None and not self._presses
-        return follows or not self._joins or self._queue.closed
-
-    def _patience(self, room: RequestRoom) -> float:
-        """Return how late the last waiting message may be. Delays of a long answer add up."""
-        begins = self._response.sent <= room.limit
-        return PATIENCE_S if begins and self._pace is not None else 0.0
-
-    def _room(self) -> RequestRoom | None:
-        """Return what is known of the bucket that the next message goes through."""
-        kind: RequestKind = "webhook_send" if self._has_face() else "send"
-        room = self._sink.room(kind)
-        if room is not None:
-            self._window_s = max(self._window_s, room.resets_at - room.noted_at)
-        return room
-
-    def _has_face(self) -> bool:
-        """Return whether the next message goes through the webhook.
-
-        What a plug-in decides is known only when it is sent: presumably as the last time.
-        """
-        if self._has_mode and self._response.messages:
-            return self._response.messages[-1].via == "webhook"
-        if self._response.voice.webhook_lost:
-            return False
-        return face_of(self._queue.first.identity, self._persona) is not None

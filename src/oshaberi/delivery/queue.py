@@ -1,38 +1,24 @@
-"""The messages that wait to be sent: how each is made and how long a person would type it, their
-order, and when they are joined.
-"""
+"""The messages that wait to be sent: their order, and how neighbours are joined."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
-from hashlib import blake2b
-from typing import Any
 
 from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.attachments import (
-    DeliveryPlugIns,
     RenderedBlock,
-    TableRenderer,
-    as_code,
-    block_files,
-    rendered_block,
-    table_files,
 )
-from oshaberi.delivery.config import StreamConfig, paces
-from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import File
-from oshaberi.delivery.waits import InterruptibleWaits
-from oshaberi.events import Attachment, Identity, Message, Table
+from oshaberi.events import Identity, Table
 from oshaberi.text.measure import utf16_len
 
 BOUND = 64
 """From so many waiting messages on the reader waits for room, *before* it makes more: so no
 message is held elsewhere, and the limit is soft."""
-CODE_FACTOR = 1.25
 
 _EMOJI_RUN = re.compile(r"(?:<a?:\w+:\d+>\s*)+")
 
@@ -54,32 +40,6 @@ class Wait:
     def longer_by(self, ms: float) -> Wait:
         """Return a wait that takes this many ms more, all of them with the indicator."""
         return Wait(self.pause_ms * self.scale, self.typing_ms * self.scale + ms)
-
-
-def typing_ms(text: str, config: StreamConfig) -> float:
-    shortest = float(config.min_visible_typing_duration_ms)
-    if text.startswith("```"):
-        shortest *= CODE_FACTOR
-    typed = len(text) * config.base_type_speed_ms_per_char
-    return min(max(typed, shortest), config.max_typing_time_ms)
-
-
-def table_typing_ms(config: StreamConfig) -> float:
-    return min(config.min_visible_typing_duration_ms, config.max_typing_time_ms)
-
-
-def pause_ms(number: int, config: StreamConfig) -> float:
-    """Return the thinking pause before a message in ms; mostly 0."""
-    if _drawn("chance", number, config) >= config.thinking_pause_chance:
-        return 0
-    least, most = config.min_random_pause_ms, config.max_random_pause_ms
-    return least + int(_drawn("pause", number, config) * (most - least + 1))
-
-
-def _drawn(what: str, number: int, config: StreamConfig) -> float:
-    """Return a number from 0 up to 1. To seed a `random.Random` would take ten times as long."""
-    source = f"pace {what} {config.text.seed} {number}".encode()
-    return int.from_bytes(blake2b(source, digest_size=4).digest()) / 2**32
 
 
 class OutgoingMessage:
@@ -143,14 +103,6 @@ class OutgoingMessage:
         )
         plain.attempted = self.attempted
         return plain
-
-
-def history_of(event: Message | Table) -> str:
-    """Return the text for the model's history, with the label the model wrote (spec 06 S2.3)."""
-    text = event.source if isinstance(event, Table) else event.text
-    if event.labelled and event.identity is not None:
-        return f"{event.identity.label}: {text}"
-    return text
 
 
 def joined(first: OutgoingMessage, second: OutgoingMessage) -> OutgoingMessage:
@@ -309,77 +261,3 @@ def fits_together(
     if not may_join or first.identity != second.identity:
         return False
     return utf16_len(first.text) + 1 + utf16_len(second.text) <= limit
-
-
-def _attached(event: Message | Table) -> File | None:
-    """Return the file of a picture or a sound; None if there is only its name."""
-    if not isinstance(event, Attachment) or not event.content:
-        return None
-    return File(event.name, event.content, source=event.text)
-
-
-async def _only(file: File) -> tuple[File, ...]:
-    return (file,)
-
-
-class OutgoingBuilder:
-    """Makes the messages of a response from the engine's events, and numbers them."""
-
-    def __init__(
-        self,
-        config: StreamConfig,
-        response: ResponseState,
-        renderer: TableRenderer,
-        plug_ins: DeliveryPlugIns,
-        waits: InterruptibleWaits,
-    ) -> None:
-        self._config = config
-        self._response = response
-        self._renderer = renderer
-        self._plug_ins = plug_ins
-        self._has_blocks = bool(plug_ins.attachments)
-        self._waits = waits
-        self._paces = paces(config)
-
-    def pack(self, event: Message | Table, entry: int) -> OutgoingMessage:
-        """Make a message. `entry` is its place in the ledger."""
-        number = self._response.next_number()
-        text = "" if isinstance(event, Table) else event.text
-        return OutgoingMessage(
-            number=number,
-            text=text,
-            identity=event.identity,
-            entries=(entry,),
-            history=history_of(event),
-            ready_at=self._waits.now(),
-            wait=self._wait(number, event),
-            table=event if isinstance(event, Table) else None,
-            block=rendered_block(text, self._plug_ins) if self._has_blocks else None,
-            attached=_attached(event),
-        )
-
-    def files(self, item: OutgoingMessage) -> Coroutine[Any, Any, tuple[File, ...]]:
-        """Return the files that the message becomes; none if it is sent as text."""
-        if item.attached is not None:
-            return _only(item.attached)
-        if item.table is not None:
-            number = self._response.next_table()
-            return table_files(item.table, number, self._config, self._renderer, self._waits)
-        assert item.block is not None, "see `becomes_file`"
-        return block_files(item.block, self._plug_ins, self._waits)
-
-    def as_text(self, item: OutgoingMessage) -> list[OutgoingMessage]:
-        """Return the messages of a table as code. Its history belongs to the last one."""
-        if item.table is None:
-            return [item.with_text(item.number, item.text, item.history)]
-        *before, last = as_code(item.table, self._config, self._renderer)
-        parts = [item.with_text(self._response.next_number(), text, "") for text in before]
-        return [*parts, item.with_text(item.number, last, item.history)]
-
-    def _wait(self, number: int, event: Message | Table) -> Wait:
-        config = self._config
-        if not self._paces:
-            return Wait(0, 0)
-        if isinstance(event, Table):
-            return Wait(pause_ms(number, config), table_typing_ms(config))
-        return Wait(pause_ms(number, config), typing_ms(event.text, config))

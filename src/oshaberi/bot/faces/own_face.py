@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 import discord
 
-from oshaberi.bot.faces.kept_faces import Faces
+from oshaberi.bot.faces.kept_pictures import Faces
 from oshaberi.bot.faces.pictures import PictureRefusedError, made_picture
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageError

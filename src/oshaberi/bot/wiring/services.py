@@ -18,7 +18,7 @@ from oshaberi.bot.coordination.message_claims import (
     ProcessCoordination,
     SingleProcess,
 )
-from oshaberi.bot.faces.kept_faces import Faces
+from oshaberi.bot.faces.kept_pictures import Faces
 from oshaberi.bot.faces.pictures import LARGEST_BYTES
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.observability.open_telemetry import open_telemetry

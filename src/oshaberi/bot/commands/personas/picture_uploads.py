@@ -17,7 +17,7 @@ from oshaberi.bot.commands.personas.persona_changes import (
     checked_url,
     personas_of,
 )
-from oshaberi.bot.faces.kept_faces import is_discords_own, picture_words
+from oshaberi.bot.faces.kept_pictures import is_discords_own, picture_words
 from oshaberi.bot.faces.pictures import LARGEST_BYTES, PictureRefusedError
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.languages import said, translated

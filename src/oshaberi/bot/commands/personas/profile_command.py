@@ -18,7 +18,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.commands.personas.persona_changes import personas_of
 from oshaberi.bot.commands.personas.picture_uploads import drop_unused, uploaded_file
-from oshaberi.bot.faces.kept_faces import picture_words
+from oshaberi.bot.faces.kept_pictures import picture_words
 from oshaberi.bot.faces.own_face import BIO_LENGTH, ProfileResult
 from oshaberi.bot.faces.pictures import BANNER
 from oshaberi.languages import translated

@@ -63,7 +63,7 @@ ChosenChannel = Callable[[int], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFaces:
+class KeptPictures:
     """What became of several files: addresses by name, and reasons for what was refused."""
 
     addresses: Mapping[str, str]
@@ -143,7 +143,7 @@ class Faces:
 
     async def keep_all(
         self, server_id: int, near_id: int, files: Mapping[str, bytes], whose: str
-    ) -> KeptFaces:
+    ) -> KeptPictures:
         """Keep several pictures by name. One that is refused does not hold up the others."""
         kept: dict[str, str] = {}
         refused: dict[str, str] = {}
@@ -153,7 +153,7 @@ class Faces:
                 kept[name] = await self.keep(server_id, near_id, raw, words)
             except PictureRefusedError as refusal:
                 refused[name] = refusal.args[0]
-        return KeptFaces(kept, refused)
+        return KeptPictures(kept, refused)
 
     async def _uploaded(
         self, server_id: int, near_id: int, picture: FacePicture, words: str, used: Iterable[int]
@@ -359,9 +359,11 @@ class Faces:
         for one in kept:
             by_place.setdefault(one.channel_id, []).append(one)
         for channel_id, rows in by_place.items():
-            gone = await channel.missing(channel_id, [one.message_id for one in rows])
+            # One whose upload failed has no message (0), and Discord is not asked about it.
+            posted = [one.message_id for one in rows if one.message_id]
+            gone = await channel.missing(channel_id, posted) if posted else frozenset()
             for row in rows:
-                if row.message_id in gone:
+                if not row.message_id or row.message_id in gone:
                     await self._restore_one(row)
 
     async def _restore_one(self, row: PictureRecord) -> None:
