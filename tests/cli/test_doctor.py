@@ -681,5 +681,5 @@ def test_every_mistake_of_the_settings_has_its_line(
     ]
     assert "more" not in "".join(told)
     assert all(line.endswith("(from oshaberi.toml)") for line in told)
-    assert out.count("docs/settings.md says what is allowed") == 1
+    assert out.count("`oshaberi settings KEY` says what is allowed") == 1
     assert out.endswith("4 problems\n")

@@ -20,6 +20,7 @@ from discord_stage.model_servers.wire_format import ReceivedRequest, WireAnswer
 from oshaberi import cli
 from oshaberi.bot.config import load
 from oshaberi.cli.doctor_checks import Finding, examine
+from oshaberi.providers.first_words import MOST_TOKENS
 
 KEY = "a-very-secret-key-WXYZ"
 NAMES = ["gpt-small", "gpt-large"]
@@ -181,7 +182,7 @@ def look(
     return asyncio.run(main())
 
 
-def test_each_model_gets_one_tiny_call(tmp_path: Path) -> None:
+def test_each_model_gets_one_call(tmp_path: Path) -> None:
     params = {"thinking": "low", "seed": 7, "max_output_tokens": 4000}
     (listed, called), requests = look(tmp_path, params=params)
     assert (listed.state, called.state) == ("good", "good")
@@ -189,12 +190,12 @@ def test_each_model_gets_one_tiny_call(tmp_path: Path) -> None:
     assert called.text.startswith("it answers, after ")
     [body] = [request.json for request in requests if request.method == "POST"]
     assert (body["reasoning_effort"], body["seed"]) == ("low", 7)
-    assert body["max_completion_tokens"] == 16 + 2048
+    assert body["max_completion_tokens"] == MOST_TOKENS + 2048
 
 
-def test_an_empty_answer_is_one(tmp_path: Path) -> None:
+def test_an_empty_answer_is_a_problem(tmp_path: Path) -> None:
     (_listed, called), _requests = look(tmp_path, [Finish("length")])
-    assert called.state == "good"
+    assert called.state == "bad"
 
 
 def test_a_call_that_fails_says_what_to_do(tmp_path: Path) -> None:
@@ -223,7 +224,8 @@ def test_offline_does_not_ask_discord_either(
     monkeypatch.setenv("OSHABERI_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("DISCORD_STAGE_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("OSHABERI_DISCORD_TOKEN", KEY)
-    assert cli.main(["doctor", "--offline", "--json"]) == 0
-    names = {json.loads(line)["name"] for line in capsys.readouterr().out.splitlines()}
-    assert "token" not in names
-    assert "database" in names
+    assert cli.main(["doctor", "--offline", "--json"]) == 1
+    found = {line["name"]: line for line in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert "--offline" in found["token"]["text"]
+    assert found["model"]["state"] == "bad"  # a token without a model
+    assert "database" in found
