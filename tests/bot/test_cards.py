@@ -11,12 +11,16 @@ import pytest
 from discord_stage.interactions.targets import PostedFile
 from discord_stage.world.records import StageMessage
 from oshaberi.bot.characters.card_files import read_card
+from oshaberi.bot.commands.command_context import CommandRefusedError
 from oshaberi.bot.commands.lore_commands import filled_entry
+from oshaberi.bot.storage.records import LorebookRecord
 from tests.bot.client_harness import ADMIN, MEMBER, ClientHarness
 from tests.bot.test_faces import play
 from tests.characters.made_cards import (
     DATA_V2,
+    DATA_V3,
     V1,
+    archive,
     as_v2,
     as_v3,
     charx,
@@ -107,6 +111,58 @@ REFUSED = {
         "keys has more than 500 characters",
     ),
 }
+
+
+def large_charx() -> bytes:
+    """Return a small file with 21 MB of pictures."""
+    paths = [f"assets/{number}.png" for number in range(3)]
+    listed = [
+        {"type": "emotion", "uri": f"embeded://{one}", "name": one, "ext": "png"} for one in paths
+    ]
+    document = as_v3(DATA_V3 | {"name": "Large", "assets": listed})
+    files = {one: png() + b"\0" * 7_000_000 for one in paths}
+    return archive({"card.json": json.dumps(document).encode(), **files})
+
+
+def with_book(*contents: str) -> PostedFile:
+    entries = [{"keys": ["tea"], "content": one} for one in contents]
+    book = {"name": "World", "extensions": {}, "entries": entries}
+    return PostedFile("a.json", json.dumps(as_v2(DATA_V2 | {"character_book": book})).encode())
+
+
+def test_the_book_of_a_card_has_the_bounds_of_every_book() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        large = with_book(*["x" * 90_000] * 12)
+        told = await harness.run("persona import", {"file": large}, user=ADMIN)
+        assert told == "The lorebook would be larger than 1 MB."
+        for number in range(50):
+            record = LorebookRecord(harness.server_id, f"{number}", {"entries": []})
+            await harness.db.lorebooks.save(record)
+        told = await harness.run("persona import", {"file": with_book("x")}, user=ADMIN)
+        assert told == "At most 50 lorebooks; remove one first."
+        assert await harness.db.personas.of(harness.server_id) == ()
+
+    play(scenario)
+
+
+def test_several_cards_have_a_bound_together_and_trigger_words_are_shown() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        ours = {"extensions": {"oshaberi": {"triggers": ["e", "tea"]}}}
+        small = PostedFile("a.json", json.dumps(as_v2(DATA_V2 | ours)).encode())
+        large = PostedFile("b.charx", large_charx())
+        options = {"file": small, "file2": large, "file3": large}
+        message = await ask(harness, options)
+        assert "- called by e, tea" in message.content
+        refused = "- b.charx: its pictures are larger than 32 MB together"
+        assert message.content.count(refused) == 1
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("order", ["--5", "-", "٣--"])
+def test_an_order_that_is_no_number_is_one_line(order: str) -> None:
+    with pytest.raises(CommandRefusedError, match="The order is a whole number"):
+        filled_entry({}, {**ENTRY, "second": "", "order": order})
 
 
 @pytest.mark.parametrize(("file", "reason"), REFUSED.values(), ids=REFUSED)

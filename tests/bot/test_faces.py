@@ -161,6 +161,23 @@ def test_several_pictures_and_archives_become_sprites_by_their_names() -> None:
     play(scenario)
 
 
+def test_the_pictures_of_several_archives_have_a_bound_together() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await with_mochi(harness)
+        asked = harness.stage.people.run("sprite add", {"persona": "mochi"})
+        await harness.stage.wait_for(lambda: asked.modal)
+        large = picture("green") + b"\0" * 7_000_000
+        files = [
+            PostedFile(f"{n}.zip", archive(**{f"joy{n}{m}": large for m in range(2)}))
+            for n in range(3)
+        ]
+        files.append(PostedFile("calm.png", picture("pink")))
+        told = await harness.private(harness.stage.people.submit(asked, {"pictures": files}))
+        assert "2.zip: its pictures are larger than 32 MB together" in told
+
+    play(scenario)
+
+
 def test_an_address_is_fetched_once_and_kept() -> None:
     async def scenario(harness: ClientHarness) -> None:
         await with_mochi(harness)
@@ -272,6 +289,23 @@ def test_a_picture_is_uploaded_again_if_its_message_is_deleted() -> None:
         harness.stage.delete_channel(channel.id)
         await harness.stage.settled()
         assert (await shown(harness)).avatar_url not in (None, before, after)
+        assert len(kept_in(harness)[1]) == 1
+
+    play(scenario)
+
+
+def test_a_picture_that_could_not_be_uploaded_again_does_not_hide_that_others_are_gone() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await with_mochi(harness)
+        await harness.run("persona avatar", {"name": "Mochi", "picture": PostedFile("a.png", TALL)})
+        await shown(harness)
+        [row] = await harness.db.pictures.of(harness.server_id)
+        failed = replace(row, address="https://example.org/b.png", digest="b" * 32, url="")
+        await harness.db.pictures.save(replace(failed, message_id=0))
+        _channel, [message] = kept_in(harness)
+        harness.stage.people.delete(message)
+        await harness.stage.settled()
+        await shown(harness)
         assert len(kept_in(harness)[1]) == 1
 
     play(scenario)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from typing import Any
 
 import pytest
@@ -136,6 +137,18 @@ def test_signs_that_no_database_holds_are_replaced() -> None:
     assert card.name == "a\ufffdb\ufffd"
 
 
+def archive_beyond() -> bytes:
+    """Return an archive whose list says that a file begins where no number of C reaches."""
+    content = archive({"card.json": b"{}"})
+    listed, ended = content.index(b"PK\x01\x02"), content.index(b"PK\x05\x06")
+    entry = bytearray(content[listed:ended])
+    extra = struct.pack("<HHQ", 1, 8, 2**63)
+    entry[30:32], entry[42:46] = struct.pack("<H", len(extra)), b"\xff" * 4
+    end = bytearray(content[ended:])
+    end[12:16] = struct.pack("<I", len(entry) + len(extra))
+    return bytes(content[:listed] + entry + extra + end)
+
+
 REFUSED: dict[str, tuple[bytes, str]] = {
     "a picture without a card": (png(), "there is no character in this picture"),
     "wrong base64": (png(text_chunk(b"chara", b"%%%%")), "damaged (wrong base64)"),
@@ -154,6 +167,11 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         json.dumps(as_v2(DATA_V2 | {"scenario": "x" * 100_001})).encode(),
         "scenario has more than 100,000 characters",
     ),
+    "pictures that are nothing but blanks": (
+        png(*[text_chunk(b"chara-ext-asset_:a", b" " * 10_000_000, b"zTXt")] * 8),
+        "larger than 32 MB together",
+    ),
+    "an archive whose file begins beyond every file": (archive_beyond(), "archive is damaged"),
     "too large": (b"x" * (24 * 1024 * 1024 + 1), "larger than 24 MB"),
 }
 

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from oshaberi.bot.characters import lore_scan
 from oshaberi.bot.characters.cards import CardError
 from oshaberi.bot.characters.lore_scan import LoreScan, ScannedMessage, scan
 from oshaberi.bot.characters.lorebooks import Lorebook, as_sillytavern, book_from
+from oshaberi.bot.storage.records import LorebookRecord
+from oshaberi.bot.turns.services import lore_shelf
 
 
 def entry(*keys: str, content: str = "", **more: Any) -> dict[str, Any]:
@@ -231,3 +234,62 @@ def test_a_large_book_takes_little_time() -> None:
     """2000 entries with ten keys each over long messages: bounded, and run in a thread."""
     large = book(*(entry(*(f"word{n}x{k}" for k in range(10))) for n in range(2000)))
     assert contents(woken_by(large, *["a long message " * 130] * 6)) == []
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        r"/a{200000}/",
+        r"/(?:ab){100000}/",
+        r"/(?:ab){100000,}?c/",
+        r"/(?:(?:ab){300}){300}c/",
+        "/(?x)(?:ab){1#\n00000}/",
+        "/(?ix)(?:ab) { 10 00 00 }/",
+        r"/(?:ab){\u{31}00000}/",
+    ],
+)
+def test_a_pattern_that_would_fill_the_memory_is_left_out(key: str) -> None:
+    [one] = book(entry(key, content="x")).entries
+    assert one.keys == ()
+
+
+def test_ordinary_counts_stay() -> None:
+    keys = (r"/\d{4}-\d{2}-\d{2}/", r"/(?:\d{1,3}\.){3}\d{1,3}/", r"/(?:foo).{0,500}(?:bar)/")
+    [one] = book(entry(*keys, content="x")).entries
+    assert len(one.keys) == len(keys)
+
+
+def test_patterns_of_a_book_have_a_bound_together() -> None:
+    keys = [f"/(?:a){{1500}}{number}/" for number in range(20)]
+    [one] = book(entry(*keys, content="x")).entries
+    assert 0 < len(one.keys) < len(keys)
+
+
+def test_keys_that_nearly_match_everywhere_are_searched_for_a_bounded_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lore_scan, "SEARCH_S", 0.1)
+    keys = ["a" * n for n in range(1, 201)]
+    slow = [entry(*keys, content=f"{m}", extensions={"sticky": 1}) for m in range(2)]
+    begun = time.process_time()
+    assert contents(woken_by(book(*slow, scan_depth=100), *["a" * 2000] * 60)) == []
+    assert time.process_time() - begun < 1
+
+
+def test_patterns_that_are_just_fast_enough_are_searched_for_a_bounded_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lore_scan, "SEARCH_S", 0.1)
+    slow = [entry(rf"/(?:a?){{{n}}}a{{20}}c{n}/", extensions={"sticky": 1}) for n in range(10, 60)]
+    begun = time.process_time()
+    assert contents(woken_by(book(*slow), *["a" * 2000] * 60)) == []
+    assert time.process_time() - begun < 1
+
+
+def test_patterns_of_a_server_have_a_bound_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lore_shelf, "MOST_PATTERNS", 100)
+    records = [
+        LorebookRecord(1, name, {"entries": [entry(key)]})
+        for name, key in (("a", f"/{'x' * 60}/"), ("b", f"/{'y' * 60}/"), ("c", "tea"))
+    ]
+    assert [one.book.name for one in lore_shelf.placed(records)] == ["a", "c"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -43,6 +44,14 @@ def test_dice_are_thrown_by_the_message() -> None:
     other = MacroValues("Mo", "Alice", VALUES.now, seed=8)
     assert expanded(text, VALUES) != expanded(text, other)
     assert expanded("{{pick:a,b,c,d,e}}", VALUES) == expanded("{{pick:a,b,c,d,e}}", other)
+
+
+def test_many_dice_are_thrown_in_little_time() -> None:
+    begun = time.process_time()
+    assert expanded("{{roll:1000d9}}", VALUES) == "{{roll:1000d9}}"
+    expanded("{{roll:999d9}}" * 7000, VALUES)
+    expanded("{{roll:100d9}}" * 7000, VALUES)
+    assert time.process_time() - begun < 1
 
 
 def test_a_name_is_no_macro() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from oshaberi.bot.characters.card_files import read_card
 from oshaberi.cli.command_group import run
-from tests.characters.made_cards import as_v3, charx, png
+from tests.characters.made_cards import DATA_V3, as_v3, charx, png
 from tests.storage.migrated_database import place_database
 
 SERVER = "234567890123456789"
@@ -49,6 +49,16 @@ def test_a_card_comes_in_and_goes_out(
         assert read_card(out.read_bytes()).data == read_card(card.read_bytes()).data
     assert run(store) == 2
     assert capsys.readouterr().err == "oshaberi: there is already a persona Mochi\n"
+
+
+def test_a_card_cannot_control_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mochi.json"
+    file.write_text(json.dumps(as_v3(DATA_V3 | {"name": "Mo\x1b]0;x\x07chi"})))
+    assert run(["persona", "import", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Mo␛]0;x␇chi")
 
 
 def test_nothing_is_stored_if_one_card_is_broken(

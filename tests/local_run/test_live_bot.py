@@ -15,7 +15,7 @@ from discord_stage.errors import RefusedFieldError, StageError
 from discord_stage.model_servers import ModelServer, OpenAIWire
 from discord_stage.model_servers.scripts import Say
 from oshaberi.bot.config import load
-from oshaberi.bot.config.going_live import LiveModel
+from oshaberi.bot.config.going_live import LiveModel, write_settings
 from oshaberi.bot.local_run.live_bot import LiveBot, code_of
 
 KEY = "sk-live-0123456789"
@@ -80,6 +80,25 @@ def test_from_a_token_to_an_answer(tmp_path: Path, caplog: pytest.LogCaptureFixt
             assert secret not in caplog.text
 
     beside_a_stage(tmp_path, scenario)
+
+
+def test_of_two_clicks_one_starts_a_bot(tmp_path: Path) -> None:
+    async def scenario(live: LiveBot, discord: Stage, _folder: Path) -> None:
+        start = {"token": discord.token, "start": True}
+        told = await asyncio.gather(live.act(start), live.act(start), return_exceptions=True)
+        [refused] = [one for one in told if isinstance(one, Exception)]
+        assert "on Discord already" in str(refused)
+
+    beside_a_stage(tmp_path, scenario)
+
+
+def test_a_settings_file_stays_as_private_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "oshaberi.toml"
+    file.write_text("")
+    file.chmod(0o600)
+    write_settings(file, "a-token", LiveModel("openai", "m", None, "key"))
+    assert "[[models]]" in file.read_text()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_what_is_wrong_is_said_at_its_field(tmp_path: Path) -> None:

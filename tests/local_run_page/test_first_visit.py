@@ -41,7 +41,7 @@ def test_the_first_screen_says_who_speaks(chat: ChatPage) -> None:
     panel.get_by_role("textbox", name="Address").fill("http://127.0.0.1:9/v1")
     panel.get_by_role("button", name="List models").click()
     expect(panel.locator(".field", has=chat.page.get_by_label("Address"))).to_contain_text(
-        "http://127.0.0.1:9/v1: 127.0.0.1:9: nothing listens there"
+        "http://127.0.0.1:9/v1: nothing listens there"
     )
 
 

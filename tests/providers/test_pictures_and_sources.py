@@ -21,7 +21,7 @@ from oshaberi.providers.openai_responses.request import body as responses_body
 from oshaberi.providers.presets import PRESETS
 from oshaberi.providers.request.model_request import Endpoint, Request, ToolDeclaration, said
 from oshaberi.providers.wire.answer_files import MOST_BYTES, FileStep, answer_file, from_data_url
-from oshaberi.providers.wire.chunk_assembler import ChunkAssembler
+from oshaberi.providers.wire.chunk_assembler import ChunkAssembler, links
 from oshaberi.providers.wire.steps import CitedPage, FinishStep
 from tests.providers.adapter_runs import chunks, read, run, text
 from tests.providers.provider_families import FAMILIES, Family
@@ -50,6 +50,13 @@ def test_a_picture_comes_once_in_order(family: Family) -> None:
     assert text(found) == "Here:Done."
     assert found[-1].type == "done"
     assert _files(chunks(family, Show(PNG))) == [AnswerFile("picture-1.png", PNG)]
+
+
+def test_an_address_that_no_message_can_hold_is_no_link() -> None:
+    pages = [CitedPage("https://tea.example/" + "x" * 3000, "Tea"), CitedPage("https://a.example/")]
+    assert links(pages) == "\n\n-# [a.example](<https://a.example/>)"
+    assert links(pages[:1]) == ""
+    assert "](<b" not in links([CitedPage("https://a](<b/c")]).partition("(<https")[0]
 
 
 @CITING

@@ -70,10 +70,6 @@ async def list_models(
         return OfferedModels(0, reason=str(error))
     except httpx2.TimeoutException:
         return OfferedModels(0, reason=f"no answer within {patience_s:.0f} s")
-    except httpx2.ConnectError as error:
-        # Path, name and password of an address may be secrets. They are not in this part of it.
-        place = error.request.url.netloc.decode()
-        return OfferedModels(0, reason=f"{place}: {connection_problem(error)}")
     except (httpx2.TransportError, OSError) as error:
         return OfferedModels(0, reason=connection_problem(error))
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:

@@ -49,7 +49,10 @@ _KEYWORDS = ("ccv3", "chara", "char")
 """In the order in which they are preferred."""
 _OLD_ASSET = "chara-ext-asset_"
 _OLD_ADDRESS = "__asset:"
-_BROKEN = (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, struct.error)
+_BROKEN = (
+    *(zipfile.BadZipFile, ValueError, OverflowError, OSError, NotImplementedError),
+    struct.error,
+)
 _EMBEDDED = ("embeded://", "embedded://")
 
 
@@ -92,7 +95,7 @@ def _with_inline(document: Any, files: Mapping[str, bytes] | None = None) -> tup
         if uri.startswith(INLINE) and (content := _inline(uri)) is not None:
             room -= len(content)
             if room < 0:
-                raise _too_much()
+                raise too_much()
             found[uri] = content
     return document, found
 
@@ -108,7 +111,7 @@ def _inline(uri: str) -> bytes | None:
     return content if len(content) <= LARGEST_ASSET else None
 
 
-def _too_much() -> CardError:
+def too_much() -> CardError:
     most = LARGEST_SUM // (1024 * 1024)
     return CardError(Sentence("its pictures are larger than {most} MB together", most=most))
 
@@ -147,9 +150,10 @@ def _card_of_png(content: bytes) -> Card:
             value = _chunk_text(kind, content[start:end], limit)
             path = key[len(_OLD_ASSET) :].lstrip(":")
             asset = _unbase64(value)
-            room -= len(asset)
+            # Blanks count too: megabytes of them are a few bytes in the file.
+            room -= max(len(asset), len(value) * 3 // 4)
             if room < 0 or len(assets) >= MOST_FILES:
-                raise _too_much()
+                raise too_much()
             assets[_OLD_ADDRESS + path] = asset
     if not texts:
         raise CardError(

@@ -4,12 +4,13 @@
 is still awake (sticky) or tired (cooldown) follows from the messages that are there, and its dice
 are thrown by their ids. So a restart changes nothing, and `/lore test` shows what a turn would do.
 
-The work grows with keys × letters. Patterns get a time limit each and one together; a pattern that
-needs longer does not match. Call it in a thread.
+The work grows with keys × letters, so the whole search has a time limit, and so has each pattern:
+what needs longer does not match. Call it in a thread.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -30,7 +31,9 @@ MOST_REPLAYED = 60
 """How many messages back an entry can have woken and still be awake or tired."""
 PATTERN_S = 0.02
 PATTERNS_S = 0.5
-"""How long one pattern may search, and all of them together."""
+"""How long one pattern may search, and those together that took too long."""
+SEARCH_S = 1.0
+"""How much processor time a scan may take until nothing more is searched."""
 MOST_TEXT = 40_000
 """How many letters are searched at most: the newest."""
 
@@ -243,6 +246,7 @@ class _Search:
     def __init__(self, messages: Sequence[ScannedMessage]) -> None:
         self.messages = messages[-MOST_REPLAYED - 100 :]
         self._left_s = PATTERNS_S
+        self._ends_s = time.thread_time() + SEARCH_S
         self._folded: dict[str, str] = {}
         self._windows: dict[tuple[int, int], str] = {}
 
@@ -269,6 +273,8 @@ class _Search:
         return None
 
     def is_in(self, key: str | regex.Pattern[str], entry: LoreEntry, text: str) -> bool:
+        if time.thread_time() > self._ends_s:
+            return False
         if not isinstance(key, str):
             return self._fits(key, text)
         if not entry.is_case_sensitive:

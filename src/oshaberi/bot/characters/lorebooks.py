@@ -7,6 +7,7 @@ same as checked values. Fields that nobody knows are kept. Which entries wake: `
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,9 @@ MOST_ENTRIES = 2000
 MOST_KEYS = 20_000
 """How many keys all entries of a book may have together."""
 LONGEST_KEY = 500
+LARGEST_PATTERN = 20_000
+MOST_PATTERNS = 200_000
+"""How large one pattern may be, and all patterns of a book together (`pattern_size`)."""
 MOST_MESSAGES = 1000
 """The largest count of messages that an entry may name (sticky, cooldown, delay)."""
 
@@ -46,6 +50,8 @@ _DECORATED: dict[str, Position] = {
 }
 _LOGIC: dict[object, Logic] = {0: "any", 1: "not_all", 2: "not_any", 3: "all"}
 _JS_REGEX = re.compile(r"/(.*)/([a-z]{0,8})", re.DOTALL)
+_VERBOSE = re.compile(r"\(\?[\w-]*x")
+_COUNT = re.compile(r"\{\s*([0-9]+)")
 _JS_POINT = re.compile(r"\\u\{([0-9a-fA-F]{1,6})\}")
 
 
@@ -103,6 +109,8 @@ class Lorebook:
     token_budget: int | None = None
     is_recursive: bool = True
     data: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    pattern_size: int = 0
+    """The size of its patterns together, as they take memory."""
 
 
 def book_from(document: object, name: str = "") -> Lorebook:
@@ -124,13 +132,15 @@ def book_from(document: object, name: str = "") -> Lorebook:
         > MOST_KEYS
     ):
         raise CardError(Sentence("the lorebook has more than {most} keys", most=f"{MOST_KEYS:,}"))
+    room = _Room(MOST_PATTERNS)
     return Lorebook(
         data["name"].strip()[:100],
-        tuple(_entry(number, one) for number, one in enumerate(data["entries"], 1)),
+        tuple(_entry(number, one, room) for number, one in enumerate(data["entries"], 1)),
         whole_count(data.get("scan_depth"), MOST_DEPTH),
         whole_count(data.get("token_budget")),
         data.get("recursive_scanning") is not False,
         data,
+        MOST_PATTERNS - room.left,
     )
 
 
@@ -246,7 +256,20 @@ def as_sillytavern(book: Mapping[str, Any]) -> dict[str, Any]:
 # -- entries -------------------------------------------------------------------------------------
 
 
-def _entry(number: int, one: Mapping[str, Any]) -> LoreEntry:
+@dataclass(slots=True)
+class _Room:
+    """How much room the patterns of a book still have."""
+
+    left: int
+
+    def takes(self, size: int) -> bool:
+        if size > min(self.left, LARGEST_PATTERN):
+            return False
+        self.left -= size
+        return True
+
+
+def _entry(number: int, one: Mapping[str, Any], room: _Room) -> LoreEntry:
     extensions = _object(one, "extensions")
     decorators, content = _decorators(_text(one, "content"))
     is_regex = one.get("use_regex") is True
@@ -258,10 +281,10 @@ def _entry(number: int, one: Mapping[str, Any]) -> LoreEntry:
     depth = _count(decorators.get("depth"), _count(extensions.get("depth"), 4, MOST_DEPTH))
     return LoreEntry(
         number,
-        _keys([*_texts(one, "keys"), *_comma(decorators, "additional_keys")], is_regex),
+        _keys([*_texts(one, "keys"), *_comma(decorators, "additional_keys")], is_regex, room),
         content,
         _text(one, "comment") or _text(one, "name"),
-        _keys(_texts(one, "secondary_keys"), is_regex) if selects else (),
+        _keys(_texts(one, "secondary_keys"), is_regex, room) if selects else (),
         _LOGIC.get(_plain(extensions.get("selectiveLogic")), "any"),
         one.get("enabled") is not False,
         (one.get("constant") is True and not is_regex) or "activate" in decorators,
@@ -285,7 +308,7 @@ def _entry(number: int, one: Mapping[str, Any]) -> LoreEntry:
         extensions.get("exclude_recursion") is not True,
         extensions.get("prevent_recursion") is not True,
         extensions.get("delay_until_recursion") not in (None, False, 0),
-        _keys(_comma(decorators, "exclude_keys"), is_regex),
+        _keys(_comma(decorators, "exclude_keys"), is_regex, room),
         "dont_activate" in decorators,
         max(_count(decorators.get("activate_only_every"), 1), 1),
     )
@@ -304,22 +327,37 @@ def _decorators(content: str) -> tuple[dict[str, str], str]:
     return found, "\n".join(lines).strip() if found else content.strip()
 
 
-def _keys(texts: list[str], is_regex: bool) -> tuple[str | regex.Pattern[str], ...]:
-    return tuple(key for text in texts for key in _key(text.strip(), is_regex))
+def _keys(texts: list[str], is_regex: bool, room: _Room) -> tuple[str | regex.Pattern[str], ...]:
+    return tuple(key for text in texts for key in _key(text.strip(), is_regex, room))
 
 
-def _key(text: str, is_regex: bool) -> Iterator[str | regex.Pattern[str]]:
-    """Yield a key as a text or a pattern; nothing if it is a pattern that cannot be read."""
+def _key(text: str, is_regex: bool, room: _Room) -> Iterator[str | regex.Pattern[str]]:
+    """Yield a key as a text or a pattern; nothing if it is a pattern that cannot be used."""
     found = _JS_REGEX.fullmatch(text)
     if found is None and not is_regex:
         if text:
             yield text
         return
     pattern, flags = (text, "") if found is None else (found[1], found[2])
+    pattern = _JS_POINT.sub(_point, pattern)
+    if _VERBOSE.search(pattern) or not room.takes(pattern_size(pattern)):
+        return
     try:
-        yield regex.compile(_inline(flags) + _JS_POINT.sub(_point, pattern))
+        # The library's own cache is left alone: it would keep hundreds of these.
+        yield regex.compile(_inline(flags) + pattern, cache_pattern=False)
     except (regex.error, ValueError, OverflowError, RecursionError, MemoryError):
         return
+
+
+def pattern_size(pattern: str) -> int:
+    """Return how large a pattern becomes at most when it is compiled.
+
+    `regex` writes out what a count repeats: `(?:ab){300}` is 300 copies, and counts inside each
+    other multiply. A pattern whose blanks mean nothing could hide its counts; JavaScript has none.
+    """
+    counts = [max(int(found[1][:20]), 1) for found in _COUNT.finditer(pattern)]
+    copies = math.prod(counts) if "(" in pattern else max(sum(counts), 1)
+    return copies * len(pattern)
 
 
 def _point(found: re.Match[str]) -> str:

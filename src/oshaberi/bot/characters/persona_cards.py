@@ -179,6 +179,9 @@ def _book(card: Card) -> Lorebook:
 def left_out(card: Card) -> list[str]:
     """Return what does not come, or comes without being used, and why."""
     lines = [said(one) for one in card.remarks]
+    if triggers := _words(_ours(card), "triggers"):
+        # A card of somebody else could have it answer every message.
+        lines.append(translated("called by {triggers}", triggers=", ".join(triggers)))
     extensions = card.data.get("extensions", {})
     programs = [key for key in _NOT_RUN if key in extensions]
     if programs:

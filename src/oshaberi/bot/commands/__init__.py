@@ -3,7 +3,8 @@
 - `command_context`: what a command works with, and what its user may do; `answers`: how a
   command answers, and in which language.
 - `command_tree`: registers and runs the commands.
-- `models`: `/model`; `personas`: `/persona` and `/sprite`; `lore_commands`: `/lore`.
+- `models`: `/model`; `personas`: `/persona` and `/sprite`; `lore_commands`: `/lore`, within
+  `lore_limits`.
 - `config_commands`: `/config`, with `config_answers`; `memory_commands`: `/memory`;
   `privacy_commands`: `/privacy`.
 - `message_menu`: `/stop`, `/continue`, `/regenerate`, and the context menu of a message.

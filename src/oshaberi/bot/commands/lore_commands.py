@@ -27,6 +27,7 @@ from oshaberi.bot.commands.command_context import (
     context_in,
     context_of,
 )
+from oshaberi.bot.commands.lore_limits import LARGEST_BOOK, check_book
 from oshaberi.bot.commands.personas.persona_changes import persona_choices, persona_named
 from oshaberi.bot.commands.personas.picture_uploads import uploaded_file
 from oshaberi.bot.conversation.messages import ChannelMessage
@@ -37,9 +38,6 @@ from oshaberi.bot.turns.services.lore_shelf import books_in
 from oshaberi.checked_json import parse_json
 from oshaberi.languages import translated, translated_count
 
-MOST_BOOKS = 50
-LARGEST_BOOK = 1024 * 1024
-"""How many bytes a book may have, as a file and as it is stored."""
 MOST_LISTED = 30
 LONGEST_NAME = 80
 FIELD_LIMIT = 4000
@@ -69,15 +67,7 @@ def checked_title(name: str) -> str:
 
 async def _store(context: BotContext, record: LorebookRecord) -> LorebookRecord:
     """Store a book, if it is small enough and there are not too many."""
-    if len(json.dumps(record.content, ensure_ascii=False)) > LARGEST_BOOK:
-        raise CommandRefusedError(translated("The lorebook would be larger than 1 MB."))
-    if not record.id:
-        books = await context.db.lorebooks.of(record.server_id)
-        names = {one.name.casefold() for one in books}
-        if len(books) >= MOST_BOOKS and record.name.casefold() not in names:
-            raise CommandRefusedError(
-                translated("At most {most} lorebooks; remove one first.", most=MOST_BOOKS)
-            )
+    check_book(record, await context.db.lorebooks.of(record.server_id))
     return await context.db.lorebooks.save(record)
 
 
@@ -156,7 +146,7 @@ def filled_entry(one: Mapping[str, Any], values: Mapping[str, str]) -> dict[str,
         raise CommandRefusedError(translated("An entry needs a text: what is known."))
     keys, second = _words(values["keys"]), _words(values["second"])
     order = values["order"] or "100"
-    if not order.lstrip("-").isdecimal():
+    if not order.removeprefix("-").isdecimal():
         raise CommandRefusedError(translated("The order is a whole number."))
     return {
         "use_regex": False,

@@ -7,6 +7,7 @@ settings go into `oshaberi.toml`, and the secrets into `oshaberi.env` beside it.
 from __future__ import annotations
 
 import json
+import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -212,7 +213,9 @@ def write_settings(
     add_secrets(beside(file), added)
     written = [beside(file)]
     if text:
-        write_privately(file, whole, OTHERS_MAY_READ)
+        # Keys may stand in a file that was there before: nobody more may read it than until now.
+        mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else OTHERS_MAY_READ
+        write_privately(file, whole, mode)
         written.append(file)
     return written
 

@@ -359,9 +359,11 @@ class Faces:
         for one in kept:
             by_place.setdefault(one.channel_id, []).append(one)
         for channel_id, rows in by_place.items():
-            gone = await channel.missing(channel_id, [one.message_id for one in rows])
+            # One whose upload failed has no message (0), and Discord is not asked about it.
+            posted = [one.message_id for one in rows if one.message_id]
+            gone = await channel.missing(channel_id, posted) if posted else frozenset()
             for row in rows:
-                if row.message_id in gone:
+                if not row.message_id or row.message_id in gone:
                     await self._restore_one(row)
 
     async def _restore_one(self, row: PictureRecord) -> None:

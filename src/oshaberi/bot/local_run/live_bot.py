@@ -53,6 +53,7 @@ class LiveBot:
         self._running: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
         self._ending = asyncio.Event()
+        self._alone = asyncio.Lock()
 
     def extension(self) -> ControlExtension:
         return ControlExtension(read=self.read, act=self.act)
@@ -70,7 +71,14 @@ class LiveBot:
         }
 
     async def act(self, said: Json) -> Json:
-        """Check a token; with `start`, also write the settings and start the bot."""
+        """Check a token; with `start`, also write the settings and start the bot.
+
+        One at a time: of two clicks, only one starts a bot.
+        """
+        async with self._alone:
+            return await self._act(said)
+
+    async def _act(self, said: Json) -> Json:
         if self._running is not None and not self._running.done():
             raise StageError("the bot is on Discord already")
         token = str(said.get("token") or "")

@@ -172,6 +172,7 @@ async def _show_models(preset: Preset, address: str | None, key: str | None) -> 
 async def _try(model: LiveModel) -> None:
     from oshaberi.providers.first_words import NoAnswerError, first_words
     from oshaberi.providers.registry import connect
+    from oshaberi.terminal_output import harmless
 
     click.echo(f"  Asking {model.model} to say hello …")
     adapter = await asyncio.to_thread(
@@ -184,4 +185,4 @@ async def _try(model: LiveModel) -> None:
     finally:
         await adapter.aclose()
     said = f": “{answer.text}”" if answer.text else ", it is still thinking"
-    click.echo(f"✓ it answers after {answer.after_s:.1f} s{said}")
+    click.echo(harmless(f"✓ it answers after {answer.after_s:.1f} s{said}"))

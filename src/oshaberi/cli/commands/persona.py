@@ -61,9 +61,10 @@ def import_(files: tuple[Path, ...], server_id: int | None, config_file: Path | 
     """
     cards = [_read(path) for path in files]
     from oshaberi.bot.characters.persona_cards import preview
+    from oshaberi.terminal_output import harmless
 
     for card in cards:
-        click.echo(preview(card).replace("**", ""))
+        click.echo(harmless(preview(card).replace("**", "")))
     if server_id is None:
         whisper("nothing is stored; add --server ID")
         return

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
 from oshaberi.errors import OshaberiError
@@ -136,6 +137,7 @@ async def _ask_models(
 ) -> AsyncIterator[Finding]:
     """Check each key by listing the models, then ask the model for a word."""
     from oshaberi.providers.model_listing import can_list, list_models
+    from oshaberi.providers.wire.errors import shown_address
 
     base_url = entry.base_url or preset.base_url
     accepted: list[str] = []
@@ -146,7 +148,10 @@ async def _ask_models(
             has = "has a key" if key else "no key was sent"
             yield note(label, f"{has}; only a call can check it: the provider lists no models")
             continue
-        finding = _judge(label, entry, key, await list_models(preset.family, base_url, key))
+        offered = await list_models(preset.family, base_url, key)
+        # Path, name and password of an address may be secrets. They are not in this part of it.
+        place = urlsplit(shown_address(base_url)).netloc
+        finding = _judge(label, entry, key, offered, place)
         if finding.state != "bad":
             accepted.append(key)
         yield finding
@@ -154,7 +159,7 @@ async def _ask_models(
         yield await call(name, entry, accepted[0] or None)
 
 
-def _judge(name: str, entry: ModelEntry, key: str, offered: OfferedModels) -> Finding:
+def _judge(name: str, entry: ModelEntry, key: str, offered: OfferedModels, place: str) -> Finding:
     unchecked = "the key was not checked" if key else "no key was sent"
     if offered.status == 200:
         if offered.names and offered.is_whole and entry.model not in offered.names:
@@ -171,7 +176,8 @@ def _judge(name: str, entry: ModelEntry, key: str, offered: OfferedModels) -> Fi
         return note(name, f"the server does not list models; {unchecked}")
     if offered.status == 429:
         return note(name, f"rate limited by the provider now; {unchecked}")
-    return bad(name, f"could not be checked: {offered.reason}", "check base_url and your network")
+    why = str(offered.reason) if offered.status else f"{place}: {offered.reason}"
+    return bad(name, f"could not be checked: {why}", "check base_url and your network")
 
 
 def _place_of(entry: ModelEntry) -> str:

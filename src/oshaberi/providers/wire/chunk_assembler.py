@@ -28,19 +28,26 @@ from oshaberi.providers.wire.tool_calls import ToolCallAssembly
 
 
 LONGEST_TITLE = 80
+LONGEST_ADDRESS = 1500
+"""A link stands in one message, and a page found on the web may have any address."""
 _SAFE = ":/?#[]@!$&'*+,;=%~-._"
 _IN_A_LINK = str.maketrans(dict.fromkeys("[]<>\r\n", " "))
 
 
 def links(pages: Iterable[CitedPage]) -> str:
     """Return small text with a link per page, without previews; empty if there are no pages."""
-    made = [_link(page) for page in pages if page.url.startswith(("https://", "http://"))]
+    made = [_link(page) for page in pages if _is_linked(page.url)]
     return f"\n\n-# {' · '.join(made)}" if made else ""
+
+
+def _is_linked(url: str) -> bool:
+    is_short = len(url) <= LONGEST_ADDRESS and len(quote(url, _SAFE)) <= LONGEST_ADDRESS
+    return is_short and url.startswith(("https://", "http://"))
 
 
 def _link(page: CitedPage) -> str:
     title = " ".join(page.title.translate(_IN_A_LINK).split())[:LONGEST_TITLE].rstrip()
-    host = page.url.partition("://")[2].partition("/")[0]
+    host = page.url.partition("://")[2].partition("/")[0].translate(_IN_A_LINK)[:LONGEST_TITLE]
     return f"[{title or host}](<{quote(page.url, _SAFE)}>)"
 
 

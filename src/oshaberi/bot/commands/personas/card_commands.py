@@ -13,8 +13,10 @@ from discord import app_commands
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.characters.card_files import (
     LARGEST_FILE,
+    LARGEST_SUM,
     check_size,
     read_card,
+    too_much,
     written_card,
 )
 from oshaberi.bot.characters.cards import Card, CardAsset, CardError
@@ -28,6 +30,7 @@ from oshaberi.bot.commands.command_context import (
     asker_of,
     context_of,
 )
+from oshaberi.bot.commands.lore_limits import check_book
 from oshaberi.bot.commands.personas.persona_changes import (
     check_size as check_persona_size,
 )
@@ -58,11 +61,17 @@ async def read_uploads(files: Sequence[discord.Attachment]) -> tuple[list[Card],
     """Return the cards, and one line for each file that is none."""
     cards: list[Card] = []
     refused: list[str] = []
+    held = 0
     if sum(file.size for file in files) > LARGEST_FILE:
         check_size(sum(file.size for file in files))
     for file in files:
         try:
-            cards.append(await _read_upload(file))
+            card = await _read_upload(file)
+            held += (size := sum(len(one.content or b"") for one in card.assets))
+            if held > LARGEST_SUM:
+                held -= size
+                raise too_much()
+            cards.append(card)
         except CardError as error:
             reason = said(error.args[0])
             refused.append(f"- {plain(file.filename[:100])}: {reason}")
@@ -83,6 +92,8 @@ async def checked_import(
     books = await context.db.lorebooks.of(asker.server_id)
     taken = [one.name for one in books]
     made = await asyncio.to_thread(persona_of_card, card, asker.server_id, name, taken)
+    if made.book is not None:
+        check_book(made.book, books)
     aliases = [
         alias
         for alias in made.persona.aliases

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,12 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
-from oshaberi.bot.characters.card_files import LARGEST_FILE, read_sprites
+from oshaberi.bot.characters.card_files import (
+    LARGEST_FILE,
+    LARGEST_SUM,
+    read_sprites,
+    too_much,
+)
 from oshaberi.bot.characters.cards import CardError
 from oshaberi.bot.commands.answers import (
     Choices,
@@ -93,7 +98,7 @@ async def add_sprites(
     unread: list[str] = []
     for upload in uploads[:MOST_UPLOADS]:
         try:
-            files |= await _pictures_in(upload)
+            files |= within_sum(files, await _pictures_in(upload))
         except (CardError, CommandRefusedError) as refusal:
             if len(uploads) == 1:
                 raise
@@ -110,6 +115,13 @@ async def add_sprites(
         sprites=plain(", ".join(addresses)) or "-",
     )
     return told + listed_left_out([*unread, *left_out])
+
+
+def within_sum(before: Mapping[str, bytes], more: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """Return `more`, if all is little enough to be held at once."""
+    if sum(map(len, before.values())) + sum(map(len, more.values())) > LARGEST_SUM:
+        raise too_much()
+    return more
 
 
 async def _pictures_in(upload: discord.Attachment) -> dict[str, bytes]:

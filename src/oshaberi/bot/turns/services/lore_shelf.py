@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,11 @@ from oshaberi.bot.storage.records import LorebookRecord, ModelRecord, PersonaRec
 from oshaberi.bot.turns.caches import StoredCache
 from oshaberi.errors import ConfigError
 
+log = logging.getLogger(__name__)
+
 MOST_SERVERS = 200
+MOST_PATTERNS = 400_000
+"""How large the patterns of a server's books may be together (`lorebooks.pattern_size`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +40,17 @@ class LoreShelf:
     async def of(self, db: Database, server_id: int) -> tuple[PlacedBook, ...]:
         async def load() -> tuple[PlacedBook, ...]:
             records = await db.lorebooks.of(server_id)
-            return await asyncio.to_thread(_placed, records) if records else ()
+            return await asyncio.to_thread(placed, records) if records else ()
 
         return await self._known.get(db.changes, server_id, server_id, load)
 
 
-def _placed(records: Iterable[LorebookRecord]) -> tuple[PlacedBook, ...]:
+def placed(records: Iterable[LorebookRecord]) -> tuple[PlacedBook, ...]:
     return tuple(_read(records))
 
 
 def _read(records: Iterable[LorebookRecord]) -> Iterator[PlacedBook]:
+    room = MOST_PATTERNS
     for record in records:
         if not record.is_enabled:
             continue
@@ -52,6 +58,14 @@ def _read(records: Iterable[LorebookRecord]) -> Iterator[PlacedBook]:
             book = replace(book_from(record.content), name=record.name)
         except ConfigError:
             continue  # stored by another version; `/lore list` shows that it has no entries
+        room -= book.pattern_size
+        if room < 0:
+            log.warning(
+                "a lorebook of server %s is left out: the patterns of all are too large",
+                record.server_id,
+            )
+            room += book.pattern_size
+            continue
         yield PlacedBook(book, record.persona_id, record.channel_id)
 
 
