@@ -6,8 +6,8 @@ import pytest
 
 from oshaberi.events import Alignment, Table, Withheld
 from oshaberi.text.markdown_tables import cells, header_width, is_row, parse, separator
-from oshaberi.text.segments.blocks import TableReader
 from oshaberi.text.segments.buffer import NEVER, VisibleBuffer
+from oshaberi.text.segments.table_blocks import TableReader
 
 from .engine_runs import run, shown
 

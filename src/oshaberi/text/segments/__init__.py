@@ -1,6 +1,7 @@
 """Step 05b: where a segment of V ends, and why.
 
-- `splitter` reads prose, and returns the segments that are complete. `blocks`: code and tables.
+- `splitter` reads prose, and returns the segments that are complete. `blocks`: code;
+  `table_blocks`: tables.
 - `buffer`: the part of V that has not left yet, and `Segment`.
 - `lines`: what is known of the line being read, and of an unfinished URL.
 - `release`: how a segment leaves, and where it is cut when there is no boundary.

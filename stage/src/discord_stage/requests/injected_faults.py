@@ -1,4 +1,4 @@
-"""Faults on demand: what a fault says, and which requests it hits. `rest.faults` applies it.
+"""Faults on demand: what a fault says, and which requests it hits. `rest.fault_effects` applies it.
 
 A fault counts the requests that it matches, and hits them from the `call`-th on, `times` times.
 With `after` the request takes effect first, and only its answer fails.

@@ -1,7 +1,7 @@
 """The REST API.
 
 A request passes `pipeline` and ends in `routes`, one file per resource. Each file has a table
-(`routing`); here they are joined. `faults` applies the faults that hit a request.
+(`routing`); here they are joined. `fault_effects` applies the faults that hit a request.
 """
 
 from __future__ import annotations

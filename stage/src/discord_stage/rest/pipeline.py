@@ -16,7 +16,7 @@ from discord_stage.json_bodies import parse_json
 from discord_stage.refusals import RefusalError, not_found, refusal, unauthorized
 from discord_stage.request_schema.check import check_request, constraint_table
 from discord_stage.requests.rate_limits import VIA
-from discord_stage.rest.faults import ConnectionDroppedError, FaultEffects, json_answer
+from discord_stage.rest.fault_effects import ConnectionDroppedError, FaultEffects, json_answer
 from discord_stage.rest.routing import RouteCall, RouteHandler
 from discord_stage.rules.messages import REQUEST_MOST, Upload
 from discord_stage.state import StageState
