@@ -130,6 +130,7 @@ OWN_BODIES = {
     "public_fetching.py": "has a limit of its own and unpacks nothing",
     "providers/connections/streamed_body.py": "bounds the bodies of models",
     "discord_io/buttons.py": "Discord's file server, after Discord's own word on its size",
+    "bot/commands/personas/picture_uploads.py": "an upload, after Discord's own word on its size",
     "bot/status_page/routes.py": "aiohttp's server reads at most 1 MB of a form",
     "providers/connections/aiohttp_transport.py": "reads the body of our own request",
 }

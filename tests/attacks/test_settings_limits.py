@@ -13,20 +13,25 @@ import math
 from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import discord
 import pytest
 from discord import app_commands
 
 import oshaberi
+from oshaberi.bot.characters.card_files import LARGEST_FILE
 from oshaberi.bot.commands import COMMANDS
 from oshaberi.bot.commands.answers import CommandForm
 from oshaberi.bot.commands.command_context import MOST_PLACES, CommandRefusedError
+from oshaberi.bot.commands.lore_limits import LARGEST_BOOK
 from oshaberi.bot.commands.personas.persona_changes import PERSONA_LIMITS, check_size
+from oshaberi.bot.commands.personas.picture_uploads import uploaded_file
+from oshaberi.bot.commands.personas.sprite_commands import SpriteForm
 from oshaberi.bot.config import SERVER_KEYS, LoadedSettings, Setting, effective, parse_server_value
 from oshaberi.bot.config.server_settings import check_limit
 from oshaberi.bot.conversation.turn_config import LONGEST_TEXT, MOST_IDS, MOST_TEXTS, TurnConfig
+from oshaberi.bot.faces.pictures import LARGEST_BYTES
 from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
 from oshaberi.errors import ConfigError
 from oshaberi.providers.model_options import OPTIONS, checked_option, parsed_option
@@ -141,7 +146,9 @@ def test_a_server_has_a_maximum_of_channels_with_settings(monkeypatch: pytest.Mo
         assert "is now" in await set_in("general")
         assert "is now" in await set_in("general"), "what has a value can have another"
         refused = await set_in("logs")
-        assert refused == "At most 1 channels can have something of their own; reset one first."
+        assert (
+            refused == "At most 1 channels can have their own settings or models; reset one first."
+        )
 
     run_with_client(scenario)
 
@@ -168,8 +175,16 @@ ONE_THING = {
     discord.AppCommandOptionType.role,
     discord.AppCommandOptionType.mentionable,
 }
-FILES: dict[str, str] = {}
-"""Options that take a file, and the test that shows the maximum of its bytes."""
+FILES: dict[str, int] = {
+    "persona avatar picture": LARGEST_BYTES,
+    "persona profile banner": LARGEST_BYTES,
+    "sprite add picture": LARGEST_FILE,
+    "persona import file": LARGEST_FILE,
+    **{f"persona import file{number}": LARGEST_FILE for number in range(2, 6)},
+    "lore import file": LARGEST_BOOK,
+}
+"""Options that take a file, and how many bytes it may have. All are read by `uploaded_file`:
+`test_every_body_from_outside_is_bounded` knows no other place."""
 
 
 def test_all_commands_are_walked() -> None:
@@ -182,13 +197,34 @@ def test_an_option_has_a_maximum(option: app_commands.Parameter) -> None:
         return
     if option.type is discord.AppCommandOptionType.attachment:
         place = f"{option.command.qualified_name} {option.display_name}"
-        assert place in FILES, "say which test shows the maximum of this file"
+        assert place in FILES, "say how large this file may be"
         return
     assert option.max_value is not None, "declare it as app_commands.Range"
     if option.type is discord.AppCommandOptionType.string:
         assert option.max_value <= MOST_OF_DISCORD
     else:
         assert option.min_value is not None
+
+
+@pytest.mark.parametrize("most", sorted(set(FILES.values())))
+def test_a_file_that_is_too_large_is_not_downloaded(most: int) -> None:
+    class Upload:
+        filename = "\n" * 5000
+
+        def __init__(self, size: int) -> None:
+            self.size = size
+            self.downloads = 0
+
+        async def read(self) -> bytes:
+            self.downloads += 1
+            return b"x"
+
+    too_large, just_fits = Upload(most + 1), Upload(most)
+    with pytest.raises(CommandRefusedError, match="is larger than") as refused:
+        asyncio.run(uploaded_file(cast(discord.Attachment, too_large), most))
+    assert len(str(refused.value)) < ONE_LINE
+    assert asyncio.run(uploaded_file(cast(discord.Attachment, just_fits), most)) == b"x"
+    assert (too_large.downloads, just_fits.downloads) == (0, 1)
 
 
 def test_an_option_that_is_too_long_is_refused_in_one_line(
@@ -237,8 +273,14 @@ def test_a_field_of_a_form_has_a_maximum() -> None:
 
 def test_every_form_is_one_that_checks_its_fields() -> None:
     modals = [cls for cls in discord.ui.Modal.__subclasses__() if "oshaberi" in cls.__module__]
-    assert modals == [CommandForm]
+    assert modals == [CommandForm, SpriteForm]
     assert CommandForm.__subclasses__() == []
+    fields = [
+        type(one.component)
+        for one in SpriteForm("Mochi", False).walk_children()
+        if isinstance(one, discord.ui.Label)
+    ]
+    assert fields == [discord.ui.FileUpload], "it has no text; uploads have a maximum of their own"
 
 
 @pytest.mark.parametrize("most", [10, None])

@@ -345,7 +345,7 @@ def test_it_is_read_again_after_an_hour(monkeypatch: pytest.MonkeyPatch) -> None
     async def scenario(harness: ClientHarness) -> None:
         await agrees(harness, read=1)
         later = asyncio.get_running_loop().time() + module.LONGEST_SECONDS
-        monkeypatch.setattr(module, "_now_s", lambda: later)
+        monkeypatch.setattr(module, "loop_time_s", lambda: later)
         await agrees(harness, read=2)
         await agrees(harness, read=2)
 

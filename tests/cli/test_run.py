@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from oshaberi import cli
 from oshaberi.cli.command_group import app
-from oshaberi.cli.commands.run import _settings
+from oshaberi.cli.commands.run import _settings, _warn_of_missing_keys
 from tests.free_ports import free_port
 from tests.local_run.local_run_process import OSHABERI, environment, local_run
 
@@ -175,14 +175,14 @@ def test_what_is_missing_is_said_at_the_start(
     monkeypatch.setenv("OSHABERI_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     caplog.set_level("WARNING")
-    _settings(file, None)
+    _warn_of_missing_keys(_settings(file, None))
     assert "model groq llama has no API key: set GROQ_API_KEY" in caplog.text
     caplog.clear()
     monkeypatch.setenv("GROQ_API_KEY", "x")
-    _settings(file, None)
+    _warn_of_missing_keys(_settings(file, None))
     assert caplog.text == ""
     file.write_text('discord_token = "a.b.c"\n')
-    _settings(file, None)
+    _warn_of_missing_keys(_settings(file, None))
     assert "the settings have no model" in caplog.text
 
 

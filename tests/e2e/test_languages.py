@@ -43,7 +43,7 @@ def test_why_is_told_in_the_language_of_who_asks() -> None:
         (hi,) = await here.says("Hi.")
         told = [await here.choose("Why this turn", one, user=YUKI) for one in (asked, hi.id, quiet)]
         mentioned = "理由：ボットがメンションされたため。"
-        unaddressed = "誰にも宛てていないメッセージだったため：メンション、返信、トリガーワードなし"
+        unaddressed = "誰にも話しかけていない（メンション、返信、名前、トリガーワードのどれもない）"
         assert told == [mentioned, mentioned, f"理由：{unaddressed}。"]
 
     run_with_bot(scenario, "Hi.", described=JAPANESE)

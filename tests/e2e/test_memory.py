@@ -42,7 +42,7 @@ def test_memory_lasts_over_a_restart(tmp_path: Path) -> None:
                 assert "Renny drinks oolong." in here.asked().text
                 assert "the cup is blue" in here.asked().text
                 assert here.asked().of("assistant") == ["Noted."]
-                assert here.asked().last == "Renny: @Oshaberi are you there?"
+                assert here.asked().last.endswith("\nRenny: @Oshaberi are you there?")
                 asked = await here.run("memory list", user=MEMBER)
                 assert asked == "1. Renny drinks oolong."
             async with serving(settings, stage):

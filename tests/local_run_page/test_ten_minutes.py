@@ -122,7 +122,7 @@ def test_the_steps_of_the_guide(chat: ChatPage) -> None:
     expect(chat.inspector.locator(".in-failure")).to_contain_text("overloaded")
     page.locator("#connect-model").click()
     panel = page.get_by_role("dialog", name="Connect a model")
-    expect(panel.get_by_role("radio")).to_have_count(6)
+    expect(panel.get_by_role("radio")).to_have_count(10)
     page.keyboard.press("Escape")
     page.locator("#things-to-try").click()
     expect(page.get_by_role("button", name="Seen: Break Discord")).to_be_visible()

@@ -94,10 +94,12 @@ def _on_discord(
 ) -> Coroutine[Any, Any, None]:
     from oshaberi.bot.wiring.bot_wiring import run
 
+    def on_ready() -> None:
+        _announce_on_discord()
+        _warn_of_missing_keys(settings)
+
     _say("Connecting to Discord. Press Ctrl-C to end.")
-    return run(
-        settings, os.environ, observers=observers, on_ready=_announce_on_discord, signals=signals
-    )
+    return run(settings, os.environ, observers=observers, on_ready=on_ready, signals=signals)
 
 
 def _on_stage(
@@ -117,12 +119,17 @@ def _on_stage(
         raise ConfigError(_missing(error)) from None
 
     wanted = _has_desktop() if browser is None else browser
+
+    def on_ready(address: str) -> None:
+        _announce_on_stage(address, settings.data_dir if wanted else None)
+        _warn_of_missing_keys(settings)
+
     return perform(
         settings,
         os.environ,
         speed=speed,
         observers=observers,
-        on_ready=lambda address: _announce_on_stage(address, settings.data_dir if wanted else None),
+        on_ready=on_ready,
         signals=signals,
         fresh=fresh,
     )
@@ -157,13 +164,12 @@ def _settings(config: Path | None, port: int | None) -> LoadedSettings:
             "set them with enableServiceLinks: false",
             ", ".join(settings.service_links),
         )
-    _warn_of_missing_keys(settings)
     _make_folder(settings)
     return settings if port is None else replace(settings, stage_port=port)
 
 
 def _warn_of_missing_keys(settings: LoadedSettings) -> None:
-    """Say now what would otherwise be found out at the first question."""
+    """Say when the bot is ready what would otherwise be found out at the first question."""
     for entry in settings.models:
         variable = entry.missing_key(os.environ)
         if variable is not None:
