@@ -24,6 +24,7 @@ from oshaberi.bot.turns.generation.tool_loop import ToolLoop
 from oshaberi.bot.turns.notices import (
     NoticeSender,
     failure_notice,
+    must_wait,
     our_fault,
     restart_notice,
     show_used_up,
@@ -52,6 +53,7 @@ from oshaberi.delivery.journal import JournalledSink, JournalledStream
 from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS
+from oshaberi.errors import Sentence
 from oshaberi.stream.context import StreamContext
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
@@ -160,6 +162,7 @@ class Turn:
         self._announcer = NoticeSender(self._sink, self._response, channel)
         self._post_turn = PostTurnEffects(records, asked, self._announcer, means.plug_ins)
         self._results: list[StreamResult] = []
+        self._has_told_wait = False
         self._place = quota_place(job.turn_channel, job.user_id)
         self._quota = RequestQuota(quotas, job.settings.turn, self._place)
 
@@ -273,11 +276,19 @@ class Turn:
             sink=self._sink,
             channel=self._channel,
             begins_answer=self._job.kind != "go_on",
+            on_wait=None if self._is_quiet else self._tell_wait,
             may_say_nothing=self._job.is_uninvited,
         )
         if self._job.kind == "deliver":
             return await self._deliver(setup)
         return await self._generate(setup, around, candidates)
+
+    def _tell_wait(self, reason: Sentence) -> None:
+        """Show one quiet notice for a turn, while its question waits."""
+        if not self._has_told_wait:
+            self._has_told_wait = True
+            notice = self._announcer.show(must_wait(reason), silent=True)
+            self._services.background.start(notice)
 
     async def _candidates(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
         """Return the models that may be asked, and the reason if none may be asked now."""
