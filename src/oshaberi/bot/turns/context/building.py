@@ -1,7 +1,7 @@
 """Builds the context items that a model is shown in one turn. Pure (spec 01, spec 08).
 
-Only our own words, the persona's prompt and a channel's instruction are system text. Everything that others wrote, named or
-asked the bot to remember is shown as something that was said.
+Only our own words, the persona's prompt and a channel's instruction are system text. Everything
+that others wrote, named or asked the bot to remember is shown as something that was said.
 """
 
 from __future__ import annotations
