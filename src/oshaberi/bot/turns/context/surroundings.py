@@ -89,6 +89,8 @@ class TurnSurroundings:
     """Questions in the history that get their own answer after this one."""
     lore: LoreScan = field(default_factory=LoreScan)
     """The entries of lorebooks that the conversation wakes."""
+    instruction: str = ""
+    """What an admin of the server tells the model in this channel."""
 
     @property
     def newest(self) -> ChannelMessage:
@@ -193,6 +195,7 @@ async def surroundings(
         answered_ids=asked.answered_ids,
         waiting_ids=asked.waiting_ids(),
         lore=lore,
+        instruction=config.channel_instruction,
     )
 
 
