@@ -286,7 +286,7 @@ def _models(arriving: _Arriving, given: Given) -> Found:
         base_url = _address(arriving.target, provider, row["base_url"])
         position = counts.get(row["channel_id"], 0)
         if position >= MOST_MODELS:
-            raise _RowRefusedError(f"a chain has at most {MOST_MODELS} models")
+            raise _RowRefusedError(f"its chain has {MOST_MODELS} already")
         counts[row["channel_id"]] = position + 1
         new = {"provider": provider, "model": name, "base_url": base_url, "params": params}
         return {**row, **new, "position": position}
