@@ -61,7 +61,7 @@ def perform(
             db = await stack.enter_async_context(opened_database())
             operator = OperatorChoices(tuple(links), TOMORI)
             services = shared_services(_settings, db, operator, pool)
-            return await scenario(ChannelTurns(services), FakeTurnChannel(), started)
+            return await scenario(ChannelTurns.over(services), FakeTurnChannel(), started)
 
     return asyncio.run(main())
 
