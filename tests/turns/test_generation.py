@@ -442,7 +442,7 @@ def test_the_operators_settings_of_a_model_go_with_the_operators_model_only() ->
     """Headers, the region of a cloud, the right to pull: an admin's chain does not bring them."""
 
     async def scenario(harness: TurnHarness) -> None:
-        harness.store.models.records = (
+        await harness.have_models(
             ModelRecord(SERVER, "openai", "m", base_url="http://evil.test"),
             ModelRecord(SERVER, "openai", "m", params={"pull": True, "region": "x"}),
         )
