@@ -104,19 +104,16 @@ WEEKDAY_NAMES = {
     )
     for name in (*names, f"{names[-1]}s")
 }
-UNITS: dict[str, tuple[Unit, int]] = {
-    name: unit
-    for names, unit in (
-        (("m", "min", "mins", "minute", "minutes"), ("minute", 1)),
-        (("h", "hr", "hrs", "hour", "hours"), ("hour", 1)),
-        (("d", "day", "days"), ("day", 1)),
-        (("w", "week", "weeks"), ("week", 1)),
-        (("fortnight", "fortnights"), ("week", 2)),
-        (("month", "months"), ("month", 1)),
-        (("year", "years"), ("year", 1)),
-    )
-    for name in names
-}
+_UNIT_NAMES: tuple[tuple[tuple[str, ...], tuple[Unit, int]], ...] = (
+    (("m", "min", "mins", "minute", "minutes"), ("minute", 1)),
+    (("h", "hr", "hrs", "hour", "hours"), ("hour", 1)),
+    (("d", "day", "days"), ("day", 1)),
+    (("w", "week", "weeks"), ("week", 1)),
+    (("fortnight", "fortnights"), ("week", 2)),
+    (("month", "months"), ("month", 1)),
+    (("year", "years"), ("year", 1)),
+)
+UNITS = {name: unit for names, unit in _UNIT_NAMES for name in names}
 ADVERBS: dict[str, tuple[Unit, int]] = {
     "hourly": ("hour", 1),
     "daily": ("day", 1),

@@ -1,7 +1,7 @@
 """Reads times as people write them, in English and Japanese, by the clocks of a place.
 
 All of a text must be understood: a reminder at another time than its author meant is worse than a
-question. Libraries guess instead (decision 0055). The work is linear in the text, which is short.
+question. Libraries guess instead. The work is linear in the text, which is short.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class _Reader(ClockReader):
             unit, count = amount
             days += count * {"day": 1, "week": 7}.get(unit, 0)
             months += count * {"month": 1, "year": 12}.get(unit, 0)
-            seconds += round(count * {"minute": 60, "hour": 3600}.get(unit, 0))
+            seconds += count * {"minute": 60, "hour": 3600}.get(unit, 0)
             self._take("and")
             if self._next() in ("at", "on"):
                 break
@@ -130,7 +130,7 @@ class _Reader(ClockReader):
         start = self._now if moved == self._local else as_utc(moved, self._zone)
         return _at(start + timedelta(seconds=seconds), self._now)
 
-    def _amount(self) -> tuple[Unit, int | float] | None:
+    def _amount(self) -> tuple[Unit, int] | None:
         """Read `20 minutes`, `an hour`, `half an hour`."""
         if self._take("half"):
             self._take("a", "an")
