@@ -122,8 +122,7 @@ class ScheduleRepository:
         """Return when the next schedule of all is due."""
         first = select(func.min(ScheduleRow.next_at)).where(~ScheduleRow.is_paused)
         async with self._store.read() as session:
-            at = await session.scalar(first)
-        return at if at is None or isinstance(at, datetime) else None
+            return await session.scalar(first)
 
     @writes
     async def take(
