@@ -1,7 +1,9 @@
 """The second round of every recorded tool call: what the model sent goes back to it whole.
 
 Each recording is decoded a second time here, without the adapters, into the model's turn as its API
-would want it back. `python -m tests.providers.test_second_rounds` counts them. Reads recordings that are no part of the project; without them it is skipped.
+would want it back. `python -m tests.providers.test_second_rounds` counts them.
+
+Reads recordings that are no part of the project; without them it is skipped.
 """
 
 from __future__ import annotations
