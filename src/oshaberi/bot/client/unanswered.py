@@ -388,11 +388,10 @@ class UnansweredSearch:
 
     async def _read_again(self, missed_messages: MissedMessages) -> None:
         """Read the channels that Discord did not answer for. No other search waits for it."""
-        loop = asyncio.get_running_loop()
-        end_s = loop.time() + self._context.settings().discord_outage_patience_s
+        end_s = loop_time_s() + self._context.settings().discord_outage_patience_s
         pause_s = FIRST_PAUSE_SECONDS
-        while missed_messages.unread and loop.time() < end_s:
-            await asyncio.sleep(min(pause_s, end_s - loop.time()))
+        while missed_messages.unread and loop_time_s() < end_s:
+            await asyncio.sleep(min(pause_s, end_s - loop_time_s()))
             pause_s = min(2 * pause_s, LAST_PAUSE_SECONDS)
             if self._outage is not None:
                 await self._outage.resolved()

@@ -226,7 +226,7 @@ class GroupCommit:
             self._task = loop.create_task(self._run(), name="group commit")
         if not linger_s:
             self._hurry.set()
-        elif self._linger is None or self._linger.when() > loop.time() + linger_s:
+        elif self._linger is None or self._linger.when() > self._now_s() + linger_s:
             self._set_linger(loop.call_later(linger_s, self._hurry.set))
         if self._breaker.is_away:
             self._kept.keep(entries)
