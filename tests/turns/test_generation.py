@@ -436,3 +436,21 @@ def test_usage_is_noted_of_every_attempt() -> None:
         assert await harness.usage() == UsageRecord(SERVER, "scripted", "m", 2, 12, 7)
 
     run_turns(scenario, [used(5, 0)], [text("Hi."), used(7, 7)])
+
+
+def test_the_operators_settings_of_a_model_go_with_the_operators_model_only() -> None:
+    """Headers, the region of a cloud, the right to pull: an admin's chain does not bring them."""
+
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.have_models(
+            ModelRecord(SERVER, "openai", "m", base_url="http://evil.test"),
+            ModelRecord(SERVER, "openai", "m", params={"pull": True, "region": "x"}),
+        )
+        harness.models.play([fails("model_error")])
+        await harness.answer()
+        assert harness.models.asked == [("m", None), ("m", "operators")]
+        assert harness.models.settings == [{}, {"headers": {"X-Tea": "1"}}]
+
+    model = ModelRecord(0, "openai", "m")
+    link = OperatorModel(model, ("operators",), settings={"headers": {"X-Tea": "1"}})
+    run_turns(scenario, links=[link])
