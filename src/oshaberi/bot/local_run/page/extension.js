@@ -7,6 +7,7 @@ import { openConnect } from "./connect_model.js";
 import { openGoLive } from "./go_live.js";
 import { modelPanel } from "./model_panel.js";
 import { ModelState } from "./model_state.js";
+import { openWindowPicture } from "./window_picture.js";
 
 const STYLE = "/page/extensions/local_run/model.css";
 
@@ -14,7 +15,7 @@ export async function extend(page) {
   document.head.append(el("link", { rel: "stylesheet", href: STYLE }));
   const model = new ModelState(page.api);
   const connect = () => openConnect(model);
-  const button = page.addHeadButton({ id: "connect-model", icon: "plug", label: "Connect a model", run: connect });
+  const button = page.addHeadButton({ id: "connect-model", icon: "plug", label: "Connect a model", keepsWords: true, run: connect });
   const seen = page.addThingToTry({
     title: "Connect a model",
     text: "On your machine, at Anthropic, Google, NovelAI, OpenAI, OpenRouter or any address",
@@ -24,6 +25,10 @@ export async function extend(page) {
     const live = () => attempt(() => openGoLive(model));
     page.addHeadButton({ id: "go-live", icon: "globe", label: "Put it on Discord", run: live });
     page.addThingToTry({ title: "Put it on Discord", text: "A token, an invitation, and it answers there", run: live });
+  }
+  if (page.actions.has("window")) {
+    const run = () => attempt(() => openWindowPicture(page));
+    page.addThingToTry({ title: "What the model reads", text: "A picture of its window: rules, persona, memories, history", run });
   }
   model.addEventListener("change", () => {
     if (model.isDemo) button.say("Connect a model");
