@@ -42,7 +42,7 @@ def test_the_real_request_is_shown_part_by_part(chat: ChatPage) -> None:
     dialog.get_by_role("textbox", name="Question").fill(" ")
     dialog.get_by_role("button", name="Show", exact=True).click()
     expect(dialog.get_by_role("textbox", name="Question")).to_have_accessible_description(
-        "a question has 1 to 2000 characters"
+        "write a question, of 2000 characters at most"
     )
 
 

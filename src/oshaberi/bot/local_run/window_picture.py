@@ -48,9 +48,7 @@ class WindowPicture:
         """Return the parts for `persona`, `question` and `channel`. Nothing is asked or stored."""
         question = str(asked.get("question") or "").strip()
         if not 0 < len(question) <= LONGEST_QUESTION:
-            raise RefusedFieldError(
-                "question", f"a question has 1 to {LONGEST_QUESTION} characters"
-            )
+            raise RefusedFieldError("question", "write a question, of 2000 characters at most")
         number = str(asked.get("channel") or "")
         place = (
             await self._running.find_turn_channel(int(number))

@@ -7,6 +7,7 @@ import { openConnect } from "./connect_model.js";
 import { openGoLive } from "./go_live.js";
 import { modelPanel } from "./model_panel.js";
 import { ModelState } from "./model_state.js";
+import { movePanel, offerArchives } from "./server_move.js";
 import { openWindowPicture } from "./window_picture.js";
 
 const STYLE = "/page/extensions/local_run/model.css";
@@ -38,6 +39,10 @@ export async function extend(page) {
     }
   });
   page.addSetting(async () => ((await model.load()) ? modelPanel(model) : null));
+  if (page.actions.has("move")) {
+    page.addSetting(() => movePanel(page));
+    offerArchives(page);
+  }
   page.setGreeting(() => whoSpeaks(model, page.botName));
   offerCards(page);
   await model.load();
