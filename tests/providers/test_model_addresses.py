@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from discord_stage.model_servers import ModelServer, OpenAIWire
+from oshaberi.bot.storage.records import ModelRecord
+from oshaberi.bot.turns.services.model_access import place_of_model
 from oshaberi.errors import ConfigError
 from oshaberi.providers.model_addresses import MOST, whole_address
+from oshaberi.providers.model_listing import list_models
 from oshaberi.providers.presets import PRESETS
+from oshaberi.providers.registry import connect
+from oshaberi.providers.request.model_request import place_of
 
 
 @pytest.mark.parametrize(
@@ -25,6 +33,8 @@ from oshaberi.providers.presets import PRESETS
         ("openai", "https://x.test/v1/models/", "https://x.test/v1"),
         ("openai", "https://x.test?version=2", "https://x.test/v1?version=2"),
         ("openai-responses", "https://x.test/v1/responses", "https://x.test/v1"),
+        ("openai", "x.test/chat/completions", "https://x.test/chat/completions"),
+        ("openai", "https://api.openai.com/chat/completions", "https://api.openai.com/v1"),
         ("openai", "https://openrouter.ai", "https://openrouter.ai/api/v1"),
         ("openai", "api.deepseek.com", "https://api.deepseek.com"),
         ("openai", "https://api.openai.com", "https://api.openai.com/v1"),
@@ -58,3 +68,24 @@ def test_the_presets_own_addresses_stay_as_they_are() -> None:
     for preset in PRESETS.values():
         if preset.base_url is not None:
             assert whole_address(preset.name, preset.base_url) == preset.base_url
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-responses"])
+def test_a_server_may_have_its_routes_at_the_root(provider: str) -> None:
+    route = "/responses" if provider == "openai-responses" else "/chat/completions"
+    address = whole_address(provider, f"http://127.0.0.1:9{route}")
+    adapter = connect(provider, "m", api_key="k", base_url=address)
+    assert adapter.endpoint is not None
+    assert adapter.endpoint.base_url == "http://127.0.0.1:9"
+    record = ModelRecord(0, provider, "m", address)
+    assert place_of_model(record) == place_of(adapter.endpoint), "lessons are found again"
+
+
+def test_its_models_are_listed_at_the_root() -> None:
+    async def main() -> list[str]:
+        async with ModelServer(OpenAIWire()) as server:
+            root = server.url.removesuffix("/v1")
+            await list_models("openai", f"{root}/chat/completions", None)
+            return [one.path for one in server.requests]
+
+    assert asyncio.run(main()) == ["/models"]

@@ -27,7 +27,8 @@ def whole_address(provider: str, typed: str) -> str:
     """Return the base URL that a provider's SDK needs. Raises ConfigError for what is none.
 
     Without a scheme it is `http://` on this machine and in its network, else `https://`. Without
-    a path, an OpenAI-compatible address gets the one of its host, which is usually `/v1`.
+    a path, an OpenAI-compatible address gets the one of its host, which is usually `/v1`. A server
+    whose routes lie at the root is written with a route: `https://host/chat/completions`.
     """
     text = typed.strip()
     if not text or len(text) > MOST or not text.isprintable() or any(map(str.isspace, text)):
@@ -71,20 +72,34 @@ def _path(parts: SplitResult, preset: Preset) -> str:
     family = preset.family_at(None if preset.base_url is None else parts.geturl())
     if family in ("replay", "novelai") or (preset.cloud and preset.name not in _AZURE):
         return path
-    path = next((path.removesuffix(one) for one in _ROUTES if path.endswith(one)), path)
+    typed, path = path, _without_route(path)
     if family in _VERSIONS:
         return path.removesuffix(_VERSIONS[family])
     if preset.name in _AZURE:
         return path or _AZURE_PATH
     if path or family not in _OPENAI:
         return path
-    return _usual_path(parts)
+    usual = _usual_path(parts)
+    if usual is None:
+        # A route at the root says that there is no `/v1`, and stays, so that this is known.
+        return typed or "/v1"
+    return usual
 
 
-def _usual_path(parts: SplitResult) -> str:
-    """Return the path of a known provider that has this host, else `/v1`."""
+def without_route(url: str) -> str:
+    """Return an address as an SDK takes it: without the route that it appends itself."""
+    parts = urlsplit(url)
+    return parts._replace(path=_without_route(parts.path)).geturl()
+
+
+def _without_route(path: str) -> str:
+    return next((path.removesuffix(one) for one in _ROUTES if path.endswith(one)), path)
+
+
+def _usual_path(parts: SplitResult) -> str | None:
+    """Return the path of the known provider that has this host; None if there is none."""
     for known in PRESETS.values():
         place = urlsplit(known.base_url or "")
         if place.netloc == parts.netloc and known.family in _OPENAI:
             return place.path
-    return "/v1"
+    return None

@@ -9,6 +9,7 @@ from typing import Any
 from oshaberi.checked_json import parse_json
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, whole_body
 from oshaberi.providers.connection_problems import connection_problem
+from oshaberi.providers.model_addresses import without_route
 
 PATIENCE_S = 10.0
 MOST_BYTES = 4 * 1024 * 1024
@@ -56,7 +57,7 @@ async def list_models(
     """Ask once. Returns failures, raises none; follows no redirect."""
     import httpx2
 
-    url = base_url.rstrip("/") + _PATHS[family]
+    url = without_route(base_url).rstrip("/") + _PATHS[family]
     sent = {**_key_header(family, key), **(headers or {})}
     try:
         async with httpx2.AsyncClient(timeout=patience_s, headers=PLAIN) as client:

@@ -17,6 +17,7 @@ from oshaberi.plug_in_loading import installed_entry_points, plug_in_error
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.cloud_accounts import check_cloud
 from oshaberi.providers.local_context_windows import LocalWindow
+from oshaberi.providers.model_addresses import without_route
 from oshaberi.providers.model_options import TEXT_LIMITS
 from oshaberi.providers.presets import PRESETS, Preset
 from oshaberi.providers.request.model_request import Endpoint, Part
@@ -59,6 +60,7 @@ def connect(
     `settings` are fields of `Endpoint`; `quirks` and `text` are added to those of the preset.
     """
     preset = PRESETS.get(provider) or _plugged_in(provider)
+    base_url = _checked_url(provider, base_url)
     if not model.strip():
         raise ConfigError(Sentence("{provider}: needs the name of a model", provider=provider))
     if preset.needs_base_url and base_url is None:
@@ -80,7 +82,7 @@ def connect(
     endpoint = Endpoint(
         preset.name,
         model,
-        _checked_url(provider, base_url) or preset.base_url,
+        base_url or preset.base_url,
         key,
         usual_window=preset.window,
         cloud=preset.cloud,
@@ -201,7 +203,7 @@ def _checked_url(provider: str, url: str | None) -> str | None:
         raise ConfigError(
             Sentence("{provider}: base URL {url} is not a valid URL", provider=provider, url=shown)
         )
-    return url
+    return without_route(url)
 
 
 def _has_host(url: str) -> bool:

@@ -29,6 +29,7 @@ from oshaberi.clocks import loop_time_s, utc_now
 from oshaberi.errors import Sentence
 from oshaberi.outage_log import OutageLog
 from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
+from oshaberi.providers.model_addresses import without_route
 from oshaberi.providers.model_options import TokenPrice
 from oshaberi.providers.presets import PRESETS
 from oshaberi.public_fetching import Resolve, is_public, resolve_host
@@ -228,7 +229,8 @@ def forget_lessons(learned: LearnedLimits, place: str) -> None:
 def place_of_model(record: ModelRecord) -> ModelPlace:
     """Return the place under which lessons about this model are remembered."""
     preset = PRESETS.get(record.provider)
-    base_url = record.base_url or (preset.base_url if preset else None)
+    base_url = without_route(record.base_url) if record.base_url else None
+    base_url = base_url or (preset.base_url if preset else None)
     return ModelPlace(record.provider, base_url, record.model)
 
 
