@@ -271,7 +271,7 @@ def _answered(turn: ToolRound, ids: list[str]) -> list[Fields]:
 
 
 def _tool(tool: ToolDeclaration, capabilities: ModelCapabilities) -> Fields:
-    enforced = strict_schema(tool, capabilities)
+    enforced = strict_schema(tool, capabilities) if tool.strict else None
     schema = enforced or dict(tool.parameters)
     made = {"name": tool.name, "description": tool.description, "input_schema": schema}
     return {**made, "strict": True} if enforced else made

@@ -117,8 +117,9 @@ def _tools(request: Request, capabilities: ModelCapabilities) -> dict[str, Any]:
 
 def _enforced(request: Request, capabilities: ModelCapabilities) -> dict[str, Any]:
     """Ask for calls that follow the schemas: of all tools, so all of them must want it."""
-    wanted = [strict_schema(tool, capabilities) for tool in request.tools]
-    if not wanted or None in wanted:
+    if not request.tools or not all(tool.strict for tool in request.tools):
+        return {}
+    if None in [strict_schema(tool, capabilities) for tool in request.tools]:
         return {}
     return {"function_calling_config": {"mode": "VALIDATED"}}
 

@@ -265,7 +265,7 @@ def _kept(signature: str | None) -> Fields:
 
 
 def _tool(tool: ToolDeclaration, capabilities: ModelCapabilities) -> Fields:
-    enforced = strict_schema(tool, capabilities, all_required=True)
+    enforced = strict_schema(tool, capabilities, all_required=True) if tool.strict else None
     function = {
         "name": tool.name,
         "description": tool.description,

@@ -173,7 +173,7 @@ def _own_tools(request: Request) -> list[Fields]:
 
 def _tool(tool: ToolDeclaration, capabilities: ModelCapabilities) -> Fields:
     """Declare a tool. That a schema is enforced is the default here, which few can have."""
-    enforced = strict_schema(tool, capabilities, all_required=True)
+    enforced = strict_schema(tool, capabilities, all_required=True) if tool.strict else None
     return {
         "type": "function",
         "name": tool.name,

@@ -25,10 +25,10 @@ from oshaberi.providers.request.model_request import (
 )
 from oshaberi.providers.request.token_estimate import (
     Count,
-    item_tokens,
+    RequestCost,
+    request_cost,
     request_tokens,
     text_tokens,
-    tool_tokens,
 )
 
 # Finds the size of a model's window: the most reliable known value, else the usual one.
@@ -55,8 +55,6 @@ STEPS = 8
 def trimmed(request: Request, window: int | None, count: Count = text_tokens) -> tuple[Item, ...]:
     """Return the items that fit. The question always stays, however long it is."""
     dropped = overflowing(request, window, count)
-    if not dropped:
-        return request.items
     return tuple(item for index, item in enumerate(request.items) if index not in dropped)
 
 
@@ -69,11 +67,16 @@ def overflowing(
     history before the question is dropped in steps of an eighth of the room: as it grows, several
     requests in a row begin with the same words, which an API may have in its cache.
     """
+    return _overflow(request, window, request_cost(request, count), share)
+
+
+def _overflow(
+    request: Request, window: int | None, cost: RequestCost, share: float = 1.0
+) -> frozenset[int]:
     if window is None:
         return frozenset()
-    costs = [item_tokens(item, count) for item in request.items]
-    room = window - _reply_tokens(request, window)
-    room -= tool_tokens(request.tools, count)
+    costs = cost.items
+    room = window - _reply_tokens(request, window) - cost.tools
     if sum(costs) <= room:
         return frozenset()
     over = sum(costs) - room * share
@@ -106,19 +109,16 @@ OVERESTIMATE = 1.5
 """By how much the estimate may exceed what an API counts. Beyond that it is not asked at all."""
 
 
-def base_tokens(request: Request, count: Count = text_tokens) -> int:
-    """Estimate the tokens of what is never left out, apart from the tools."""
-    expendable = set(_expendable(request.items))
-    kept = (item for number, item in enumerate(request.items) if number not in expendable)
-    return sum(item_tokens(item, count) for item in kept)
+def _base_tokens(request: Request, cost: RequestCost) -> int:
+    """Return the tokens of what is never left out, apart from the tools."""
+    return sum(cost.items) - sum(cost.items[number] for number in _expendable(request.items))
 
 
-def tools_fit(request: Request, window: int | None, count: Count = text_tokens) -> bool:
+def _tools_fit(request: Request, window: int | None, cost: RequestCost) -> bool:
     """Return whether the window has room for the tools, what is never left out, and an answer."""
     if window is None or not request.tools:
         return True
-    needed = base_tokens(request, count) + tool_tokens(request.tools, count)
-    return needed + window // LEAST_REPLY <= window
+    return _base_tokens(request, cost) + cost.tools + window // LEAST_REPLY <= window
 
 
 def window_words(base: int, window: int) -> Sentence:
@@ -201,12 +201,17 @@ async def prepared(
         request = replace(request, max_output_tokens=endpoint.max_output_tokens)
     request = for_model(request, capabilities)
     count = counter_of(endpoint)
-    window = await _window(request, endpoint, capabilities, count)
-    request = _without_tools_if_needed(request, endpoint, capabilities, window, count)
-    base = base_tokens(request, count)
+    cost = request_cost(request, count)
+    window = await _window(request, endpoint, capabilities, cost)
+    if not _tools_fit(request, window, cost):
+        request = _without_tools(request, endpoint, capabilities, window)
+        cost = request_cost(request, count)
+    base = _base_tokens(request, cost)
     if window is not None and base > window * OVERESTIMATE:
         raise WindowTooSmallError(base, window)
-    request = replace(request, items=trimmed(request, window, count))
+    dropped = _overflow(request, window, cost)
+    kept = tuple(item for index, item in enumerate(request.items) if index not in dropped)
+    request = replace(request, items=kept)
     if request.size is not None:
         request.size.estimated_tokens = comparable_tokens(request)
         request.size.base_tokens, request.size.window = base, window or 0
@@ -214,19 +219,13 @@ async def prepared(
     return replace(request, items=tuple(map(_sendable, ready)))
 
 
-def _without_tools_if_needed(
-    request: Request,
-    endpoint: Endpoint,
-    capabilities: ModelCapabilities,
-    window: int | None,
-    count: Count,
+def _without_tools(
+    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities, window: int | None
 ) -> Request:
-    """Return the request, without its tools if the window has no room for them. `/status` says so.
+    """Return the request without its tools, for which the window has no room. `/status` says so.
 
     Earlier calls become text: some APIs refuse calls of tools that are not declared.
     """
-    if tools_fit(request, window, count):
-        return request
     words = f"its window of {window} tokens has no room for the tools, which are left out"
     endpoint.learned.learn(place_of(endpoint), Lesson(words))
     return for_model(request, replace(capabilities, tools=False))
@@ -238,19 +237,19 @@ async def left_out(
     """Return the indexes of the items that do not fit into the window and are not sent."""
     if request.max_output_tokens is None and endpoint.max_output_tokens is not None:
         request = replace(request, max_output_tokens=endpoint.max_output_tokens)
-    count = counter_of(endpoint)
-    window = await _window(request, endpoint, capabilities, count)
-    if not tools_fit(request, window, count):
-        request = replace(request, tools=())
-    return overflowing(request, window, count, share)
+    cost = request_cost(request, counter_of(endpoint))
+    window = await _window(request, endpoint, capabilities, cost)
+    if not _tools_fit(request, window, cost):
+        cost = cost._replace(tools=0)
+    return _overflow(request, window, cost, share)
 
 
 async def _window(
-    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities, count: Count
+    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities, cost: RequestCost
 ) -> int | None:
     """Return the model's window. A local server is not asked if the request is short."""
     asks = endpoint.window is None and endpoint.ask_window is not None
-    if asks and not overflowing(request, UNASKED_WINDOW, count):
+    if asks and not _overflow(request, UNASKED_WINDOW, cost):
         return UNASKED_WINDOW
     return await known_window(endpoint, capabilities)
 

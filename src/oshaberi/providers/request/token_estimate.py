@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from oshaberi.chunks import ToolCall
 from oshaberi.providers.request.model_request import (
@@ -22,6 +23,17 @@ Count = Callable[[str], int]
 BYTES_PER_TOKEN = 3
 PER_ITEM = 6
 PER_IMAGE = 1600
+
+
+class RequestCost(NamedTuple):
+    """The estimated tokens of a request: of each item, in order, and of all its tools."""
+
+    items: tuple[int, ...]
+    tools: int
+
+    @property
+    def tokens(self) -> int:
+        return sum(self.items) + self.tools
 
 
 def text_tokens(text: str) -> int:
@@ -49,8 +61,13 @@ def request_tokens(request: Request, count: Count = text_tokens) -> int:
     JSON is counted without `\\u` escapes, as it is sent. `count` replaces the rule for texts, so
     that what an API reported (`TokenCalibration`) corrects it.
     """
-    items = sum(item_tokens(item, count) for item in request.items)
-    return items + tool_tokens(request.tools, count)
+    return request_cost(request, count).tokens
+
+
+def request_cost(request: Request, count: Count = text_tokens) -> RequestCost:
+    """Estimate the tokens of a request part by part."""
+    items = tuple(item_tokens(item, count) for item in request.items)
+    return RequestCost(items, tool_tokens(request.tools, count))
 
 
 def item_tokens(item: Item, count: Count = text_tokens) -> int:
