@@ -59,6 +59,8 @@ class RequestNegotiation:
 
     def reduced(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the body of the next attempt, without what is left out of it."""
+        if self._attempt is None and not self._doubts:
+            return dict(body)  # nearly every request
         if self._attempt is None:
             self._attempt, *self._others = narrowing(self._doubts, names_in(body))
         return without_names(body, self._attempt.left_out)
