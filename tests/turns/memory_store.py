@@ -65,6 +65,12 @@ class MemoryKeys:
         mine = [k for k in self.records if k.provider == provider]
         return tuple(k for k in mine if (k.server_id, k.user_id) == place)
 
+    async def by_provider(
+        self, server_id: int, user_id: int = 0
+    ) -> dict[str, tuple[KeyRecord, ...]]:
+        providers = {key.provider for key in self.records}
+        return {one: await self.of(server_id, one, user_id) for one in providers}
+
     async def rest(self, key_id: int, until: datetime) -> None:
         self.cooldowns.append((key_id, until))
         self.records = [

@@ -215,6 +215,8 @@ class EffectiveSettings:
 
     stream: StreamConfig
     turn: TurnConfig
+    of_channel: frozenset[str] = frozenset()
+    """The settings whose values come from the channel, its thread or its category."""
 
 
 def _checked_strings(key: str, value: object) -> tuple[str, ...]:

@@ -46,6 +46,7 @@ from oshaberi.bot.storage.repositories.memory import (
     FactRepository,
     SummaryRepository,
     exchange_record,
+    fact_record,
     summary_record,
 )
 from oshaberi.bot.storage.repositories.messages import (
@@ -151,7 +152,7 @@ def _read_as_json(
     found = connection.execute(_ALL_AT_ONCE, values).one()
     summaries = [summary_record(row) for row in _rows(found.summary)]
     return StoredSurroundings(
-        _of_server_first(_fact(row) for row in _rows(found.facts)),
+        _of_server_first(fact_record(row) for row in _rows(found.facts)),
         tuple(exchange_record(row) for row in reversed(_rows(found.exchanges))),
         {row.message_id: (row.persona, row.sprite) for row in _rows(found.sprites)},
         {row.message_id: row.source for row in _rows(found.tables)},
@@ -165,10 +166,6 @@ def _rows(found: list[dict[str, Any]] | None) -> list[Any]:
         SimpleNamespace(**{**row, "at": datetime.fromisoformat(row["at"]).astimezone(UTC)})
         for row in found or ()
     ]
-
-
-def _fact(row: Any) -> Fact:
-    return Fact(row.server_id, row.text, row.user_id, row.at, row.id)
 
 
 def _of_server_first(facts: Iterable[Fact]) -> tuple[Fact, ...]:
@@ -201,7 +198,7 @@ def _facts(connection: Connection, query: SurroundingsQuery) -> tuple[Fact, ...]
     owners = {"server_id": query.server_id, "user_id": query.user_id}
     statement = _FACTS_OF_BOTH if query.server_id else _FACTS_OF_USER
     rows = connection.execute(statement, owners).all()
-    return _of_server_first(map(_fact, rows))
+    return _of_server_first(map(fact_record, rows))
 
 
 def _exchanges(

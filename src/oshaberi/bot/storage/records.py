@@ -64,6 +64,8 @@ class PersonaRecord:
     """Whether it answers only in channels that Discord marks as age-restricted."""
     card: Mapping[str, Any] | None = field(default=None, hash=False)
     """What a character card says besides name and prompt (`characters.cards.kept_card`)."""
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What it does differently from the settings (`conversation.persona_options`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +209,8 @@ class Fact:
     """None if the fact belongs to the server."""
     at: datetime | None = None
     id: int = 0
+    persona_id: int = 0
+    """The persona that alone knows it; 0: everybody on the server."""
 
 
 @dataclass(frozen=True, slots=True)

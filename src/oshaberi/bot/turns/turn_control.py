@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person, TurnChannel
+from oshaberi.bot.conversation.persona_options import options_of
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import TAKEN_BACK, PersonaRecord, TurnRecord
 from oshaberi.bot.turns.admission.channel_queue import Kind, QueuedJob
@@ -20,7 +21,13 @@ from oshaberi.bot.turns.admission.single_message_rules import (
     unlisted,
     why_sentence,
 )
-from oshaberi.bot.turns.personas import PersonaCache, allowed_in, default_of, persona_called
+from oshaberi.bot.turns.personas import (
+    AnswerPlace,
+    PersonaCache,
+    allowed_in,
+    default_of,
+    persona_called,
+)
 from oshaberi.bot.turns.quotas import QuotaBook, RequestQuota, quota_place, quota_words
 from oshaberi.bot.turns.running.queue_runner import QueueRunner
 from oshaberi.bot.turns.services.model_access import ModelAccess
@@ -48,7 +55,7 @@ NOT_LISTED = ControlReply(
     translatable("The bot does not answer you here (see the lists of users, roles and channels)."),
 )
 NOT_HERE = ControlReply(
-    False, translatable("The persona that answered does so only in age-restricted channels.")
+    False, translatable("The persona that answered may not do so in this channel any more.")
 )
 TOO_SOON = ControlReply(
     False, translatable("You asked a moment ago. Wait a little, then try again (cooldown_ms).")
@@ -215,9 +222,13 @@ class TurnControl:
         return await self._refusal(turn_channel, by) or turn
 
     async def _may_answer(self, turn_channel: TurnChannel, turn: TurnRecord) -> bool:
-        """Return whether the persona of a turn may answer in its channel as the channel is now."""
+        """Return whether the persona of a turn may answer in its channel as the channel is now.
+
+        It may also do so while it sleeps: somebody asked for it by a command.
+        """
         persona = await self._persona(turn_channel, turn)
-        return bool(allowed_in((persona,), turn_channel.is_age_restricted))
+        place = AnswerPlace(turn_channel.path, turn_channel.is_age_restricted, None)
+        return bool(allowed_in((persona,), place))
 
     async def _persona(self, turn_channel: TurnChannel, turn: TurnRecord) -> PersonaRecord:
         personas = await self._persona_cache.of(turn_channel.server_id)
@@ -237,7 +248,8 @@ class TurnControl:
         """Return why the quota refuses it. The quota of the original user counts."""
         place = quota_place(turn_channel, turn.user_id)
         own = (await self._settings(turn_channel.path)).turn
-        candidates = await self._models.chain(turn_channel.path, turn.user_id)
+        first = options_of(await self._persona(turn_channel, turn)).models
+        candidates = await self._models.chain(turn_channel.path, turn.user_id, first)
         refusal = await RequestQuota(self._quotas, own, place).refusal(candidates)
         return None if refusal is None else ControlReply(False, quota_words(refusal, place))
 

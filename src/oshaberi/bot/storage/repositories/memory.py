@@ -153,7 +153,13 @@ class FactRepository:
     @writes
     async def add(self, fact: Fact) -> Fact:
         at = fact.at or self._store.now()
-        row = FactRow(server_id=fact.server_id, user_id=fact.user_id, text=fact.text, at=at)
+        row = FactRow(
+            server_id=fact.server_id,
+            user_id=fact.user_id,
+            text=fact.text,
+            at=at,
+            persona_id=fact.persona_id,
+        )
         owned = _belongs_to(fact.server_id, fact.user_id)
         known = select(func.count()).where(owned)
         async with self._store.write() as session:
@@ -172,7 +178,7 @@ class FactRepository:
         rows = select(FactRow).where(_belongs_to(server_id, user_id)).order_by(FactRow.id)
         async with self._store.read() as session:
             found = (await session.scalars(rows)).all()
-        return tuple(Fact(row.server_id, row.text, row.user_id, row.at, row.id) for row in found)
+        return tuple(fact_record(row) for row in found)
 
     @writes
     async def delete(self, server_id: int, user_id: int | None, fact_id: int) -> bool:
@@ -181,9 +187,20 @@ class FactRepository:
             return await count(session, rows) > 0
 
     @writes
-    async def delete_all(self, server_id: int, user_id: int | None) -> int:
+    async def delete_all(
+        self, server_id: int, user_id: int | None, persona_id: int | None = None
+    ) -> int:
+        """Delete all facts; with a persona, only those that it alone knows (0: that all know)."""
+        gone = delete(FactRow).where(_belongs_to(server_id, user_id))
+        if persona_id is not None:
+            gone = gone.where(FactRow.persona_id == persona_id)
         async with self._store.write() as session:
-            return await count(session, delete(FactRow).where(_belongs_to(server_id, user_id)))
+            return await count(session, gone)
+
+
+def fact_record(row: Any) -> Fact:
+    """Return a row of the table as a record."""
+    return Fact(row.server_id, row.text, row.user_id, row.at, row.id, row.persona_id)
 
 
 def _belongs_to(server_id: int, user_id: int | None) -> ColumnElement[bool]:

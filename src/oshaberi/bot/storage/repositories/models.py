@@ -195,6 +195,21 @@ class KeyRepository:
             found = await session.scalars(rows.order_by(ApiKeyRow.id))
             return tuple(self._record(row) for row in found)
 
+    @reads
+    async def by_provider(
+        self, server_id: int, user_id: int = 0
+    ) -> dict[str, tuple[KeyRecord, ...]]:
+        """Return all keys of a server, or (`server_id` 0) of a person, by provider."""
+        scope = key_scope(server_id, user_id)
+        found: dict[str, tuple[KeyRecord, ...]] = {}
+        if not scope.is_somebodys:
+            return found
+        rows = select(ApiKeyRow).where(_keys_within(scope)).order_by(ApiKeyRow.id)
+        async with self._store.read() as session:
+            for row in await session.scalars(rows):
+                found[row.provider] = (*found.get(row.provider, ()), self._record(row))
+        return found
+
     @writes
     async def add(self, record: KeyRecord) -> KeyRecord:
         scope = key_scope(record.server_id, record.user_id)

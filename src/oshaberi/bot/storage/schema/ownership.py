@@ -22,6 +22,7 @@ from oshaberi.bot.storage.schema.table_rows import (
     DepartedServerRow,
     ExchangeRow,
     FactRow,
+    GreetingRow,
     InstanceRow,
     JournalPostRow,
     JournalStreamRow,
@@ -218,6 +219,9 @@ OWNERSHIP: tuple[TableOwnership, ...] = (
     TableOwnership(LorebookRow, of_server=lambda server: LorebookRow.server_id == server),
     TableOwnership(
         SpriteRow, of_server=lambda server: SpriteRow.persona_id.in_(_personas_of(server))
+    ),
+    TableOwnership(
+        GreetingRow, of_server=lambda server: GreetingRow.persona_id.in_(_personas_of(server))
     ),
     TableOwnership(OwnFaceRow, of_server=lambda server: OwnFaceRow.server_id == server),
     TableOwnership(PictureRow, of_server=lambda server: PictureRow.server_id == server),

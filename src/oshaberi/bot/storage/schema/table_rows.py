@@ -107,6 +107,7 @@ class PersonaRow(Base):
     is_default: Mapped[bool]
     is_age_restricted: Mapped[bool] = mapped_column(server_default=false())
     card: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    options: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     sprites: Mapped[list[SpriteRow]] = relationship(
         order_by="SpriteRow.id", lazy="selectin", cascade="all, delete-orphan", passive_deletes=True
     )
@@ -124,6 +125,18 @@ class SpriteRow(Base):
     name_key: Mapped[str]
     avatar_url: Mapped[str | None]
     is_identity: Mapped[bool]
+
+
+class GreetingRow(Base):
+    """That a persona has greeted a channel, and at which question."""
+
+    __tablename__ = "greetings"
+
+    persona_id: Mapped[int] = mapped_column(
+        BigInteger, ForeignKey("personas.id", ondelete="CASCADE"), primary_key=True
+    )
+    channel_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    question_id: Mapped[int]
 
 
 class LorebookRow(Base):
@@ -274,6 +287,8 @@ class FactRow(Base):
     user_id: Mapped[int | None]
     text: Mapped[str]
     at: Mapped[datetime]
+    persona_id: Mapped[int] = mapped_column(server_default="0")
+    """The persona that alone knows it; 0: all of the server."""
 
 
 class SeenMessageRow(Base):

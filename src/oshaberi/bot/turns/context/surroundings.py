@@ -24,6 +24,7 @@ from oshaberi.bot.conversation.messages import (
     visible_exchanges,
     visible_history,
 )
+from oshaberi.bot.conversation.persona_options import memory_of
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import (
@@ -166,6 +167,7 @@ async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurro
     if start is not None and start.exchange_at is not None:
         first_at = start.exchange_at
         exchanges = tuple(one for one in exchanges if one.at is None or one.at >= first_at)
+    exchanges = tuple(_remembered(exchanges, asked))
     go_on, summary = job.kind == "go_on", _summary(stored, job)
     asked_ids = () if go_on else job.message_ids
     return TurnSurroundings(
@@ -175,7 +177,7 @@ async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurro
         channel_info=channel_info,
         history=shown_history(channel_info.history, {*asked_ids, *job.hidden_ids}, summary),
         now=sources.clock(),
-        facts=stored.facts,
+        facts=tuple(one for one in stored.facts if one.persona_id == memory_of(asked.persona)),
         exchanges=said_since(visible_exchanges(exchanges, asker, job.user_id), since),
         sprites=stored.sprites,
         tables=stored.tables,
@@ -188,6 +190,15 @@ async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurro
         waiting_ids=asked.waiting_ids(),
         lore=lore,
     )
+
+
+def _remembered(exchanges: Iterable[Exchange], asked: TurnRequest) -> Iterator[Exchange]:
+    """Yield the exchanges that the persona knows. One with a memory of its own shares none."""
+    own_name = asked.persona.name
+    apart = {one.name for one in asked.job.personas if memory_of(one)}
+    for one in exchanges:
+        if one.persona == own_name or (own_name not in apart and one.persona not in apart):
+            yield one
 
 
 async def _lore(sources: ContextSources, asked: TurnRequest, channel_info: ChannelInfo) -> LoreScan:

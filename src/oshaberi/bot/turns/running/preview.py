@@ -11,6 +11,7 @@ from oshaberi.bot.conversation.messages import (
     Person,
     TurnChannel,
 )
+from oshaberi.bot.conversation.persona_options import options_of
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
 from oshaberi.bot.turns.caches import BoundedCache
@@ -72,7 +73,7 @@ async def preview_request(
     )
     settings = await services.settings(path)
     job = QueuedJob(turn_channel, (incoming,), (persona,), personas, "mention", asker.id, settings)
-    chain = await services.models.chain(path, asker.id)
+    chain = await services.models.chain(path, asker.id, options_of(persona).models)
     window = smallest_window(candidate.model for candidate in chain)
     sources = ContextSources(
         db=services.db,

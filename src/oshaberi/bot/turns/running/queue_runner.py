@@ -28,8 +28,9 @@ from oshaberi.bot.turns.outcome import (
     stop_reason,
     stored_unsaid_reason,
 )
-from oshaberi.bot.turns.personas import allowed_in, who_is_called, who_joins_in
+from oshaberi.bot.turns.personas import AnswerPlace, allowed_in, who_is_called, who_joins_in
 from oshaberi.bot.turns.quotas import QuotaBook
+from oshaberi.bot.turns.running.greeting import due_greeting, says_only_the_name
 from oshaberi.bot.turns.running.turn import Turn
 from oshaberi.bot.turns.services.turn_services import TurnServices, TurnTraffic
 from oshaberi.bot.turns.services.turn_slots import NoTurnSlotError, turn_slot
@@ -220,12 +221,14 @@ def called_jobs(
     if left <= 0 or any(one.outcome.interrupted for one in played):
         return ()
     answered = {one.persona.name for one in played}
+    here = job.turn_channel
+    place = AnswerPlace(here.path, here.is_age_restricted, now)
     jobs: list[QueuedJob] = []
     for one in played:
         called = who_is_called(one.outcome.text, one.persona, job.personas)
         if not called and job.settings.turn.persona_talk_enabled:
             called = who_joins_in(one.persona, job.personas, draw)
-        called = allowed_in(called, job.turn_channel.is_age_restricted)
+        called = allowed_in(called, place)
         fresh = tuple(persona for persona in called if persona.name not in answered)[:left]
         if fresh and one.outcome.message_ids:
             answered |= {persona.name for persona in fresh}
@@ -379,12 +382,19 @@ class TurnRunner:
     async def _play(self, queue: ChannelQueue, played: list[AnsweredPersona]) -> None:
         job = queue.job
         for persona in job.answering[: job.settings.turn.max_answering_personas]:
+            greeting = await self._greet(queue, persona)
+            if greeting is not None and (greeting.interrupted or self._is_enough(job, persona)):
+                played.append(AnsweredPersona(persona, greeting))
+                if greeting.interrupted:
+                    return
+                continue
             asked = TurnRequest(
                 job,
                 persona,
                 frozenset(number for one in played for number in one.outcome.message_ids),
                 lambda: queue.waiting_ids,
                 self._reason_of,
+                () if greeting is None else greeting.message_ids,
             )
             turn = Turn(self._services, self._quotas, asked, queue.channel)
             known_to_fail = self._services.models.outages.failing()
@@ -400,6 +410,19 @@ class TurnRunner:
                 self._services.background.start(turn.log_thoughts(outcome))
             if outcome.interrupted:
                 return
+
+    async def _greet(self, queue: ChannelQueue, persona: PersonaRecord) -> TurnOutcome | None:
+        """Let a persona greet that is called here for the first time; None if it is not."""
+        job = await due_greeting(self._services, queue.job, persona)
+        if job is None:
+            return None
+        turn = Turn(self._services, self._quotas, TurnRequest(job, persona), queue.channel)
+        with of_turn(turn.ids):
+            return await self._traced(turn, job)
+
+    def _is_enough(self, job: QueuedJob, persona: PersonaRecord) -> bool:
+        """Return whether the greeting answers the question: it was a call, and no more."""
+        return says_only_the_name(job, persona, job.newest.bot_name)
 
     async def _traced(self, turn: Turn, job: QueuedJob) -> TurnOutcome:
         values = {"oshaberi.why": job.why, "oshaberi.kind": job.kind}

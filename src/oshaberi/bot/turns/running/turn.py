@@ -8,6 +8,11 @@ from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import replace
 
 from oshaberi.bot.conversation.messages import IncomingMessage
+from oshaberi.bot.conversation.persona_options import (
+    memory_of,
+    options_of,
+    settings_of_persona,
+)
 from oshaberi.bot.tools.definition import ToolContext
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
 from oshaberi.bot.turns.context.building import context_items
@@ -111,13 +116,15 @@ def may_reply(job: QueuedJob) -> bool:
     return job.answering_message is not None and mode != "off" and (not is_direct or mode == "all")
 
 
-def response_to(job: QueuedJob) -> ResponseState:
+def response_to(asked: TurnRequest) -> ResponseState:
     """Return the state of a new response. With `auto` the channel is checked before sending."""
-    mode, asked_id = job.settings.turn.reply_mode, job.newest.said.id
+    job = asked.job
+    mode = job.settings.turn.reply_mode
+    seen_id = max((job.newest.said.id, *asked.greeting_ids))
 
     def is_due() -> bool:
         newest_id = job.turn_channel.newest_message_id
-        return mode != "auto" or newest_id is None or newest_id > asked_id
+        return mode != "auto" or newest_id is None or newest_id > seen_id
 
     return ResponseState(reply_rule=ReplyRule(is_due, every=mode == "all"))
 
@@ -143,11 +150,13 @@ class Turn:
         self._quotas = quotas
         self._asked = asked
         self._job = job = asked.job
-        self._settings = job.settings
+        self._settings = settings_of_persona(job.settings, asked.persona)
+        self._options = options_of(asked.persona)
         self._channel = channel
         self._is_uninvited = job.is_uninvited
         self._answering = job.answering_message
-        self._response = response_to(job)
+        self._response = response_to(asked)
+        self._response.notice_colour = self._options.colour_number
         self._response.indicator.awaits_words = self._is_uninvited
         records = TurnRecords(
             services.db, services.instance, services.clock, services.notes.deleted_messages
@@ -282,7 +291,8 @@ class Turn:
     async def _candidates(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
         """Return the models that may be asked, and the reason if none may be asked now."""
         asker = self._job.user_id
-        candidates = await self._services.models.chain(self._job.turn_channel.path, asker)
+        path, first = self._job.turn_channel.path, self._options.models
+        candidates = await self._services.models.chain(path, asker, first)
         return candidates, await self._quota.refusal(candidates)
 
     async def _gather(self, candidates: Sequence[ModelCandidate]) -> TurnSurroundings:
@@ -406,6 +416,7 @@ class Turn:
             turn_channel=self._job.turn_channel,
             incoming=self._job.newest,
             user_id=self._job.user_id,
+            memory_of=memory_of(self._asked.persona),
             store=self._services.db,
             turn=self._settings.turn,
             stream=setup.stream,
