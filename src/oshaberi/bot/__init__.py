@@ -10,5 +10,6 @@
 - `logs`, `observability` and `status_page` tell operators what the bot does; `operator_endpoint`
   serves the last two over HTTP. `data_retention` deletes data that is too old or too much.
   `clocks`: the wall clock and the event loop's.
+- `moving`: a server's data as an archive, which another instance reads.
 - `local_run`: the bot on a stage, without Discord.
 """

@@ -241,6 +241,6 @@ def left_out(card: Card) -> list[str]:
             )
         )
     if options:
-        shown = ", ".join(f"{name} {value}" for name, value in options.items())
-        lines.append(translated("its options: {options}", options=shown))
+        listed = ", ".join(f"{name} {value}" for name, value in options.items())
+        lines.append(translated("its options: {options}", options=listed))
     return lines

@@ -92,6 +92,12 @@ def options_of(persona: PersonaRecord) -> PersonaOptions:
     return _known(tuple(persona.options.items())) if persona.options else _NONE
 
 
+def known_options(persona: PersonaRecord) -> dict[str, Any]:
+    """Return all options of a persona by name, as far as they are allowed."""
+    options = options_of(persona)
+    return {name: getattr(options, name) for name in OPTIONS}
+
+
 _NONE = PersonaOptions()
 
 

@@ -56,6 +56,7 @@ from oshaberi.bot.storage.repositories.messages import (
     TurnRepository,
 )
 from oshaberi.bot.storage.repositories.models import KeyRepository, ModelRepository
+from oshaberi.bot.storage.repositories.moving import MovingRepository
 from oshaberi.bot.storage.repositories.personal_data import (
     DepartedServerRepository,
     ExpiryRepository,
@@ -236,6 +237,7 @@ class Database:
         self.turns = TurnRepository(store)
         self.reading = TurnReading(store)
         self.personal_data = PersonalDataRepository(store)
+        self.moving = MovingRepository(store)
         self.opt_outs = OptOutRepository(store)
         self.departed_servers = DepartedServerRepository(store)
         self.expiry = ExpiryRepository(store)

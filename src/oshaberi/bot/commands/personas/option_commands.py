@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -27,11 +27,11 @@ from oshaberi.bot.conversation.persona_options import (
     OPTIONS,
     checked_options,
     default_of_option,
+    known_options,
     options_of,
     parsed_option,
 )
 from oshaberi.bot.conversation.time_zones import zone_names
-from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.personas import talkativeness_of
 from oshaberi.languages import translated
 
@@ -94,7 +94,7 @@ async def set_option(
     option = option.strip().lower()
     value = parsed_option(option, text) if text.strip() else _reset(option)
     await _check_here(context, asker, option, value, is_channel)
-    options = checked_options({**_known(persona), option: value})
+    options = checked_options({**known_options(persona), option: value})
     await context.db.personas.save(replace(persona, options=options))
     context.personas_changed(asker.server_id)
     shown, of_whom = shown_value(option, value), plain(persona.name)
@@ -116,12 +116,6 @@ _ANYTHING = {
     "greeting": "off",
     "memory": "server",
 }
-
-
-def _known(persona: PersonaRecord) -> Mapping[str, Any]:
-    """Return the options that are allowed now; others were stored by another version."""
-    options = options_of(persona)
-    return {name: getattr(options, name) for name in OPTIONS}
 
 
 async def _check_here(
