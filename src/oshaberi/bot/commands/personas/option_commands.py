@@ -37,6 +37,8 @@ from oshaberi.languages import translated
 
 TypedOption = app_commands.Range[str, 0, 1000]
 HOURS = ("8-23", "7-22:30", "22-6", "9-12, 14-18")
+ZONE = "Asia/Tokyo"
+"""Stands in examples."""
 MOST_ZONES = 25
 IsChannel = Callable[[int], bool]
 """Whether the asker sees a channel, thread or category of this server with that id."""
@@ -170,7 +172,7 @@ def _offered_hours(typed: str) -> list[tuple[str, str]]:
     if not hours or not zone[:1].isalpha():
         given = typed.strip()
         found = [one for one in HOURS if one.startswith(given)] or [given]
-        return [(f"{one} Asia/Tokyo", f"{one} Asia/Tokyo") for one in found]
+        return [(f"{one} {ZONE}", f"{one} {ZONE}") for one in found]
     word = zone.casefold()
     near = [one for one in zone_names() if word in one.casefold()][:MOST_ZONES]
     return [(f"{hours} {one}", f"{hours} {one}") for one in near]
