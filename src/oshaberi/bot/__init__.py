@@ -4,6 +4,7 @@
   commands and status page use.
 - `config`: the settings. `storage`: what outlives a process. `conversation`: people, messages
   and channels as values. `tools`: what a model may call. `characters`: cards of personas.
+- `schedules`: when reminders and tasks are due.
 - `turns`: from an admitted message to a delivered answer. `faces`: the pictures of personas.
 - `client` (Discord), `commands`, `coordination` (several processes), `recovery` (after a
   restart).

@@ -65,7 +65,13 @@ from oshaberi.bot.storage.repositories.personal_data import (
 )
 from oshaberi.bot.storage.repositories.personas import PersonaRepository
 from oshaberi.bot.storage.repositories.pictures import OwnFaceRepository, PictureRepository
+from oshaberi.bot.storage.repositories.schedules import ScheduleRepository, TimeZoneRepository
 from oshaberi.bot.storage.repositories.servers import InstanceRepository, ServerRepository
+from oshaberi.bot.storage.repositories.speaking_first import (
+    BirthdayRepository,
+    OpeningRepository,
+    UnapproachedRepository,
+)
 from oshaberi.bot.storage.repositories.usage import DailyUsageRepository, TokenUsageRepository
 from oshaberi.bot.storage.schema import table_rows
 from oshaberi.bot.storage.schema.migration import migrate, upgrade
@@ -241,6 +247,11 @@ class Database:
         self.opt_outs = OptOutRepository(store)
         self.departed_servers = DepartedServerRepository(store)
         self.expiry = ExpiryRepository(store)
+        self.schedules = ScheduleRepository(store, self.questions)
+        self.time_zones = TimeZoneRepository(store)
+        self.birthdays = BirthdayRepository(store)
+        self.openings = OpeningRepository(store)
+        self.unapproached = UnapproachedRepository(store)
 
     @classmethod
     @asynccontextmanager

@@ -32,7 +32,9 @@ from oshaberi.bot.conversation.persona_options import (
     parsed_option,
 )
 from oshaberi.bot.conversation.time_zones import zone_names
+from oshaberi.bot.storage.records import ModelRecord
 from oshaberi.bot.turns.personas import talkativeness_of
+from oshaberi.bot.turns.services.model_access import is_same_model
 from oshaberi.languages import translated
 
 TypedOption = app_commands.Range[str, 0, 1000]
@@ -127,8 +129,11 @@ async def _check_here(
     if option == "models":
         for name in value:
             provider, _slash, model = name.partition("/")
-            record = await checked_model(context, asker, provider, model, None)
-            await check_payer(context, record)
+            bare = ModelRecord(asker.server_id, provider, model)
+            operators = context.services.models.operator.models
+            if not any(is_same_model(bare, link) for link in operators):
+                record = await checked_model(context, asker, provider, model, None)
+                await check_payer(context, record)
     elif option == "channels":
         strange = [one for one in value if not is_channel(one)]
         if strange:
