@@ -16,7 +16,7 @@ from oshaberi.text.code_block_splitting import CodeBlock
 from oshaberi.text.config import TextConfig
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.markdown_tables import is_row
-from oshaberi.text.markers.closed_pairs import interest_in, url_start
+from oshaberi.text.markers.closed_pairs import Interest, url_start
 from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.markers.rules import MARK_HANDLERS, MARKS, WAIT
 from oshaberi.text.segments.blocks import BlockReader, CodeReader, ProseAgain
@@ -136,8 +136,8 @@ class SegmentSplitter(CopiedState):
 
 
 _QUOTED_FENCE: Final = re.compile(r"[> \t]*")
-_LINES: Final = interest_in(MARKS)
-_SENTENCES: Final = interest_in(MARKS + TERMINATORS)
+_LINES: Final = Interest(MARKS)
+_SENTENCES: Final = Interest(MARKS + TERMINATORS)
 _QUOTE_BLOCK: Final = ">>> "
 
 
@@ -194,8 +194,9 @@ class ProseReader(CopiedState):
 
     def read(self, final: bool) -> BlockReader | None:
         """Read on. Return the block that begins, or None if more text is needed."""
-        buffer, open_markers, search = self._buffer, self._open_markers, self._interest.search
-        text, line = buffer.text, self._line
+        buffer, open_markers, line = self._buffer, self._open_markers, self._line
+        text = buffer.text
+        search = self._interest.pattern(text).search
         self.waits_for_next = False
         while True:
             if line.is_fresh and not self._read_line_head(final):
