@@ -16,7 +16,7 @@ from oshaberi.text.atoms import (
     url_stop,
 )
 from oshaberi.text.markers.open_markers import OpenMarkers
-from oshaberi.text.markers.rules import MARKS, read_mark
+from oshaberi.text.markers.rules import MARK_HANDLERS, MARKS
 
 _SCHEME: Final = re.compile(r"(?:https?|ftps?)$", re.IGNORECASE)
 _BEGUN: Final = re.compile(r"(?:h|htt?|f|ft|(?:https?|ftps?)(?::/{0,2})?)$", re.IGNORECASE)
@@ -76,21 +76,28 @@ def find_openers(text: str, hold_limit: int) -> list[tuple[str, int]]:
 
 def _read(text: str, hold_limit: int) -> OpenMarkers:
     open_markers = OpenMarkers(hold_limit)
-    at = _quote_block(open_markers, text, 0)
+    at, end = _quote_block(open_markers, text, 0), len(text)
     search = _INTEREST.pattern(text).search
-    while found := search(text, at):
-        at = found.start()
-        while open_markers.stack and at >= open_markers.expiry():
-            open_markers.expire()
+    while at < end:
         mark = text[at]
-        if mark == "\n":
+        read_mark = MARK_HANDLERS.get(mark)
+        if read_mark is None:
+            found = search(text, at)
+            if found is None:
+                break
+            at = found.start()
+            mark = text[at]
+            read_mark = MARK_HANDLERS.get(mark)
+        while open_markers.stack and at > open_markers.stack[0][1] + hold_limit:
+            open_markers.expire()
+        if read_mark is not None:
+            at = read_mark(open_markers, text, at, True)
+        elif mark == "\n":
             at = _line(open_markers, text, at)
         elif mark == "`":
             at = _code(open_markers, text, at, code_limit(hold_limit))
-        elif mark == ":":
-            at = _url(open_markers, text, at)
         else:
-            at = read_mark(open_markers, text, at, final=True)
+            at = _url(open_markers, text, at)
     return open_markers
 
 

@@ -157,12 +157,16 @@ def choose_cut(
     """Return the cut for `text` from `start`; 0 if one atom or cluster reaches the target."""
     low, target = start + window.target - window.before, start + window.target
     limit = start + window.limit
-    for ranges in (atoms + spans, atoms):
-        inside = _inside(ranges, start, limit)
-        for cut in _ranked(text, low, target, limit):
-            if not inside[cut - start] and _whole(text, cut):
-                return cut
-    return _edge(text, start, target, atoms)
+    in_range, in_atom = _inside(atoms + spans, start, limit), _inside(atoms, start, limit)
+    in_span = 0  # the best cut that splits a span, if none splits nothing
+    for cut in _ranked(text, low, target, limit):
+        splits_span = in_range[cut - start]
+        if in_atom[cut - start] or (in_span and splits_span) or not _whole(text, cut):
+            continue
+        if not splits_span:
+            return cut
+        in_span = cut
+    return in_span or _edge(text, start, target, atoms)
 
 
 def _ranked(text: str, low: int, target: int, limit: int) -> Iterator[int]:

@@ -205,19 +205,23 @@ class ProseReader(CopiedState):
                 if not self._read_url_tail(final):
                     return None
                 continue
-            found = search(text, self._pos)
-            at = found.start() if found else len(text)
+            at = self._pos
+            mark = text[at] if at < len(text) else ""
+            read_mark = MARK_HANDLERS.get(mark)
+            if read_mark is None:
+                found = search(text, at)
+                at = found.start() if found else len(text)
+                mark = text[at] if found else ""
+                read_mark = MARK_HANDLERS.get(mark)
             if (
                 at >= buffer.limit
                 or self._period
                 or (open_markers.stack and at - open_markers.stack[0][1] > open_markers.limit)
             ):
                 self._settle(at)
-            if found is None:
+            if not mark:
                 self._pos = at - _begun_scheme(text)
                 return None
-            mark = text[at]
-            read_mark = MARK_HANDLERS.get(mark)
             if read_mark is None:
                 after = self._read_other(mark, at, final)
             else:
