@@ -18,7 +18,8 @@ from oshaberi.delivery.outcomes import Delivered, NoWebhook
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Embed, Post, Sent, Sink, WebhookFace
 from oshaberi.delivery.waits import InterruptibleWaits
-from oshaberi.languages import translatable, translated, translated_count
+from oshaberi.errors import Sentence
+from oshaberi.languages import said, translatable, translated, translated_count
 from oshaberi.secret_redaction import redact
 from oshaberi.stream.model_output import ThoughtLog
 from oshaberi.stream.result import StreamResult
@@ -92,6 +93,11 @@ def failure_notice(result: StreamResult, silent_ms: int) -> Embed | None:
     return not_delivered() if result.status == "error" and result.undelivered else None
 
 
+def must_wait(reason: Sentence) -> Embed:
+    """Return the notice for an answer that comes much later than usual."""
+    return Embed(translated("This answer has to wait"), said(reason))
+
+
 def still_working(rounds: int) -> Embed:
     body = translated("{rounds} rounds of tools so far. Use /stop to end it.", rounds=rounds)
     return Embed(translated("Still working"), body)
@@ -123,9 +129,9 @@ class NoticeSender:
         self._response = response
         self._channel = channel
 
-    async def show(self, embed: Embed) -> Sent | None:
+    async def show(self, embed: Embed, *, silent: bool = False) -> Sent | None:
         """Send a notice. Return its message, or None if it did not arrive."""
-        sent = await self._post(Post(self._nonce(), embed=embed))
+        sent = await self._post(Post(self._nonce(), embed=embed, silent=silent))
         if sent is None:
             log.warning("a notice could not be shown: %s", embed.title)
         return sent
@@ -178,7 +184,7 @@ class StatusReactions:
         is_question = job.is_message and not job.is_uninvited
         if not job.settings.turn.status_reactions or not is_question:
             return None
-        return self._background.start(job.turn_channel.react(job.asked[-1].said.id, WORKING))
+        return self._react(job.turn_channel, job.asked[-1].said.id, WORKING)
 
     def done(
         self, job: QueuedJob, working: asyncio.Task[None] | None, has_succeeded: bool | None
@@ -186,19 +192,22 @@ class StatusReactions:
         """Replace the "working" reaction by the one for the outcome; None: somebody ended it."""
         sign = None if has_succeeded is None else DONE if has_succeeded else TROUBLE
         if working is not None:
-            self._background.start(_replace_working(working, job, sign))
+            self._background.start("a reaction", _replace_working(working, job, sign))
 
     def full(self, turn_channel: TurnChannel, message_id: int) -> None:
         """Show that a message is not answered, because too many wait in the channel."""
-        self._background.start(turn_channel.react(message_id, FULL))
+        self._react(turn_channel, message_id, FULL)
 
     def too_soon(self, turn_channel: TurnChannel, message_id: int) -> None:
         """Show that a message is not answered, because its author is in a cooldown."""
-        self._background.start(turn_channel.react(message_id, TOO_SOON))
+        self._react(turn_channel, message_id, TOO_SOON)
 
     def mute(self, turn_channel: TurnChannel, message_id: int) -> None:
         """Show that a message is not answered, because the bot may not write there."""
-        self._background.start(turn_channel.react(message_id, MUTE))
+        self._react(turn_channel, message_id, MUTE)
+
+    def _react(self, turn_channel: TurnChannel, message_id: int, sign: str) -> asyncio.Task[None]:
+        return self._background.start(f"the reaction {sign}", turn_channel.react(message_id, sign))
 
 
 async def show_used_up(turn_channel: TurnChannel, message_id: int) -> None:

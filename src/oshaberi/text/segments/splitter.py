@@ -206,12 +206,12 @@ class ProseReader(CopiedState):
                     return None
                 continue
             at = self._pos
-            mark = text[at] if at < len(text) else ""
+            mark = text[at : at + 1]
             read_mark = MARK_HANDLERS.get(mark)
             if read_mark is None:
                 found = search(text, at)
                 at = found.start() if found else len(text)
-                mark = text[at] if found else ""
+                mark = text[at : at + 1]
                 read_mark = MARK_HANDLERS.get(mark)
             if (
                 at >= buffer.limit
@@ -231,9 +231,7 @@ class ProseReader(CopiedState):
             if after == WAIT:
                 self._pos = at
                 return None
-            self._pos = after
-            if after < buffer.start:
-                self._pos = buffer.start
+            self._pos = max(after, buffer.start)
             if self._block:
                 block, self._block = self._block, None
                 return block
