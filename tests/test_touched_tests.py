@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.touched_tests import (
     QUICK,
     READ_BY,
     ROOT,
+    Graph,
     Selection,
     changed_paths,
     read_graph,
@@ -101,11 +103,18 @@ def test_a_changed_test_runs_even_if_it_is_not_quick() -> None:
 # -- this repository -----------------------------------------------------------------------------
 
 
-def _selected_here(*changed: str) -> Selection:
+@cache
+def _graph_here() -> Graph:
+    """Return the graph of this repository, which takes seconds to read."""
     known = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    return selected(changed, read_graph({*known.stdout.splitlines(), *changed}))
+    return read_graph(known.stdout.splitlines())
+
+
+def _selected_here(changed: str) -> Selection:
+    assert changed in _graph_here()
+    return selected([changed], _graph_here())
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs the repository")

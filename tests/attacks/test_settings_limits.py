@@ -72,7 +72,7 @@ def test_a_setting_has_a_maximum(setting: Setting) -> None:
         return
     is_list = bool({"strings", "ids"} & about.keys())
     assert not is_list or about.get("server_most"), "a list needs `server_most`"
-    is_text = bool({"strings", "name", "text"} & about.keys())
+    is_text = bool({"strings", "name", "passage", "text"} & about.keys())
     assert not is_text or about.get("server_longest"), "a text needs `server_longest`"
     assert is_list or is_text, f"say how large a value of this kind may be: {sorted(about)}"
     for text in _too_large(setting):

@@ -33,7 +33,6 @@ from oshaberi.bot.turns.admission.single_message_rules import UnaddressedMessage
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.bot.turns.services.model_access import NOBODY_YET, OperatorChoices, OperatorModel
-from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.public_fetching import PublicWeb
 from tests.storage.migrated_database import database_url
 from tests.turns.shared_services import SwitchedSettings, shared_services
@@ -67,12 +66,12 @@ def world(*channels: object, **more: object) -> dict[str, object]:
 class NotedChannelTurns(ChannelTurns):
     """Real ones that also note what they were given. `answering` off: nobody says anything."""
 
-    def __init__(self, services: TurnServices, *, answering: bool) -> None:
-        super().__init__(services)
+    def __init__(self, **parts: Any) -> None:
+        super().__init__(**parts)
         self.heard: list[tuple[IncomingMessage, TurnChannel]] = []
         self.ignored: list[tuple[int, str]] = []
         """Messages that were not for the bot, and why."""
-        self._answering = answering
+        self.answering = True
 
     async def submit(
         self,
@@ -82,12 +81,12 @@ class NotedChannelTurns(ChannelTurns):
         stored_why: str = "",
     ) -> str:
         self.heard.append((incoming, turn_channel))
-        if not self._answering:
+        if not self.answering:
             return "noted"
         return await super().submit(incoming, turn_channel, arrival, stored_why)
 
     async def why_ignored(self, message: UnaddressedMessage) -> str | None:
-        reason = await super().why_ignored(message) if self._answering else None
+        reason = await super().why_ignored(message) if self.answering else None
         if reason is not None:
             self.ignored.append((message.id, reason))
         return reason
@@ -246,7 +245,8 @@ async def context_of(
             faces = Faces(db, PictureFiles(Path(folder.name)), web, chosen)
             services.setdefault("usable_faces", faces.usable)
             shared = shared_services(settings, db, operator, pool, **services)
-            channel_turns = NotedChannelTurns(shared, answering=answering)
+            channel_turns = NotedChannelTurns.over(shared)
+            channel_turns.answering = answering
             try:
                 own_faces = OwnFaces(db, faces, channel_turns.persona_cache.default_of)
                 yield (

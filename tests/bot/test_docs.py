@@ -50,7 +50,9 @@ def test_help_names_every_slash_command() -> None:
         "/help"
     }
     assert lines[0] == "- `/stop`: Stop the current answer in this channel"
-    assert lines[-1].startswith("- `/config`, `/model`, `/persona`, `/sprite`, `/lore`: change my")
+    assert lines[-1].startswith(
+        "- `/config`, `/channel`, `/model`, `/persona`, `/sprite`, `/lore`:"
+    )
 
 
 @pytest.mark.parametrize("command", describe_commands(), ids=lambda one: one.name)

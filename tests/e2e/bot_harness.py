@@ -269,7 +269,7 @@ async def _ready(ready: asyncio.Event, task: asyncio.Task[None]) -> None:
 
 
 @asynccontextmanager
-async def bot_harness(
+async def prepared(
     *answers: Answer,
     described: Mapping[str, object] | None = None,
     wires: Sequence[WireFormat] | None = None,
@@ -278,10 +278,11 @@ async def bot_harness(
     folder: Path | None = None,
     chain: int | None = None,
     **given: object,
-) -> AsyncIterator[BotHarness]:
-    """`answers` are those of the first model, `scripts` those of the others.
+) -> AsyncIterator[tuple[Stage, list[ModelServer], LoadedSettings]]:
+    """A stage, models and the settings of a bot that is not running yet.
 
-    `chain` is how many of them the settings know.
+    `answers` are those of the first model, `scripts` those of the others. `chain` is how many of
+    them the settings know.
     """
     async with AsyncExitStack() as stack:
         place = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -296,9 +297,29 @@ async def bot_harness(
         ]
         stage = await stack.enter_async_context(staged(described or world(), FAST))
         chosen = {**QUICK, "persona": PERSONA, "models": links(servers[:chain], keys), **given}
-        settings = settings_of(place, {}, **chosen)
-        bot = await stack.enter_async_context(serving(settings, stage))
+        yield stage, servers, settings_of(place, {}, **chosen)
+
+
+@asynccontextmanager
+async def bot_harness(*answers: Answer, **options: Any) -> AsyncIterator[BotHarness]:
+    """A running bot; the options are those of `prepared`."""
+    async with (
+        prepared(*answers, **options) as (stage, servers, settings),
+        serving(settings, stage) as bot,
+    ):
         yield BotHarness(stage, bot, servers, settings)
+
+
+def run_lives(scenarios: Sequence[BotScenario], *answers: Answer, **options: Any) -> None:
+    """One scenario after the other on the same stage; the bot is started anew for each."""
+
+    async def main() -> None:
+        async with prepared(*answers, **options) as (stage, servers, settings):
+            for scenario in scenarios:
+                async with serving(settings, stage) as bot:
+                    await scenario(BotHarness(stage, bot, servers, settings))
+
+    run_scaled(main(), 1.0)
 
 
 def run_with_bot(

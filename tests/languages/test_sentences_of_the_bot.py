@@ -33,7 +33,6 @@ SPEAKING = sorted(
         SOURCE / "bot/turns/notices.py",
         SOURCE / "bot/turns/quotas.py",
         SOURCE / "bot/turns/turn_control.py",
-        SOURCE / "bot/turns/notices.py",
     ]
 )
 """The modules whose texts people read."""
@@ -56,7 +55,7 @@ ERRING = sorted(
 ERRORS = re.compile(r"(Config|Provider)Error|our_failure|not_allowed|ErrorHint")
 NO_SENTENCES = frozenset(
     {
-        *("thought log", "thoughts shown"),  # names of tasks, for the log
+        *("thought log", "thoughts shown", "the reaction ", "a reaction"),  # tasks, in the log
         " is used up until  UTC",  # the text of an error that is logged
         "yes, delete it",  # a value; discord.py hands its name to the translator
     }

@@ -95,9 +95,11 @@ def _bracket_end(prose: str, start: int, end: int) -> int:
     return end
 
 
-def inline_code(prose: str, hold: int) -> tuple[list[Span], list[Span]]:
+def inline_code(prose: str, hold: int, *, in_rows: bool = False) -> tuple[list[Span], list[Span]]:
     """Code spans by the one definition; and the rest of each paragraph where the limit is a near
-    thing, or a line may be a table's row, so that what is code there is not known."""
+    thing, or a line may be a table's row, so that what is code there is not known.
+
+    `in_rows`: what may be a row is taken for text, so that code goes over its end."""
     spans: list[Span] = []
     unsure: list[Span] = []
     at = 0
@@ -108,8 +110,8 @@ def inline_code(prose: str, hold: int) -> tuple[list[Span], list[Span]]:
             continue
         length = closer.start() - at
         line = prose[prose.rfind("\n", 0, at) + 1 : at]
-        in_row = "|" in line and "\n" in prose[at : closer.start()]
-        if in_row or abs(length - hold) <= _NEAR:
+        may_be_row = "|" in line and "\n" in prose[at : closer.start()] and not in_rows
+        if may_be_row or abs(length - hold) <= _NEAR:
             at = _paragraph_end(prose, at, len(prose))
             unsure.append((opener.start(), at))
         elif length < hold:
@@ -119,10 +121,10 @@ def inline_code(prose: str, hold: int) -> tuple[list[Span], list[Span]]:
 
 
 def without_code_breaks(prose: str, hold: int) -> str:
-    """The prose with blanks for the line breaks in inline code, which may be a near thing."""
+    """The prose with blanks for the line breaks in inline code, and in what may be such code."""
     parts: list[str] = []
     at = 0
-    for start, end in inline_code(prose, hold + 2 * _NEAR + 1)[0]:
+    for start, end in inline_code(prose, hold + 2 * _NEAR + 1, in_rows=True)[0]:
         parts += [prose[at:start], prose[start:end].replace("\n", " ")]
         at = end
     return "".join(parts) + prose[at:]

@@ -13,6 +13,7 @@ import regex
 from oshaberi.events import Details, Event, Message, Table, Thought, Withheld
 from oshaberi.text.config import TextConfig
 
+from .allowed_differences import BREAK
 from .code_matching import match_code, pieces, prose_texts
 from .engine_feeding import Engine, MakeEngine, described, pieces_of, run, shown
 from .expected_atoms import atoms, cuts_cluster, in_huge_cluster, near_atoms, utf16
@@ -145,14 +146,21 @@ def _held(seen: Visible, prose: str, events: list[Event]) -> list[Held]:
         at = None
         if seen.exact and BLOCK_MARK not in prose:
             start, end = event.span
-            segment = seen.text[start:end]
-            if segment.split() == text.split():
-                at = start + len(segment) - len(segment.lstrip())
+            at = _place_of(text, seen.text[start:end], start)
         if event.reason == "stray" and at is None:
             held += [Held(char) for char in text]  # from lines that others may stand between
         else:
             held.append(Held(text, at, in_line=event.reason == "rule"))
     return [h for h in held if h.text]
+
+
+def _place_of(text: str, segment: str, start: int) -> int | None:
+    """Where the withheld `text` begins, if it is all of the segment at `start` but its breaks."""
+    without_breaks = BREAK.sub(_blanked, segment)
+    for reading in (segment, without_breaks):
+        if reading.split() == text.split():
+            return start + len(reading) - len(reading.lstrip())
+    return None
 
 
 def _cuts(

@@ -266,6 +266,24 @@ def test_a_stray_line_is_looked_for_as_a_whole_first() -> None:
         assert bool(law_checks.conservation(text, config(2), events)) == broken
 
 
+def test_a_comma_that_was_withheld_is_looked_for_in_its_own_segment() -> None:
+    text = "r\n,\n<br>,,,\n<br>,"
+    for commas, broken in ((",,,", False), (",,", True), (",,,,", True)):
+        events: list[Event] = [
+            Message("r,", "newline", segment=1, span=(0, 3)),
+            Message(commas, "newline", segment=2, span=(3, 12)),
+            Withheld(",", "stray", 3, (12, 17)),
+        ]
+        assert bool(law_checks.conservation(text, config(1), events)) == broken
+
+
+def test_a_spoiler_may_be_closed_behind_code_that_goes_over_line_breaks() -> None:
+    text = "``||`\n`)`\n`"
+    for end, broken in (("||", False), ("||||", True), (")", True), ("*", True)):
+        said = Message(text + end, "final", segment=1, span=(0, len(text)))
+        assert bool(law_checks.conservation(text, config(1), [said])) == broken, end
+
+
 def test_marks_cut_from_a_link_with_which_they_fit_are_caught() -> None:
     for link, marks, broken in (
         ("[label](https://x.test/a)", 40, True),

@@ -54,7 +54,7 @@ async def cached_turns(
         operator.models = (link(),)
         live = CurrentSettings(LoadedSettings(turn=AT_ONCE), {}, db, operator, DeliveryPlugIns())
         services = changed(services, settings=live.of)
-        turns = ChannelTurns(services, claim=shared.claim)
+        turns = ChannelTurns.over(services, claim=shared.claim)
         harness = TurnHarness(services, FakeTurnChannel(), turns, MemoryStore(()))
         while db.changes.fresh_s is not None:
             await asyncio.sleep(0.01)

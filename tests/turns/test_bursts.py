@@ -298,7 +298,7 @@ def test_a_restart_in_the_middle_loses_nothing() -> None:
         assert now() - began_s < 0.1
         assert harness.models.requests == []
         assert harness.store.questions.ids == [second.id]
-        again = type(harness.channel_turns)(harness.services)
+        again = type(harness.channel_turns).over(harness.services)
         incoming = IncomingMessage(second, CHANNEL, 7)
         assert await again.submit(incoming, harness.turn_channel, "stored", stored.why) == "mention"
         await again.idle()

@@ -481,6 +481,19 @@ def test_no_task_is_left() -> None:
     run_turns(scenario, turn={"status_reactions": True, "thought_log_channel_id": 77})
 
 
+def test_the_log_names_the_small_task_that_failed(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(harness: TurnHarness) -> None:
+        async def refused(_message_id: int, _emoji: str) -> bool:
+            raise ConnectionError("no way through")
+
+        spoil(harness.turn_channel, "react", refused)
+        await harness.answer()
+
+    caplog.set_level("INFO", "oshaberi.bot.turns")
+    run_turns(scenario, turn={"status_reactions": True})
+    assert "the reaction 👀 failed: ConnectionError: no way through" in caplog.messages
+
+
 def test_finished_turns_are_forgotten() -> None:
     async def scenario(harness: TurnHarness) -> None:
         rooms: weakref.WeakSet[FakeTurnChannel] = weakref.WeakSet()

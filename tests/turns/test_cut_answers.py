@@ -29,7 +29,7 @@ def hang_where(harness: TurnHarness, hangs: Any) -> None:
 def restarted(harness: TurnHarness) -> TurnHarness:
     """Another process with the same channel and database, where Discord answers."""
     vars(harness.turn_channel.channel).pop("send", None)
-    channel_turns = type(harness.channel_turns)(harness.services)
+    channel_turns = type(harness.channel_turns).over(harness.services)
     return TurnHarness(harness.services, harness.turn_channel, channel_turns, harness.store)
 
 

@@ -135,7 +135,7 @@ def novel(*scripts: Any, **params: Any) -> tuple[list[str], list[str]]:
             record = ModelRecord(0, "novelai", "kayra-v1", server.url, params=params)
             operator = OperatorChoices((OperatorModel(record, ("k",)),), TOMORI)
             services = shared_services(_settings, db, operator, pool)
-            turns, channel = ChannelTurns(services), FakeTurnChannel()
+            turns, channel = ChannelTurns.over(services), FakeTurnChannel()
             await turns.submit(channel.write("hi"), channel)
             await turns.idle()
             await pool.aclose()

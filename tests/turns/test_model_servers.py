@@ -51,7 +51,7 @@ def perform(scenario: Scene[T], *servers: list[list[Step]], keys: tuple[str, ...
             db = await stack.enter_async_context(opened_database())
             operator = OperatorChoices(tuple(links), TOMORI)
             services = shared_services(_settings, db, operator, pool)
-            return await scenario(ChannelTurns(services), FakeTurnChannel(), started)
+            return await scenario(ChannelTurns.over(services), FakeTurnChannel(), started)
 
     return asyncio.run(main())
 

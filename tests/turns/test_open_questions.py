@@ -342,5 +342,5 @@ def notices(harness: TurnHarness) -> list[Any]:
 
 def restarted(harness: TurnHarness) -> TurnHarness:
     """Another process with the same channel and database."""
-    channel_turns = type(harness.channel_turns)(harness.services)
+    channel_turns = type(harness.channel_turns).over(harness.services)
     return TurnHarness(harness.services, harness.turn_channel, channel_turns, harness.store)

@@ -277,7 +277,7 @@ class TurnHarness:
     def change(self, **parts: Any) -> None:
         """Begin again with other parts of the services. No turn has run yet."""
         self.services = changed(self.services, **parts)
-        self.channel_turns = ChannelTurns(self.services, claim=self.claim)
+        self.channel_turns = ChannelTurns.over(self.services, claim=self.claim)
 
     async def hear(self, words: str, author: Person = ALICE, **fields: Any) -> str:
         """Somebody writes; the turn has only begun when this returns.
@@ -367,7 +367,7 @@ def run_turns(
         )
         made.models.operator.models = tuple(links or [link()])
         harness = TurnHarness(
-            *(made, FakeTurnChannel(**(turn_channel or {})), ChannelTurns(made, claim=claim)),
+            *(made, FakeTurnChannel(**(turn_channel or {})), ChannelTurns.over(made, claim=claim)),
             *(store, claim, steps),
         )
         harness.models.play(*scripts)
@@ -392,7 +392,7 @@ def run_stored_turns(
             settings = EffectiveSettings(quick(), TurnConfig(**USUAL))
             made = services_of(settings, db, instance="test")
             made.models.operator.models = (link(),)
-            harness = TurnHarness(made, FakeTurnChannel(), ChannelTurns(made), MemoryStore(()))
+            harness = TurnHarness(made, FakeTurnChannel(), ChannelTurns.over(made), MemoryStore(()))
             harness.models.play(*scripts)
             return await scenario(harness, db)
 

@@ -56,6 +56,7 @@ CODES: dict[int, tuple[int, str]] = {
     50083: (400, "Thread is archived"),
     50109: (400, "The request body contains invalid JSON."),
     50278: (403, "Cannot send messages to this user due to having no mutual guilds"),
+    110000: (202, "Index not yet available. Try again later"),
     160002: (400, "Cannot reply without permission to read message history"),
     160004: (400, "A thread has already been created for this message"),
     200000: (400, "Message was blocked by automatic moderation"),

@@ -133,6 +133,8 @@ class LongPlay:
         await self.ask(f"POST {base}", layout)
         self.ids["message_id"] = first["id"]
         await self.ask(f"GET {base}", query="?limit=5")
+        search = "GET /guilds/{guild_id}/messages/search"
+        await self.ask(search, query="?content=e&limit=5&include_nsfw=true")
         await self.ask(f"GET {base}/{{message_id}}")
         await self.ask(f"PATCH {base}/{{message_id}}", {"content": "edited"})
         await self.ask(f"PUT {base}/pins/{{message_id}}")

@@ -5,8 +5,8 @@
 - `command_tree`: registers and runs the commands.
 - `models`: `/model`; `personas`: `/persona` and `/sprite`; `lore_commands`: `/lore`, within
   `lore_limits`.
-- `config_commands`: `/config`, with `config_answers`; `memory_commands`: `/memory`;
-  `privacy_commands`: `/privacy`.
+- `config_commands`: `/config`, with `config_answers`; `channel_commands`: `/channel`;
+  `memory_commands`: `/memory`; `privacy_commands`: `/privacy`.
 - `message_menu`: `/stop`, `/continue`, `/regenerate`, and the context menu of a message.
 - `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.
 """
@@ -20,6 +20,7 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.commands import (
+    channel_commands,
     config_commands,
     help_command,
     lore_commands,
@@ -55,6 +56,7 @@ COMMANDS: tuple[Registered, ...] = (
     *memory_commands.COMMANDS,
     *privacy_commands.COMMANDS,
     *config_commands.COMMANDS,
+    *channel_commands.COMMANDS,
     *models.COMMANDS,
     *personas.COMMANDS,
     *lore_commands.COMMANDS,

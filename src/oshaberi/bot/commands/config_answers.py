@@ -13,6 +13,7 @@ from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import StoredSettings
 from oshaberi.delivery.config import StreamConfig, live_remark
+from oshaberi.discord_io.requests.parameters import shortened
 from oshaberi.languages import said, translatable, translated
 from oshaberi.languages.current_language import AUTO
 from oshaberi.languages.translations import CATALOGUES
@@ -114,7 +115,7 @@ def explain_setting(setting: Setting, here: ChannelSettings, operators: LoadedSe
 
 
 def setting_line(setting: Setting, here: ChannelSettings) -> str:
-    text = _plain_value(value_of(setting, here.now))
+    text = " ".join(_plain_value(value_of(setting, here.now)).split())
     text = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
     level = here.level_of(setting.name)
     if level is None:
@@ -183,6 +184,8 @@ def value_of(setting: Setting, now: EffectiveSettings) -> Any:
 def format_value(setting: Setting, value: Any) -> str:
     """Format a value for Discord: channels and people as mentions, the rest as users type it."""
     sign = setting.about.get("mention")
+    if "passage" in setting.about:
+        return f"`{shortened(' '.join(_plain_value(value).split()), MOST_SHOWN)}`"
     if not sign or not value:
         return f"`{_plain_value(value)}`"
     many = value if isinstance(value, list | tuple) else [value]

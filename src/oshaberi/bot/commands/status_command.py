@@ -19,13 +19,17 @@ from oshaberi.bot.commands.command_context import (
     client_of,
     context_of,
 )
+from oshaberi.bot.commands.config_answers import settings_in
 from oshaberi.bot.commands.models.model_commands import name_of
 from oshaberi.bot.commands.usage_command import format_requests_and_tokens
+from oshaberi.bot.config import DECLARED
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.storage.records import ConversationSummary, ModelRecord, UsageRecord
 from oshaberi.bot.turns.services.model_access import ModelCandidate, place_of_model
+from oshaberi.discord_io.requests.parameters import shortened
 from oshaberi.languages import translatable, translated, translated_count
 
+INSTRUCTION_SHOWN = 300
 NO_MODEL = translatable("No model is set. `/help` says what to do first.")
 
 
@@ -45,12 +49,30 @@ async def status_of(context: BotContext, asker: CommandUser, latency_s: float) -
         translated("Models:") if health else translated(NO_MODEL),
     ]
     lines += [f"- {line}" for line in health]
+    instruction = await _instruction(context, asker)
+    if instruction:
+        lines.append(instruction)
     summary = await context.db.summaries.of(asker.channel_id)
     if summary is not None:
         lines.append(_summary_note(summary))
     if usage:
         lines += [translated("Used here:"), *(f"- {_usage(entry)}" for entry in usage)]
     return "\n".join(lines)
+
+
+async def _instruction(context: BotContext, asker: CommandUser) -> str:
+    """Say what the model is told in this channel, and where that stands; only to admins."""
+    if not asker.may_manage:
+        return ""
+    here = await settings_in(context.db, context.settings(), asker.path)
+    text = here.now.turn.channel_instruction
+    if not text:
+        return ""
+    return translated(
+        "Instruction here (from {origin}): {text}",
+        origin=here.origin_of(DECLARED["channel_instruction"], context.settings()),
+        text=plain(shortened(text, INSTRUCTION_SHOWN)),
+    )
 
 
 def _latency(seconds: float) -> str:

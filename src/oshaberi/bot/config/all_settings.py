@@ -73,6 +73,7 @@ _WORDS = {
     "ids": Sentence("a list of ids"),
     "path": Sentence("a path"),
     "name": Sentence("a name, or nothing"),
+    "passage": Sentence("a text, or nothing"),
     "text": Sentence("a text"),
 }
 

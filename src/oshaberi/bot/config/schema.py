@@ -129,6 +129,7 @@ _KINDS: Mapping[str, Any] = {
     "path": Path,
     "text": _TEXT,
     "name": Annotated[str, StringConstraints(strict=True, strip_whitespace=True)],
+    "passage": Annotated[str, StringConstraints(strict=True, strip_whitespace=True)],
 }
 _GIVEN: ContextVar[tuple[Mapping[str, Any], ...]] = ContextVar("settings_given")
 """The sources that are being merged. Building a model for each merge would take a tenth of a

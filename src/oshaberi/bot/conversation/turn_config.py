@@ -13,6 +13,7 @@ from oshaberi.text.config import check_fields, choice, fraction, not_allowed, nu
 MOST_COUNTED = 10**12
 MOST_TEXTS = 20
 LONGEST_TEXT = 100
+LONGEST_INSTRUCTION = 2000
 MOST_IDS = 250
 """As many as fit into the option of a command, which has 6000 characters."""
 PROXY_BOTS = (466378653216014359, 431544605209788416)
@@ -39,6 +40,11 @@ def channel(what: str) -> Any:
 def name(what: str) -> Any:
     about = {"name": True, "server_longest": LONGEST_TEXT, "what": what}
     return field(default="", metadata=about)
+
+
+def passage(what: str, longest: int) -> Any:
+    """Declare a text of several lines."""
+    return field(default="", metadata={"passage": True, "server_longest": longest, "what": what})
 
 
 def quota(what: str, whose: str) -> Any:
@@ -176,6 +182,11 @@ class TurnConfig:
     answering_persona: str = name(
         "name of the persona that answers when no other is called; empty means the default persona"
     )
+    channel_instruction: str = passage(
+        "what the model is told in this channel, besides its persona; `/channel instruction` "
+        "opens a form for it",
+        LONGEST_INSTRUCTION,
+    )
     allowed_users: tuple[int, ...] = ids(
         "answer only these users, and those with one of `allowed_roles`; empty means everybody", "@"
     )
@@ -207,6 +218,8 @@ class TurnConfig:
                 object.__setattr__(self, setting.name, _checked_ids(setting.name, value))
             elif "name" in setting.metadata:
                 object.__setattr__(self, setting.name, _checked_name(setting.name, value))
+            elif "passage" in setting.metadata and not isinstance(value, str):
+                raise not_allowed(setting.name, value, Sentence("a text, or nothing"))
 
 
 @dataclass(frozen=True, slots=True)

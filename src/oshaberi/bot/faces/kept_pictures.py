@@ -95,7 +95,7 @@ class Faces:
 
     def connect(self, channel: PictureChannel, alone: Alone) -> None:
         self._channel, self._alone = channel, alone
-        self._background.start(self._learn_channels())
+        self._background.start("reading the picture channels", self._learn_channels())
 
     async def close(self) -> None:
         for task in self._checking.values():
@@ -237,7 +237,7 @@ class Faces:
         shown = dict(zip(own, await self._all_shown(rows, own), strict=True))
         lost = [one for one in own if shown[one] is None and self._is_settled(one, rows)]
         if lost and server_id:
-            self._background.start(self._tell(server_id, persona, lost))
+            self._background.start("telling of lost pictures", self._tell(server_id, persona, lost))
         known = {one.avatar_url: self._known(one.avatar_url, rows) for one in others}
         return _with(persona, shown), tuple(
             replace(one, avatar_url=known[one.avatar_url]) for one in others
@@ -271,7 +271,7 @@ class Faces:
             return address
         known = self._fresh(address)
         if known is None:
-            self._background.start(self._loads(address))
+            self._background.start("checking a picture", self._loads(address))
         return address if known else None
 
     def _is_settled(self, address: str, rows: Rows) -> bool:
@@ -325,7 +325,7 @@ class Faces:
     def note_unseen(self, url: str) -> None:
         """Note that a webhook message came back without the avatar that it was given."""
         self._checked.forget(url)
-        self._background.start(self._look_into(url))
+        self._background.start("looking for a kept picture", self._look_into(url))
 
     async def _look_into(self, url: str) -> None:
         row = await self._db.pictures.by_url(url.partition("?")[0])

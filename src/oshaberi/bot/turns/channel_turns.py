@@ -6,10 +6,17 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Self
 
 from oshaberi.bot.conversation.messages import IncomingMessage, Person, TurnChannel
 from oshaberi.bot.storage.records import TurnRecord
-from oshaberi.bot.turns.admission.channel_queue import Arrival, BusyChannel, QueuedJob
+from oshaberi.bot.turns.admission.channel_queue import (
+    Arrival,
+    BusyChannel,
+    QueuedJob,
+    TurnRequest,
+)
 from oshaberi.bot.turns.admission.message_admission import MessageAdmission
 from oshaberi.bot.turns.admission.questions import (
     CLAIMED,
@@ -20,13 +27,17 @@ from oshaberi.bot.turns.admission.questions import (
 )
 from oshaberi.bot.turns.admission.single_message_rules import UnaddressedMessage, reason_word
 from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
+from oshaberi.bot.turns.context.surroundings import ContextSources
 from oshaberi.bot.turns.notices import StatusReactions
 from oshaberi.bot.turns.personas import PersonaCache
+from oshaberi.bot.turns.post_turn import TurnRecords
 from oshaberi.bot.turns.quotas import QuotaBook
 from oshaberi.bot.turns.running.queue_runner import QueueRunner, TurnRunner
-from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.running.turn import Turn
+from oshaberi.bot.turns.services.turn_services import BackgroundTasks, TurnServices
 from oshaberi.bot.turns.turn_control import ControlReply, TurnControl
 from oshaberi.clocks import loop_time_s
+from oshaberi.stream.stops import ActiveChannel
 
 log = logging.getLogger(__name__)
 
@@ -37,31 +48,80 @@ WITHDRAWN = "withdrawn"
 
 
 class ChannelTurns:
-    """The turns of a process. `claim` is asked before a message is accepted."""
+    """The turns of a process. `over` makes them from what they share."""
 
-    def __init__(self, services: TurnServices, *, claim: Claim | None = None) -> None:
-        self._deleted = services.notes.deleted_messages
-        operator = services.models.operator
-        self.persona_cache = PersonaCache(services.db, operator)
-        self._background = services.background
-        self._reactions = StatusReactions(self._background)
-        self.questions = OpenQuestions(services.db, services.instance)
+    def __init__(
+        self,
+        *,
+        persona_cache: PersonaCache,
+        admission: MessageAdmission,
+        questions: OpenQuestions,
+        unbegun: UnbegunQuestions,
+        runner: QueueRunner,
+        control: TurnControl,
+        reasons: BoundedCache[int, str],
+        deleted: BoundedCache[int, bool],
+        reactions: StatusReactions,
+        background: BackgroundTasks,
+    ) -> None:
+        self.persona_cache = persona_cache
+        self.admission = admission
+        self.questions = questions
+        self._unbegun = unbegun
+        self._runner = runner
+        self._queues = runner.queues
+        self._control = control
+        self._reasons = reasons
+        self._deleted = deleted
+        self._reactions = reactions
+        self._background = background
         self._entering: KeyedLocks[int] = KeyedLocks()
         self._storing: dict[int, asyncio.Task[None]] = {}
         """What stores a question whose turn has begun already, by message."""
-        self.admission = MessageAdmission(
-            services.settings, self.persona_cache, services.clock, services.draw
+
+    @classmethod
+    def over(cls, services: TurnServices, *, claim: Claim | None = None) -> Self:
+        """Make them from what all turns share: each part gets only what it uses.
+
+        `claim` is asked before a message is accepted.
+        """
+        db, models, traffic = services.db, services.models, services.traffic
+        background, clock = services.background, services.clock
+        persona_cache = PersonaCache(db, models.operator)
+        reasons, reactions = BoundedCache[int, str](MOST_SEEN), StatusReactions(background)
+        questions, quotas = (
+            OpenQuestions(db, services.instance),
+            QuotaBook(db, models.operator, clock),
         )
-        self._reasons: BoundedCache[int, str] = BoundedCache(MOST_SEEN)
-        quotas = QuotaBook(services.db, operator, services.clock)
-        turns = TurnRunner(services, quotas, self._reactions, self._reasons.get)
-        known = (self.admission, self.questions, self._reasons)
-        self._runner = QueueRunner(services.traffic, turns, *known, self._reactions)
-        self._queues = self._runner.queues
-        self._unbegun = UnbegunQuestions(self._queues, *known, self._background, claim)
-        self._control = TurnControl(
-            *(services.db, services.settings, services.traffic.stops, services.models, quotas),
-            *(self.persona_cache, self.admission.cooldowns, self.questions, self._runner),
+        admission = MessageAdmission(services.settings, persona_cache, clock, services.draw)
+        turns = TurnRunner(
+            _turns_from(services, quotas),
+            traffic=traffic,
+            observers=services.observers,
+            reactions=reactions,
+            reason_of=reasons.get,
+            failing=models.outages.failing,
+            background=background,
+            clock=clock,
+            draw=services.draw,
+        )
+        known = (admission, questions, reasons)
+        runner = QueueRunner(traffic, turns, *known, reactions)
+        control = TurnControl(
+            *(db, services.settings, traffic.stops, models, quotas),
+            *(persona_cache, admission.cooldowns, questions, runner),
+        )
+        return cls(
+            persona_cache=persona_cache,
+            admission=admission,
+            questions=questions,
+            unbegun=UnbegunQuestions(runner.queues, *known, background, claim),
+            runner=runner,
+            control=control,
+            reasons=reasons,
+            deleted=services.notes.deleted_messages,
+            reactions=reactions,
+            background=background,
         )
 
     async def submit(
@@ -264,9 +324,31 @@ class ChannelTurns:
         if self._runner.is_busy(incoming.channel_id) or self._is_deleted(incoming):
             await self.questions.keep(job)
             return WITHDRAWN if self._is_deleted(incoming) else self._runner.enter(job)
-        stored = self._background.start(self.questions.keep(job))
+        stored = self._background.start("storing a question", self.questions.keep(job))
         self._storing[incoming.said.id] = stored
         return self._runner.enter(replace(job, stored=stored))
 
     def _is_deleted(self, incoming: IncomingMessage) -> bool:
         return self._deleted.get(incoming.said.id) is not None
+
+
+def _turns_from(
+    services: TurnServices, quotas: QuotaBook
+) -> Callable[[TurnRequest, ActiveChannel], Turn]:
+    """Return what makes one turn, with everything that it takes from all turns."""
+    db, notes, clock = services.db, services.notes, services.clock
+    return partial(
+        Turn,
+        records=TurnRecords(db, services.instance, clock, notes.deleted_messages),
+        sources=ContextSources(
+            *(db, services.models.operator, services.lore, clock, notes.history_starts),
+            read_text=services.read_text,
+            usable_faces=services.usable_faces,
+        ),
+        models=services.models,
+        quotas=quotas,
+        answer_tools=services.answer_tools,
+        notes=notes,
+        stops=services.traffic.stops,
+        observers=services.observers.streams,
+    )

@@ -178,7 +178,7 @@ class StatusReactions:
         is_question = job.is_message and not job.is_uninvited
         if not job.settings.turn.status_reactions or not is_question:
             return None
-        return self._background.start(job.turn_channel.react(job.asked[-1].said.id, WORKING))
+        return self._react(job.turn_channel, job.asked[-1].said.id, WORKING)
 
     def done(
         self, job: QueuedJob, working: asyncio.Task[None] | None, has_succeeded: bool | None
@@ -186,19 +186,22 @@ class StatusReactions:
         """Replace the "working" reaction by the one for the outcome; None: somebody ended it."""
         sign = None if has_succeeded is None else DONE if has_succeeded else TROUBLE
         if working is not None:
-            self._background.start(_replace_working(working, job, sign))
+            self._background.start("a reaction", _replace_working(working, job, sign))
 
     def full(self, turn_channel: TurnChannel, message_id: int) -> None:
         """Show that a message is not answered, because too many wait in the channel."""
-        self._background.start(turn_channel.react(message_id, FULL))
+        self._react(turn_channel, message_id, FULL)
 
     def too_soon(self, turn_channel: TurnChannel, message_id: int) -> None:
         """Show that a message is not answered, because its author is in a cooldown."""
-        self._background.start(turn_channel.react(message_id, TOO_SOON))
+        self._react(turn_channel, message_id, TOO_SOON)
 
     def mute(self, turn_channel: TurnChannel, message_id: int) -> None:
         """Show that a message is not answered, because the bot may not write there."""
-        self._background.start(turn_channel.react(message_id, MUTE))
+        self._react(turn_channel, message_id, MUTE)
+
+    def _react(self, turn_channel: TurnChannel, message_id: int, sign: str) -> asyncio.Task[None]:
+        return self._background.start(f"the reaction {sign}", turn_channel.react(message_id, sign))
 
 
 async def show_used_up(turn_channel: TurnChannel, message_id: int) -> None:

@@ -256,7 +256,7 @@ async def open_bot(
             ) as opened,
         ):
             services, current_settings, faces = opened
-            channel_turns = ChannelTurns(services, claim=stores.shared.claim)
+            channel_turns = ChannelTurns.over(services, claim=stores.shared.claim)
             own_faces = OwnFaces(stores.db, faces, channel_turns.persona_cache.default_of)
             context = BotContext(
                 stores.db, channel_turns, services, faces, own_faces, current_settings.operators

@@ -7,6 +7,7 @@ import json
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from math import ceil
 
 from aiohttp import web
 
@@ -152,6 +153,9 @@ def _fault_answer(fault: Fault) -> web.Response:
     status, message = CODES.get(fault.code, (fault.status, f"{fault.status}: fault"))
     if fault.kind == "status":
         status = fault.status
+    if status == 202:
+        waiting = {"documents_indexed": 0, "retry_after": ceil(fault.retry_after_s)}
+        return json_answer(status, {"message": message, "code": fault.code} | waiting)
     if status != 429:
         return json_answer(status, {"message": message, "code": fault.code})
     refused = limited(fault.retry_after_s, "shared", fault.code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from discord_stage.gateway.gateway_sessions import SessionHub
 from discord_stage.refusals import RefusalError, bad_form, refusal
@@ -15,6 +16,9 @@ from discord_stage.world.ids import number_in
 from discord_stage.world.permissions import Permission
 from discord_stage.world.records import Channel, Json
 
+if TYPE_CHECKING:
+    from multidict import MultiMapping
+
 
 @dataclass(slots=True)
 class RouteCall:
@@ -23,7 +27,7 @@ class RouteCall:
     state: StageState
     hub: SessionHub
     path: Mapping[str, str]
-    query: Mapping[str, str]
+    query: MultiMapping[str]
     body: Json
     value: object
     """The body as it arrived, for routes that take a list."""
@@ -49,6 +53,10 @@ class RouteCall:
             message = f"int value should be between {least} and {most}."
             raise bad_form((name,), "NUMBER_TYPE_MAX", message)
         return number
+
+    def values(self, name: str) -> list[str]:
+        """Return the values of a list in the query: repeated, or with commas."""
+        return [one for text in self.query.getall(name, ()) for one in text.split(",") if one]
 
     def optional_id(self, name: str) -> int | None:
         return snowflake(self.query[name], name) if name in self.query else None

@@ -19,6 +19,8 @@ from oshaberi.bot.commands.command_context import (
     context_of,
 )
 from oshaberi.bot.commands.personas.persona_changes import persona_choices, persona_named
+from oshaberi.bot.turns.caches import BoundedCache
+from oshaberi.bot.turns.context.surroundings import ContextSources, HistoryStart
 from oshaberi.bot.turns.running.preview import TAGS, RequestPreview, preview_request
 from oshaberi.languages import translatable, translated
 
@@ -44,8 +46,17 @@ async def previewed(
     asker.must_manage()
     persona = await persona_named(context, asker.server_id, name)
     personas = await context.channel_turns.persona_cache.of(asker.server_id)
+    services = context.services
+    operator, unremembered = services.models.operator, BoundedCache[int, HistoryStart](1)
     return await preview_request(
-        context.services, turn_channel, personas, persona, asker.person, question
+        ContextSources(context.db, operator, services.lore, services.clock, unremembered),
+        services.models,
+        await services.settings(turn_channel.path),
+        turn_channel,
+        personas,
+        persona,
+        asker.person,
+        question,
     )
 
 

@@ -246,7 +246,9 @@ class UnbegunQuestions:
         if left is None:
             return False
         self._reasons.put(message_id, reason)
-        self._background.start(self._settle_dropped(left, message_id))
+        self._background.start(
+            "settling a dropped question", self._settle_dropped(left, message_id)
+        )
         return True
 
     async def _settle_dropped(self, left: QueuedJob, message_id: int) -> None:

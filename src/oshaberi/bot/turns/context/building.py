@@ -1,7 +1,7 @@
 """Builds the context items that a model is shown in one turn. Pure (spec 01, spec 08).
 
-Only our own words and the persona's prompt are system text. Everything that others wrote, named or
-asked the bot to remember is shown as something that was said.
+Only our own words, the persona's prompt and a channel's instruction are system text. Everything
+that others wrote, named or asked the bot to remember is shown as something that was said.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from oshaberi.providers.request.model_request import (
 )
 
 MOST_EMOJI = 120
+INSTRUCTION = "In this channel you also follow this instruction of the server's admins:"
 
 _TAG = re.compile(r"<a?:(\w+):\d+>")
 
@@ -263,6 +264,7 @@ def context_items(around: TurnSurroundings) -> tuple[ContextItem, ...]:
     return (
         said("system", _rules(around, character), "system"),
         *([said("system", character.system, "persona")] if character.system else []),
+        *_instruction(around),
         *character.samples,
         *_earlier(around),
         *before,
@@ -291,6 +293,12 @@ def _rules(around: TurnSurroundings, character: TurnCharacter) -> str:
     if not character.has_directions:
         return text
     return f"{text}\n{DIRECTIONS.format(name=plain_name(around.persona.name))}"
+
+
+def _instruction(around: TurnSurroundings) -> Iterator[ContextItem]:
+    """Yield what an admin has the model do in this channel: as system text, like a prompt."""
+    if around.instruction:
+        yield said("system", f"{INSTRUCTION}\n{around.instruction}", "persona")
 
 
 def _earlier(around: TurnSurroundings) -> Iterator[ContextItem]:

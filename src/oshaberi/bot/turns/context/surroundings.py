@@ -41,7 +41,7 @@ from oshaberi.bot.turns.notices import is_shown_thought
 from oshaberi.bot.turns.personas import MessageAttribution
 from oshaberi.bot.turns.services.lore_shelf import LoreShelf, books_in
 from oshaberi.bot.turns.services.model_access import OperatorChoices
-from oshaberi.bot.turns.services.turn_services import ReadText
+from oshaberi.bot.turns.services.turn_services import ReadText, UsableFaces, as_they_are
 from oshaberi.text.config import Known, Persona, Sprite, TextConfig
 
 
@@ -89,6 +89,8 @@ class TurnSurroundings:
     """Questions in the history that get their own answer after this one."""
     lore: LoreScan = field(default_factory=LoreScan)
     """The entries of lorebooks that the conversation wakes."""
+    instruction: str = ""
+    """What an admin of the server tells the model in this channel."""
 
     @property
     def newest(self) -> ChannelMessage:
@@ -130,20 +132,24 @@ _TEXTS = (
 
 @dataclass(frozen=True, slots=True)
 class ContextSources:
-    """Where the surroundings of a turn come from, besides its channel."""
+    """Where the surroundings of turns come from, besides their channels."""
 
     db: Database
     operator: OperatorChoices
-    read_text: ReadText | None
-    clock: Callable[[], datetime]
     lore: LoreShelf
+    clock: Callable[[], datetime]
     history_starts: BoundedCache[int, HistoryStart]
-    window: int | None = None
-    """How many tokens the smallest model of the chain reads, if its options say so."""
+    read_text: ReadText | None = None
+    usable_faces: UsableFaces = as_they_are
 
 
-async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurroundings:
-    """Collect what an answer depends on. Parts that fail are left out."""
+async def surroundings(
+    sources: ContextSources, asked: TurnRequest, window: int | None
+) -> TurnSurroundings:
+    """Collect what an answer depends on. Parts that fail are left out.
+
+    `window` is how many tokens the smallest model of the chain reads, if its options say so.
+    """
     job, since = asked.job, sources.operator.context_since
     config, asker = job.settings.turn, job.newest.said.author
     limit = 0 if job.kind == "deliver" else config.history_messages + len(job.asked)
@@ -154,10 +160,12 @@ async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurro
     visible, is_new = _from_start(visible, start, limit, config.history_messages // 2)
     channel_info = replace(channel_info, history=said_since(visible, since))
     ours = [one.id for one in channel_info.history if one.by_us]
-    stored, texts, lore = await asyncio.gather(
+    faces = sources.usable_faces(job.turn_channel.server_id, asked.persona, job.personas)
+    stored, texts, lore, (persona, personas) = await asyncio.gather(
         _or("memory", _stored(sources.db, job, ours), StoredSurroundings()),
         _texts(sources.read_text, job, channel_info),
-        _or("lore", _lore(sources, asked, channel_info), LoreScan()),
+        _or("lore", _lore(sources, asked, channel_info, window), LoreScan()),
+        faces,
     )
     exchanges = stored.exchanges
     if keeps_start and is_new and visible:
@@ -170,8 +178,8 @@ async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurro
     asked_ids = () if go_on else job.message_ids
     return TurnSurroundings(
         asked=job.asked,
-        persona=asked.persona,
-        personas=job.personas,
+        persona=persona,
+        personas=personas,
         channel_info=channel_info,
         history=shown_history(channel_info.history, {*asked_ids, *job.hidden_ids}, summary),
         now=sources.clock(),
@@ -187,10 +195,13 @@ async def surroundings(sources: ContextSources, asked: TurnRequest) -> TurnSurro
         answered_ids=asked.answered_ids,
         waiting_ids=asked.waiting_ids(),
         lore=lore,
+        instruction=config.channel_instruction,
     )
 
 
-async def _lore(sources: ContextSources, asked: TurnRequest, channel_info: ChannelInfo) -> LoreScan:
+async def _lore(
+    sources: ContextSources, asked: TurnRequest, channel_info: ChannelInfo, window: int | None
+) -> LoreScan:
     """Return the lore that the question and the messages before it wake."""
     job = asked.job
     if job.kind == "deliver":
@@ -201,7 +212,7 @@ async def _lore(sources: ContextSources, asked: TurnRequest, channel_info: Chann
     seen = {one.id: one for one in channel_info.history if one.id <= newest_id}
     seen |= {incoming.said.id: incoming.said for incoming in job.asked}
     share = job.settings.turn.lore_budget_share
-    return await woken_lore(books, seen.values(), share, sources.window)
+    return await woken_lore(books, seen.values(), share, window)
 
 
 def _from_start(

@@ -22,7 +22,7 @@ STILL_WORKING_AT = 20
 
 
 class ToolLoop:
-    """The streams of one turn, in `results`. Raises InterruptedTurnError between them."""
+    """The streams of one turn, added to `results`. Raises InterruptedTurnError between them."""
 
     def __init__(
         self,
@@ -31,8 +31,9 @@ class ToolLoop:
         announcer: NoticeSender,
         tools: ToolBox,
         context: ToolContext,
+        results: list[StreamResult],
     ) -> None:
-        self.results: list[StreamResult] = []
+        self._results = results
         self._models = models
         self._setup = setup
         self._announcer = announcer
@@ -46,7 +47,7 @@ class ToolLoop:
         limit = self._setup.turn.max_function_call_iterations
         while True:
             result = await self._models.stream(self._rounds)
-            self.results.append(result)
+            self._results.append(result)
             response = self._setup.context.response
             if self._setup.is_silence(result):
                 response.choose_silence()

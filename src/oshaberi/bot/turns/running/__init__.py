@@ -3,5 +3,6 @@
 - `queue_runner`: in each channel one job after the other, when a slot is free: each persona's turn,
   and those that an answer calls.
 - `turn`: one turn, from an admitted message to its outcome.
+- `turn_journal`: its entry in the journal.
 - `preview`: what a model would read in a turn.
 """

@@ -11,13 +11,13 @@ from oshaberi.bot.conversation.messages import (
     Person,
     TurnChannel,
 )
+from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
-from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.context.building import context_items
 from oshaberi.bot.turns.context.surroundings import ContextSources, surroundings
 from oshaberi.bot.turns.services.lore_shelf import smallest_window
-from oshaberi.bot.turns.services.turn_services import TurnServices
+from oshaberi.bot.turns.services.model_access import ModelAccess
 from oshaberi.providers.request.model_request import ContextItem, Tag
 from oshaberi.providers.request.token_estimate import item_tokens
 
@@ -50,7 +50,9 @@ class RequestPreview:
 
 
 async def preview_request(
-    services: TurnServices,
+    sources: ContextSources,
+    models: ModelAccess,
+    settings: EffectiveSettings,
     turn_channel: TurnChannel,
     personas: tuple[PersonaRecord, ...],
     persona: PersonaRecord,
@@ -60,7 +62,7 @@ async def preview_request(
     """Return the request that this question would lead to, before it is fitted to a window."""
     path = turn_channel.path
     newest_id = (turn_channel.newest_message_id or 0) + 1
-    said = ChannelMessage(newest_id, asker, question, services.clock())
+    said = ChannelMessage(newest_id, asker, question, sources.clock())
     incoming = IncomingMessage(
         said,
         path.channel_id,
@@ -70,18 +72,8 @@ async def preview_request(
         category_id=path.category_id,
         is_age_restricted=turn_channel.is_age_restricted,
     )
-    settings = await services.settings(path)
     job = QueuedJob(turn_channel, (incoming,), (persona,), personas, "mention", asker.id, settings)
-    chain = await services.models.chain(path, asker.id)
+    chain = await models.chain(path, asker.id)
     window = smallest_window(candidate.model for candidate in chain)
-    sources = ContextSources(
-        db=services.db,
-        operator=services.models.operator,
-        read_text=None,
-        clock=services.clock,
-        lore=services.lore,
-        history_starts=BoundedCache(1),
-        window=window,
-    )
-    around = await surroundings(sources, TurnRequest(job, persona))
+    around = await surroundings(sources, TurnRequest(job, persona), window)
     return RequestPreview(context_items(around), window)

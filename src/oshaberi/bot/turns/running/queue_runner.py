@@ -29,9 +29,13 @@ from oshaberi.bot.turns.outcome import (
     stored_unsaid_reason,
 )
 from oshaberi.bot.turns.personas import allowed_in, who_is_called, who_joins_in
-from oshaberi.bot.turns.quotas import QuotaBook
 from oshaberi.bot.turns.running.turn import Turn
-from oshaberi.bot.turns.services.turn_services import TurnServices, TurnTraffic
+from oshaberi.bot.turns.services.model_access import ModelName
+from oshaberi.bot.turns.services.turn_services import (
+    BackgroundTasks,
+    TurnObservers,
+    TurnTraffic,
+)
 from oshaberi.bot.turns.services.turn_slots import NoTurnSlotError, turn_slot
 from oshaberi.clocks import loop_time_s
 from oshaberi.languages import speak_language
@@ -306,19 +310,33 @@ class JobResult:
 
 
 class TurnRunner:
-    """Runs jobs. `reason_of` returns why a message was admitted."""
+    """Runs jobs, each persona's answer as one of `new_turn`.
+
+    `reason_of` returns why a message was admitted; `failing` the models whose failures are known.
+    """
 
     def __init__(
         self,
-        services: TurnServices,
-        quotas: QuotaBook,
+        new_turn: Callable[[TurnRequest, ActiveChannel], Turn],
+        *,
+        traffic: TurnTraffic,
+        observers: TurnObservers,
         reactions: StatusReactions,
         reason_of: Callable[[int], str | None],
+        failing: Callable[[], frozenset[ModelName]],
+        background: BackgroundTasks,
+        clock: Callable[[], datetime],
+        draw: Callable[[], float],
     ) -> None:
-        self._services = services
-        self._quotas = quotas
+        self._new_turn = new_turn
+        self._traffic = traffic
+        self._observers = observers
         self._reactions = reactions
         self._reason_of = reason_of
+        self._failing = failing
+        self._background = background
+        self._clock = clock
+        self._draw = draw
         self._running: set[Turn] = set()
 
     def why_written(self, message_id: int) -> str | None:
@@ -334,8 +352,7 @@ class TurnRunner:
 
     async def _of(self, queue: ChannelQueue) -> JobResult:
         job, channel = queue.job, queue.channel
-        traffic, began_s = self._services.traffic, loop_time_s()
-        outage = traffic.outage
+        began_s, outage = loop_time_s(), self._traffic.outage
         asked_s = began_s if job.asked_s is None else job.asked_s
         try:
             if outage is not None and outage.is_away:
@@ -344,7 +361,8 @@ class TurnRunner:
                 await notify_too_late(job, channel)
                 return JobResult(unsaid="discord_away")
             is_shown = not job.is_uninvited
-            async with turn_slot(traffic.slots, job.turn_channel, channel, is_shown=is_shown):
+            slots = self._traffic.slots
+            async with turn_slot(slots, job.turn_channel, channel, is_shown=is_shown):
                 return await self._with_slot(queue)
         except NoTurnSlotError as refusal:
             if refusal.reason == "ending":
@@ -363,7 +381,7 @@ class TurnRunner:
         played: list[AnsweredPersona] = []
         try:
             async with AsyncExitStack() as stack:
-                alone = self._services.traffic.alone(f"turn:{job.turn_channel.channel_id}")
+                alone = self._traffic.alone(f"turn:{job.turn_channel.channel_id}")
                 await channel.until_stopped(stack.enter_async_context(alone))
                 await self._play(queue, played)
         finally:
@@ -372,7 +390,7 @@ class TurnRunner:
                 self._reactions.mute(job.turn_channel, job.asked[-1].said.id)
         unsaid = played and all(one.outcome.is_unsaid for one in played)
         cut = any(one.outcome.is_cut_by_restart for one in played)
-        called = called_jobs(job, played, self._services.clock(), self._services.draw)
+        called = called_jobs(job, played, self._clock(), self._draw)
         reason = stored_unsaid_reason([one.outcome for one in played])
         return JobResult(called, not unsaid, cut, reason)
 
@@ -386,27 +404,27 @@ class TurnRunner:
                 lambda: queue.waiting_ids,
                 self._reason_of,
             )
-            turn = Turn(self._services, self._quotas, asked, queue.channel)
-            known_to_fail = self._services.models.outages.failing()
+            turn = self._new_turn(asked, queue.channel)
+            known_to_fail = self._failing()
             began_s = loop_time_s() if job.asked_s is None or played else job.asked_s
             with of_turn(turn.ids):
                 outcome = await self._traced(turn, job)
                 times = turn.times(job.asked_s)
                 if not played:
-                    self._services.observers.on_answered(times)
+                    self._observers.on_answered(times)
                 why = reason_word(job.why)
                 log_answer(outcome, times, loop_time_s() - began_s, why, known_to_fail)
                 played.append(AnsweredPersona(persona, outcome))
-                self._services.background.start(turn.log_thoughts(outcome))
+                self._background.start("the thought log", turn.log_thoughts(outcome))
             if outcome.interrupted:
                 return
 
     async def _traced(self, turn: Turn, job: QueuedJob) -> TurnOutcome:
         values = {"oshaberi.why": job.why, "oshaberi.kind": job.kind}
-        with traced_turn(self._services.observers.tracer, turn.ids, values) as span:
+        with traced_turn(self._observers.tracer, turn.ids, values) as span:
             self._running.add(turn)
             try:
-                outcome = await turn.run()
+                outcome = await turn.run(is_crowded=self._traffic.slots.is_crowded)
             finally:
                 self._running.discard(turn)
             span.note(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from oshaberi.bot.conversation.messages import IncomingMessage
@@ -44,65 +44,27 @@ from oshaberi.bot.turns.quotas import (
     quota_notice,
     quota_place,
 )
+from oshaberi.bot.turns.running.turn_journal import TurnJournal
 from oshaberi.bot.turns.services.lore_shelf import smallest_window
-from oshaberi.bot.turns.services.model_access import ModelCandidate
-from oshaberi.bot.turns.services.turn_services import AnswerTimes, TurnServices
+from oshaberi.bot.turns.services.model_access import ModelAccess, ModelCandidate
+from oshaberi.bot.turns.services.turn_services import AnswerTimes, AnswerTools, ChannelNotes
 from oshaberi.chunks import Chunk
-from oshaberi.delivery.journal import JournalledSink, JournalledStream
+from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS
 from oshaberi.stream.context import StreamContext
+from oshaberi.stream.observers import StreamObserver
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.result import StreamResult
-from oshaberi.stream.stops import ActiveChannel, InterruptedTurnError, StopRequest
+from oshaberi.stream.stops import (
+    ActiveChannel,
+    InterruptedTurnError,
+    StopRegistry,
+    StopRequest,
+)
 from oshaberi.turn_tracing import TurnIds, turn_span
-
-
-class TurnJournal:
-    """The entry of one turn in the database's journal."""
-
-    def __init__(
-        self,
-        records: TurnRecords,
-        asked: TurnRequest,
-        response: ResponseState,
-    ) -> None:
-        self._records = records
-        self._asked = asked
-        self._response = response
-        self._newest_id = asked.job.newest.said.id
-
-    def begin(self) -> None:
-        job = self._asked.job
-        answering = job.answering_message
-        stream = JournalledStream(
-            key=self._response.key,
-            instance=self._records.instance,
-            server_id=job.turn_channel.server_id,
-            channel_id=job.turn_channel.channel_id,
-            user_id=job.user_id,
-            answering_id=None if answering is None else answering.said.id,
-            persona=self._asked.persona.name,
-            began=self._records.clock(),
-        )
-        self._records.db.journal.queue_begin(stream)
-
-    def journalled(self, sink: Sink) -> Sink:
-        """Return a sink that stores each message before it sends it."""
-        return JournalledSink(sink, self._records.db.journal, self._newest, self._response.key)
-
-    def note_seen(self, message_ids: Iterable[int]) -> None:
-        """Note messages that were in the channel before the answer."""
-        self._newest_id = max([self._newest_id, *message_ids])
-
-    async def finish(self) -> None:
-        """Close the entry of a turn that said nothing."""
-        await self._records.db.journal.finish(self._response.key)
-
-    def _newest(self) -> int:
-        return max([self._newest_id, *(sent.id or 0 for sent in self._response.messages)])
 
 
 def may_reply(job: QueuedJob) -> bool:
@@ -134,34 +96,42 @@ class Turn:
 
     def __init__(
         self,
-        services: TurnServices,
-        quotas: QuotaBook,
         asked: TurnRequest,
         channel: ActiveChannel,
+        *,
+        records: TurnRecords,
+        sources: ContextSources,
+        models: ModelAccess,
+        quotas: QuotaBook,
+        answer_tools: AnswerTools,
+        notes: ChannelNotes,
+        stops: StopRegistry,
+        observers: Sequence[StreamObserver] = (),
     ) -> None:
-        self._services = services
-        self._quotas = quotas
         self._asked = asked
         self._job = job = asked.job
         self._settings = job.settings
         self._channel = channel
-        self._is_uninvited = job.is_uninvited
-        self._answering = job.answering_message
+        self._records = records
+        self._sources = sources
+        self._models = models
+        self._quotas = quotas
+        self._answer_tools = answer_tools
+        self._notes = notes
+        self._stops = stops
+        self._observers = observers
+
         self._response = response_to(job)
-        self._response.indicator.awaits_words = self._is_uninvited
-        records = TurnRecords(
-            services.db, services.instance, services.clock, services.notes.deleted_messages
-        )
+        self._response.indicator.awaits_words = job.is_uninvited
         self._journal = TurnJournal(records, asked, self._response)
-        means = services.answer_tools
-        self._renderer = AttachmentSources(means.renderer, means.plug_ins)
-        self._bare_sink = job.turn_channel.sink(self._answering)
+        self._renderer = AttachmentSources(answer_tools.renderer, answer_tools.plug_ins)
+        self._bare_sink = job.turn_channel.sink(job.answering_message)
         self._sink = self._journal.journalled(self._bare_sink)
         self._announcer = NoticeSender(self._sink, self._response, channel)
-        self._post_turn = PostTurnEffects(records, asked, self._announcer, means.plug_ins)
-        self._results: list[StreamResult] = []
+        self._post_turn = PostTurnEffects(records, asked, self._announcer, answer_tools.plug_ins)
         self._place = quota_place(job.turn_channel, job.user_id)
         self._quota = RequestQuota(quotas, job.settings.turn, self._place)
+        self._results: list[StreamResult] = []
 
     @property
     def ids(self) -> TurnIds:
@@ -177,9 +147,14 @@ class Turn:
         """Return how long the answer took, counted from the question."""
         return answer_times(asked_s, self._response)
 
-    async def run(self) -> TurnOutcome:
-        """Run the turn. Raises only on cancellation; then the journal stays open."""
+    async def run(self, *, is_crowded: bool = False) -> TurnOutcome:
+        """Run the turn. Raises only on cancellation; then the journal stays open.
+
+        `is_crowded`: many turns run, so this one shows a little later that it types.
+        """
         self._journal.begin()
+        if is_crowded:
+            self._response.indicator.hold(CROWDED_SECONDS)
         try:
             last = await self._answer_or_report()
         except asyncio.CancelledError:
@@ -235,7 +210,12 @@ class Turn:
 
     async def _answer_or_report(self) -> StreamResult:
         try:
-            return await self._answer()
+            self._keep_typing(after_seconds=QUIET_SECONDS)
+            try:
+                is_said_already = self._job.kind == "deliver"
+                return await (self._deliver() if is_said_already else self._ask_models())
+            finally:
+                await self._response.indicator.close()
         except InterruptedTurnError as stop:
             return result_of_stop(stop.request)
         except Exception as error:
@@ -243,30 +223,72 @@ class Turn:
             await self._announcer.show(our_fault())
             return StreamResult("error", data=error)
 
-    async def _answer(self) -> StreamResult:
-        if self._services.traffic.slots.is_crowded:
-            self._response.indicator.hold(CROWDED_SECONDS)
-        self._keep_typing(after_seconds=QUIET_SECONDS)
-        try:
-            return await self._answer_asked()
-        finally:
-            await self._response.indicator.close()
-
     def _keep_typing(self, *, after_seconds: float = 0.0) -> None:
         if not self._settings.stream.suppress_text_output:
             self._response.indicator.keep_alive(self._sink, after_seconds=after_seconds)
 
-    async def _answer_asked(self) -> StreamResult:
-        candidates: tuple[ModelCandidate, ...] = ()
-        if self._job.kind != "deliver":
-            candidates, refusal = await self._channel.until_stopped(self._candidates())
-            if refusal is not None:
-                await self._notify_quota(refusal)
-                return StreamResult("error", data=refusal)
+    async def _deliver(self) -> StreamResult:
+        """Send text of an earlier turn."""
+        setup = self._setup(await self._gather())
+        provider = ScriptedProvider([Chunk("text", self._job.text)])
+        config = as_written(setup.stream)
+        result = await stream_to_sink(provider, None, config, setup.context, self._sink)
+        self._results.append(result)
+        return result
+
+    async def _ask_models(self) -> StreamResult:
+        candidates, refusal = await self._channel.until_stopped(self._candidates())
+        if refusal is not None:
+            await self._notify_quota(refusal)
+            return StreamResult("error", data=refusal)
+        around = await self._gather(candidates)
+        setup = self._setup(around)
+        tools, tool_context = self._answer_tools.tools, self._tool_context(setup)
+        setup = replace(setup, tools=tools.declarations(tool_context))
+        condenser = HistoryCondenser(
+            *(self._records.db.summaries, self._notes, around),
+            *(setup.turn, self._quota, self._channel),
+        )
+        caller = ModelCaller(
+            *(self._models, setup, context_items(around)),
+            *(self._quota, condenser, self._observers),
+        )
+        fallback = ModelFallback(self._models, caller, setup, candidates)
+        loop = ToolLoop(fallback, setup, self._announcer, tools, tool_context, self._results)
+        result = await loop.run()
+        await self._show_failure(result)
+        return result
+
+    async def _candidates(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
+        """Return the models that may be asked, and the reason if none may be asked now."""
+        candidates = await self._models.chain(self._job.turn_channel.path, self._job.user_id)
+        return candidates, await self._quota.refusal(candidates)
+
+    async def _gather(self, candidates: Sequence[ModelCandidate] = ()) -> TurnSurroundings:
+        """Collect the surroundings while the typing indicator is shown."""
+        self._keep_typing()
+        window = smallest_window(one.model for one in candidates)
         with turn_span("context"):
-            around = await self._gather(candidates)
+            work = surroundings(self._sources, self._asked, window)
+            around = await self._channel.until_stopped(work)
+            await self._wait_until_stored()
+        if around.lore.woken or around.lore.left_out:
+            self._notes.woken_lore.put(around.newest.id, around.lore)
+        self._journal.note_seen(one.id for one in around.channel_info.history)
+        return around
+
+    async def _wait_until_stored(self) -> None:
+        """Wait until the question is stored. One that was deleted meanwhile is not answered."""
+        if self._job.stored is None:
+            return
+        await asyncio.wait({self._job.stored})
+        deleted = self._notes.deleted_messages
+        if all(deleted.get(one.said.id) for one in self._job.asked):
+            raise InterruptedTurnError(StopRequest(str(self._job.user_id)))
+
+    def _setup(self, around: TurnSurroundings) -> GenerationSetup:
         text = text_config(self._settings.stream.text, around)
-        setup = GenerationSetup(
+        return GenerationSetup(
             stream=replace(self._settings.stream, text=text),
             turn=self._settings.turn,
             context=self._stream_context(),
@@ -275,116 +297,6 @@ class Turn:
             begins_answer=self._job.kind != "go_on",
             may_say_nothing=self._job.is_uninvited,
         )
-        if self._job.kind == "deliver":
-            return await self._deliver(setup)
-        return await self._generate(setup, around, candidates)
-
-    async def _candidates(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
-        """Return the models that may be asked, and the reason if none may be asked now."""
-        asker = self._job.user_id
-        candidates = await self._services.models.chain(self._job.turn_channel.path, asker)
-        return candidates, await self._quota.refusal(candidates)
-
-    async def _gather(self, candidates: Sequence[ModelCandidate]) -> TurnSurroundings:
-        """Collect the surroundings while the typing indicator is shown."""
-        self._keep_typing()
-        services = self._services
-        sources = ContextSources(
-            services.db,
-            services.models.operator,
-            services.read_text,
-            services.clock,
-            services.lore,
-            services.notes.history_starts,
-            smallest_window(one.model for one in candidates),
-        )
-        work = self._with_faces(surroundings(sources, self._asked))
-        around = await self._channel.until_stopped(work)
-        await self._wait_until_stored()
-        if around.lore.woken or around.lore.left_out:
-            services.notes.woken_lore.put(around.newest.id, around.lore)
-        self._journal.note_seen(one.id for one in around.channel_info.history)
-        return around
-
-    async def _with_faces(self, work: Awaitable[TurnSurroundings]) -> TurnSurroundings:
-        """Return the surroundings with only those pictures that can be shown."""
-        around = await work
-        persona, personas = await self._services.usable_faces(
-            self._job.turn_channel.server_id, around.persona, around.personas
-        )
-        return replace(around, persona=persona, personas=personas)
-
-    async def _wait_until_stored(self) -> None:
-        """Wait until the question is stored. One that was deleted meanwhile is not answered."""
-        if self._job.stored is None:
-            return
-        await asyncio.wait({self._job.stored})
-        deleted = self._services.notes.deleted_messages
-        if all(deleted.get(one.said.id) for one in self._job.asked):
-            raise InterruptedTurnError(StopRequest(str(self._job.user_id)))
-
-    async def _generate(
-        self,
-        setup: GenerationSetup,
-        around: TurnSurroundings,
-        candidates: tuple[ModelCandidate, ...],
-    ) -> StreamResult:
-        services, tool_context = self._services, self._tool_context(setup)
-        tools, models = services.answer_tools.tools, services.models
-        setup = replace(setup, tools=tools.declarations(tool_context))
-        condenser = HistoryCondenser(
-            *(services.db.summaries, services.notes, around, setup.turn, self._quota, self._channel)
-        )
-        caller = ModelCaller(
-            *(models, setup, context_items(around), self._quota, condenser),
-            services.observers.streams,
-        )
-        fallback = ModelFallback(models, caller, setup, candidates)
-        loop = ToolLoop(fallback, setup, self._announcer, tools, tool_context)
-        self._results = loop.results
-        result = await loop.run()
-        await self._show_failure(result, loop)
-        return result
-
-    async def _show_failure(self, result: StreamResult, loop: ToolLoop) -> None:
-        """Show the last failure, unless the tool loop has already shown one."""
-        if isinstance(result.data, QuotaRefusal):
-            await self._notify_quota(result.data)
-            return
-        wanted = not self._is_quiet
-        notice = failure_notice(result, self._settings.stream.inactivity_timeout_ms)
-        if wanted and notice is not None and result is loop.results[-1]:
-            await self._announcer.show(notice)
-
-    async def _notify_quota(self, refusal: QuotaRefusal) -> None:
-        """Show a notice if it is the first of its kind, else a reaction."""
-        log.info("user %s in channel %s: %s", self._place.user_id, self._place.channel_id, refusal)
-        if self._is_uninvited:
-            return
-        if not self._is_quiet and await self._quotas.is_notice_due(refusal, self._place):
-            await self._announcer.show(quota_notice(refusal, self._place))
-        elif self._answering is not None:
-            await show_used_up(self._job.turn_channel, self._answering.said.id)
-
-    @property
-    def _is_quiet(self) -> bool:
-        """Return whether failures are hidden: nobody waits for an answer that nobody asked for."""
-        return self._settings.stream.suppress_user_errors or self._is_uninvited
-
-    async def _deliver(self, setup: GenerationSetup) -> StreamResult:
-        """Send text of an earlier turn, without speaker guard and unique emoji."""
-        text = replace(
-            setup.stream.text,
-            emoji_unique_lookback=0,
-            participant_guard_enabled=False,
-            llm_stop_speaker_pattern_enabled=False,
-            registered_speaker_guard_enabled=False,
-        )
-        provider = ScriptedProvider([Chunk("text", self._job.text)])
-        config = replace(setup.stream, text=text)
-        result = await stream_to_sink(provider, None, config, setup.context, self._sink)
-        self._results.append(result)
-        return result
 
     def _stream_context(self) -> StreamContext:
         markers = self._settings.turn.silence_markers
@@ -392,7 +304,7 @@ class Turn:
             channel=str(self._job.turn_channel.channel_id),
             reply_to=may_reply(self._job),
             user=str(self._job.user_id),
-            stops=self._services.traffic.stops,
+            stops=self._stops,
             response=self._response,
             renderer=self._renderer,
             plug_ins=self._renderer.plug_ins,
@@ -406,15 +318,53 @@ class Turn:
             turn_channel=self._job.turn_channel,
             incoming=self._job.newest,
             user_id=self._job.user_id,
-            store=self._services.db,
+            store=self._records.db,
             turn=self._settings.turn,
             stream=setup.stream,
             response=self._response,
-            now=self._services.clock,
+            now=self._records.clock,
             sink_for=self._sink_for,
             plug_ins=self._renderer.plug_ins,
-            tool_text=self._services.answer_tools.tool_text,
+            tool_text=self._answer_tools.tool_text,
         )
 
     def _sink_for(self, incoming: IncomingMessage) -> Sink:
         return self._journal.journalled(self._job.turn_channel.sink(incoming))
+
+    async def _show_failure(self, result: StreamResult) -> None:
+        """Show the last failure, unless the tool loop has already shown one."""
+        if isinstance(result.data, QuotaRefusal):
+            await self._notify_quota(result.data)
+            return
+        notice = failure_notice(result, self._settings.stream.inactivity_timeout_ms)
+        is_new = result is self._results[-1]
+        if notice is not None and is_new and not self._is_quiet:
+            await self._announcer.show(notice)
+
+    async def _notify_quota(self, refusal: QuotaRefusal) -> None:
+        """Show a notice if it is the first of its kind, else a reaction."""
+        log.info("user %s in channel %s: %s", self._place.user_id, self._place.channel_id, refusal)
+        answering = self._job.answering_message
+        if self._job.is_uninvited:
+            return
+        if not self._is_quiet and await self._quotas.is_notice_due(refusal, self._place):
+            await self._announcer.show(quota_notice(refusal, self._place))
+        elif answering is not None:
+            await show_used_up(self._job.turn_channel, answering.said.id)
+
+    @property
+    def _is_quiet(self) -> bool:
+        """Return whether failures are hidden: nobody waits for an answer that nobody asked for."""
+        return self._settings.stream.suppress_user_errors or self._job.is_uninvited
+
+
+def as_written(stream: StreamConfig) -> StreamConfig:
+    """Return the settings for text that has passed speaker guard and unique emoji before."""
+    text = replace(
+        stream.text,
+        emoji_unique_lookback=0,
+        participant_guard_enabled=False,
+        llm_stop_speaker_pattern_enabled=False,
+        registered_speaker_guard_enabled=False,
+    )
+    return replace(stream, text=text)

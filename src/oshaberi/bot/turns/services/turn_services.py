@@ -1,6 +1,6 @@
 """What all turns of a process share, in groups that are handed on by name.
 
-`ChannelTurns` gets all of it, and gives each step only what it uses.
+`ChannelTurns.over` takes it apart, and gives each step only what it uses.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ async def as_they_are(
 
 
 class BackgroundTasks:
-    """Runs small tasks that no answer waits for, and logs their failures."""
+    """Runs small tasks that no answer waits for, and logs which of them failed."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -65,8 +65,9 @@ class BackgroundTasks:
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def start(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._guarded(work))
+    def start(self, what: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
+        """Start a task. `what` names it in the log if it fails."""
+        task = asyncio.create_task(self._guarded(what, work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -80,12 +81,12 @@ class BackgroundTasks:
             if late:
                 await asyncio.wait(late)
 
-    async def _guarded(self, work: Coroutine[Any, Any, object]) -> None:
+    async def _guarded(self, what: str, work: Coroutine[Any, Any, object]) -> None:
         try:
             await work
         except Exception as error:
             # The answer does not depend on it.
-            log.info("a reaction or the thought log failed: %s", error)
+            log.info("%s failed: %s: %s", what, type(error).__name__, error)
 
 
 @dataclass(frozen=True, slots=True)
