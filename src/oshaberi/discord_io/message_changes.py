@@ -1,7 +1,7 @@
 """Changes messages of the bot after they were sent: all they show, or only their buttons.
 
-A webhook's message is changed with the webhook's own token. A change may be made twice without harm,
-so it is tried again when nobody knows what became of it.
+A webhook's message is changed with the webhook's own token. A change may be made twice without
+harm, so it is tried again when nobody knows what became of it.
 """
 
 from __future__ import annotations

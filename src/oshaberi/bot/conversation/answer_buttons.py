@@ -15,7 +15,6 @@ from oshaberi.bot.storage.records import AnswerVersion
 from oshaberi.languages import translatable, translated
 
 Action = Literal["again", "continue", "stop", "delete", "why", "edit", "show", "menu"]
-ButtonMode = Literal["off", "menu", "always"]
 
 PREFIX = "oshaberi:answer:"
 ID_PATTERN = PREFIX + r"(?P<action>[a-z]{2,8}):(?P<message>[1-9]\d{0,18})(?::(?P<version>\d{1,9}))?"
@@ -107,8 +106,8 @@ def next_number(versions: Sequence[AnswerVersion]) -> int:
     return max((one.number for one in versions), default=0) + 1
 
 
-def rows_under(mode: ButtonMode, message_id: int, place: VersionPlace | None) -> ButtonRows:
-    """Return the buttons that stand under the last message of an answer."""
+def rows_under(mode: str, message_id: int, place: VersionPlace | None) -> ButtonRows:
+    """Return the buttons under the last message of an answer; `mode` is `answer_buttons`."""
     if mode == "off":
         return ()
     if mode == "menu":

@@ -10,12 +10,10 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from oshaberi.bot.conversation.answer_buttons import (
     VersionPlace,
-    next_number,
     place_among,
     rows_under,
     shown_number,
@@ -24,14 +22,24 @@ from oshaberi.bot.conversation.messages import PostedAnswer, PostedMessage, Turn
 from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import AnswerKey, AnswerVersion, TurnRecord
-from oshaberi.bot.turns.control_reply import ControlReply
+from oshaberi.bot.storage.repositories.messages import TURNS_PER_CHANNEL
+from oshaberi.bot.turns.control_reply import (
+    EDITED,
+    EMPTY,
+    NO_SUCH_VERSION,
+    NO_TEXT,
+    REFUSED,
+    SHOWN,
+    TOO_LONG_HERE,
+    ControlReply,
+)
 from oshaberi.delivery.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.outcomes import Delivered
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Post, SinkError
 from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.events import Message
-from oshaberi.languages import in_language, translatable
+from oshaberi.languages import in_language
 from oshaberi.languages.current_language import channel_language
 from oshaberi.text.config import TextConfig
 from oshaberi.text.engine import TextEngine
@@ -41,22 +49,6 @@ log = logging.getLogger(__name__)
 
 MOST_TEXT = 4000
 """The longest text that Discord's form takes."""
-SHOWN = ControlReply(True, translatable("That is the version that counts now."))
-EDITED = ControlReply(True, translatable("Changed. From now on I have said this."))
-NO_SUCH_VERSION = ControlReply(False, translatable("This version is not kept any more."))
-TOO_LONG_HERE = ControlReply(
-    False,
-    translatable(
-        "This is longer than the messages that are there, and something was said after them."
-    ),
-)
-EMPTY = ControlReply(False, translatable("A message needs at least one visible character."))
-NO_TEXT = ControlReply(
-    False, translatable("Only messages that consist of text can be edited, without files.")
-)
-REFUSED = ControlReply(
-    False, translatable("Discord did not let me change all messages. Please try again later.")
-)
 
 
 def laid_out(texts: Sequence[str], slots: int, limit: int) -> tuple[str, ...]:
@@ -118,6 +110,10 @@ class AnswerVersions:
         has_words = turn.status not in ("error", "timeout", "empty_response")
         return place_among(await self._db.versions.of(key), has_newest=has_words)
 
+    async def place_of_message(self, message_id: int) -> VersionPlace | None:
+        turn = await self._db.turns.of_message(message_id)
+        return None if turn is None else await self.place(turn)
+
     async def keep(self, turn_channel: TurnChannel, turn: TurnRecord, most: int) -> None:
         """Keep an answer before it is deleted and written again, if versions are kept."""
         key = key_of(turn)
@@ -174,6 +170,18 @@ class AnswerVersions:
         await self._db.versions.note_applied(key)
         await self.renew_buttons(turn_channel, turn, settings, ids, max(_ids(whole)))
         return SHOWN
+
+    async def finish(
+        self, turn_channel: TurnChannel, key: AnswerKey, settings: EffectiveSettings
+    ) -> None:
+        """Finish a change to another version that a crash interrupted."""
+        kept = await self._db.versions.of(key)
+        newest = await self._db.turns.newest(key.channel_id, TURNS_PER_CHANNEL)
+        turn = next((one for one in newest if key_of(one) == key and one.message_ids), None)
+        if turn is None:
+            await self._db.versions.note_applied(key)
+        elif any(not one.is_applied for one in kept):
+            await self.show(turn_channel, turn, shown_number(kept), settings)
 
     async def edit(
         self,

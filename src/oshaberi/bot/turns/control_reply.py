@@ -1,4 +1,4 @@
-"""What the user of a command or a button on a turn is told."""
+"""What the users of commands and buttons on answers are told."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ class ControlReply:
     text: str
 
 
+STOPPED = ControlReply(True, translatable("Stopped."))
+IDLE = ControlReply(False, translatable("There is nothing to stop here."))
 NOT_YOURS = ControlReply(
     False, translatable("Only the person who asked, or somebody with Manage Messages, can do that.")
 )
@@ -38,8 +40,32 @@ GONE = ControlReply(
 UNKNOWN = ControlReply(
     False, translatable("That message is not part of an answer that I remember.")
 )
-NOT_NEWEST = ControlReply(
-    False,
-    translatable("Only my newest answer in this channel can be changed. Choose that one."),
+CONTINUED = ControlReply(True, translatable("Continuing."))
+REGENERATED = ControlReply(True, translatable("Answering again."))
+DELETED = ControlReply(True, translatable("The whole answer is deleted."))
+DELETED_BEFORE = ControlReply(
+    False, translatable("My last answer here was deleted. /regenerate writes a new one.")
 )
 CLOSING = ControlReply(False, translatable("The bot is shutting down. Try again in a moment."))
+NOT_NEWEST = ControlReply(
+    False, translatable("Only my newest answer in this channel can be changed. Choose that one.")
+)
+NO_EDITS = ControlReply(
+    False, translatable("What I said cannot be edited here, or not by you (answer_editing).")
+)
+SHOWN = ControlReply(True, translatable("That is the version that counts now."))
+EDITED = ControlReply(True, translatable("Changed. From now on I have said this."))
+NO_SUCH_VERSION = ControlReply(False, translatable("This version is not kept any more."))
+TOO_LONG_HERE = ControlReply(
+    False,
+    translatable(
+        "This is longer than the messages that are there, and something was said after them."
+    ),
+)
+EMPTY = ControlReply(False, translatable("A message needs at least one visible character."))
+NO_TEXT = ControlReply(
+    False, translatable("Only messages that consist of text can be edited, without files.")
+)
+REFUSED = ControlReply(
+    False, translatable("Discord did not let me change all messages. Please try again later.")
+)

@@ -234,7 +234,7 @@ class AnswerReactionRepository:
         )
         async with self._store.read() as session:
             counted = await session.execute(rows.group_by(AnswerReactionRow.verdict))
-            found = {verdict: number for verdict, number in counted}
+            found = {row[0]: row[1] for row in counted}
         return found.get(1, 0), found.get(-1, 0)
 
     async def forget_messages(self, channel_id: int, message_ids: Sequence[int]) -> None:
