@@ -221,7 +221,7 @@ def test_the_menu_is_for_one() -> None:
         here.ask("hi")
         await has(here, "…")
         asked = press(here, "…")
-        assert "What shall become" in await told(here, asked)
+        assert "What would you like" in await told(here, asked)
         menu = private_answer(here, asked)
         assert menu is not None
         assert labels(menu) == ["Again", "Continue", "Delete", "Why"]
@@ -237,7 +237,7 @@ def test_the_context_menu_opens_it_too() -> None:
     async def scenario(here: BotHarness) -> None:
         question = here.ask("hi")
         await here.says("One.")
-        assert "What shall become" in await here.choose("More", last(here).id, user=MEMBER)
+        assert "What would you like" in await here.choose("More", last(here).id, user=MEMBER)
         assert "not part of an answer" in await here.choose("More", question, user=MEMBER)
 
     run_with_bot(scenario, "One.")
@@ -301,6 +301,8 @@ def test_more_messages_and_fewer() -> None:
         press(here, "▶")
         await has(here, *ROW, "◀", "2/2", "▶")
         assert here.said() == [one]
+        exchanges = await here.db.memory.recent(here.id_of("general"), 10)
+        assert [exchange.answered for exchange in exchanges] == [one]
         # Something else is said: there is no room for the long one any more.
         here.post("by the way", user=ADMIN)
         asked = press(here, "◀")

@@ -99,6 +99,8 @@ def test_an_answer_gets_other_messages_and_words(url: str) -> None:
             assert found is not None
             assert found.id == newest.id
         assert [one.answered for one in await db.memory.recent(7, 9)] == ["Thus."]
+        await db.turns.unlink([104])
+        assert await db.turns.of_message(104) is None
         await db.memory.replace_answer(7, [NOON + timedelta(days=1)], "Nothing.", "")
         assert [one.answered for one in await db.memory.recent(7, 9)] == ["Thus."]
 

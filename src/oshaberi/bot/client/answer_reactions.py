@@ -38,6 +38,8 @@ WITHIN_SECONDS = 20.0
 """How many reactions of one user count within that time; the others are ignored."""
 USERS_KEPT = 4000
 LONGEST_EMOJI = 40
+NO_EMOJI = "none"
+"""The value of a setting for which no reaction stands."""
 SAME_SECONDS = 60
 """Within this time the same reaction of the same user has one effect, in all processes."""
 VERDICTS: dict[Meaning, Verdict] = {"good": 1, "bad": -1}
@@ -54,7 +56,7 @@ def meaning_of(emoji: str, config: TurnConfig) -> Meaning | None:
             "bad": config.reaction_bad,
         }
         for meaning, chosen in meanings.items():
-            if chosen and plain_emoji(chosen) == plain_emoji(emoji):
+            if chosen != NO_EMOJI and plain_emoji(chosen) == plain_emoji(emoji):
                 return meaning
     return "other" if config.reactions_in_context else None
 

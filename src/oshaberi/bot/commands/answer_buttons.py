@@ -44,7 +44,7 @@ from oshaberi.bot.turns.control_reply import (
 from oshaberi.languages import translatable, translated
 
 Button = discord.ui.Button[discord.ui.View]
-WHAT_NEXT = translatable("What shall become of this answer?")
+WHAT_NEXT = translatable("What would you like to do with this answer?")
 
 
 class AnswerItem(discord.ui.DynamicItem[Button], template=ID_PATTERN):

@@ -133,11 +133,11 @@ class TurnConfig:
     reaction_actions: bool = switch(
         False, "people act on an answer, or rate it, by reacting to it with one of these emoji"
     )
-    reaction_delete: str = name("reaction that deletes an answer; empty: none", "❌")
-    reaction_again: str = name("reaction that asks for an answer again; empty: none", "🔁")
-    reaction_continue: str = name("reaction that continues an answer; empty: none", "▶️")
-    reaction_good: str = name("reaction that calls an answer good; empty: none", "👍")
-    reaction_bad: str = name("reaction that calls an answer bad; empty: none", "👎")
+    reaction_delete: str = name("reaction that deletes an answer, or `none`", "❌")
+    reaction_again: str = name("reaction that asks for an answer again, or `none`", "🔁")
+    reaction_continue: str = name("reaction that continues an answer, or `none`", "▶️")
+    reaction_good: str = name("reaction that calls an answer good, or `none`", "👍")
+    reaction_bad: str = name("reaction that calls an answer bad, or `none`", "👎")
     reactions_in_context: bool = switch(False, "the model sees how people reacted to its messages")
     thought_log_channel_id: int = channel("channel in which thoughts are posted; 0 is none")
     picture_channel_id: int = channel(

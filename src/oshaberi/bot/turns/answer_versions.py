@@ -297,6 +297,8 @@ class AnswerVersions:
                 await turn_channel.rewrite(slot, text)
         surplus = [slot.id for slot in slots[len(texts) :]]
         if surplus:
+            # Their deletion shall not look as if somebody had deleted the answer.
+            await self._db.turns.unlink(surplus)
             await turn_channel.delete(surplus)
         kept = [one.id for one in posted.messages if one.id not in surplus]
         found = [] if len(texts) <= len(slots) else [one for one in posted.after if one]

@@ -241,6 +241,13 @@ class TurnRepository:
             if links:
                 await session.execute(link, links)
 
+    @writes
+    async def unlink(self, message_ids: Sequence[int]) -> None:
+        """Forget which turn these messages belong to, before the bot deletes them itself."""
+        async with self._store.write() as session:
+            gone = delete(TurnMessageRow).where(TurnMessageRow.message_id.in_(message_ids))
+            await session.execute(gone)
+
     @reads
     async def direct_channels(self, most: int) -> tuple[int, ...]:
         """Return the DM channels with the newest turns, newest first."""
