@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 READY_TO_RUN := $(VENV)/.ready-to-run
 SERVERS := .venv-servers
 RUN_EXTRAS := anthropic,bot,google,images,local,mcp,novelai,openai,tables
-EXTRAS := $(RUN_EXTRAS),otel,postgres,redis
+EXTRAS := $(RUN_EXTRAS),azure,bedrock,otel,postgres,redis,vertex
 SECONDS ?= 600
 PROCESSORS = $(shell $(BIN)/python -c 'import os; print(os.cpu_count() or 1)')
 # More than half of the time a test waits, for a timer, a server or a page: others use the processor.

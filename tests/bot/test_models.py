@@ -205,6 +205,26 @@ def test_a_local_model_of_the_settings_file_can_be_chosen_and_no_other() -> None
     run_with_client(scenario, models=[OperatorModel(ModelRecord(0, "llamacpp", "x"))])
 
 
+def test_a_model_of_a_cloud_is_chosen_by_the_operator_alone() -> None:
+    """It is asked, and paid for, with the credentials of the machine on which the bot runs."""
+    listed = OperatorModel(ModelRecord(0, "bedrock", "claude-1"), settings={"region": "eu-west-1"})
+
+    async def scenario(harness: ClientHarness) -> None:
+        for user in (ADMIN, OWNER):
+            given = {"provider": "bedrock", "model": "claude-1"}
+            assert "bedrock/claude-1" in await harness.run("model set", given, user=user)
+            dearer = {**given, "model": "claude-2"}
+            assert "with the account" in await harness.run("model set", dearer, user=user)
+            other = {"provider": "vertex", "model": "gemini-3-flash"}
+            assert "with the account" in await harness.run("model set", other, user=user)
+        away = {"provider": "bedrock", "model": "claude-1", "base_url": "https://evil.test"}
+        assert "with the account" in await harness.run("model set", away, user=OWNER)
+        assert "vertex" not in await harness.choices("model set", "provider", user=ADMIN)
+
+    own = LoadedSettings(allow_local_models=True)
+    run_with_client(scenario, own=own, models=[listed])
+
+
 @pytest.mark.parametrize("command", ["model set", "model fallback add"])
 def test_a_model_that_is_not_the_operators_needs_a_key_of_the_server(command: str) -> None:
     """Else an admin could choose the dearest model there is, and the operator would pay."""

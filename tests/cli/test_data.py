@@ -14,7 +14,7 @@ import pytest
 
 from oshaberi import cli
 from oshaberi.bot.storage import Database, SecretVault, upgrade
-from oshaberi.bot.storage.records import Exchange, Fact, KeyRecord, TurnRecord
+from oshaberi.bot.storage.records import Exchange, Fact, KeyRecord, PersonaRecord, TurnRecord
 from tests.local_run.local_run_process import OSHABERI, environment
 from tests.storage.migrated_database import place_database
 from tests.storage.scenario_database import KEY
@@ -158,3 +158,70 @@ def test_a_database_that_is_not_there_is_not_made(
     asyncio.run(upgrade(f"sqlite:///{file}", to="0004"))
     assert cli.main(["data", "export", "--user", "1"]) == 2
     assert "is not up to date" in capsys.readouterr().err
+
+
+def test_a_server_moves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive = tmp_path / "server.zip"
+    export = ["data", "export", "--server", str(SERVER), str(archive)]
+    asyncio.run(with_persona(tmp_path / "oshaberi.db"))
+    assert cli.main(export) == 0
+    told = capsys.readouterr()
+    assert told.out == f"wrote 1 persona to {archive}\n"
+    assert "not in it: " in told.err
+    assert "1 of api_keys" in told.err
+    assert "facts are about people: add --memories" in told.err
+    assert stat.S_IMODE(archive.stat().st_mode) == 0o600
+    assert cli.main(export) == 2
+    assert capsys.readouterr().err == f"oshaberi: {archive}: exists already; name a new file\n"
+    bring = ["data", "import", str(archive), "--server", "789"]
+    assert cli.main([*bring, "--dry-run"]) == 0
+    told = capsys.readouterr()
+    assert told.out == "  persona Taro\nwould bring in 1 persona\n"
+    assert "nothing was changed" in told.err
+    assert cli.main(bring) == 0
+    assert capsys.readouterr().out.endswith("brought in 1 persona\n")
+    assert cli.main(bring) == 2
+    told_twice = capsys.readouterr().err
+    assert "the server has 1 persona already: add --merge" in told_twice
+    assert told_twice.count("\n") == 1
+    assert cli.main([*bring, "--replace"]) == 0
+    assert capsys.readouterr().out.startswith("deleted 1 persona of the server\n")
+
+
+def test_memories_come_only_if_both_sides_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = tmp_path / "server.zip"
+    assert cli.main(["data", "export", "--server", str(SERVER), str(archive), "--memories"]) == 0
+    assert cli.main(["data", "import", str(archive), "--server", "789"]) == 0
+    assert "does not come: 1 fact: personal data, add --memories" in capsys.readouterr().err
+    assert cli.main(["data", "import", str(archive), "--server", "789", "--memories"]) == 0
+    assert capsys.readouterr().out == "brought in 1 fact\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["export", "--user", "1", "x.zip"], "an ARCHIVE is of a server: give --server ID"),
+        (["export", "--server", "1", "x.zip", "--out", "y"], "give either ARCHIVE or --out FILE"),
+        (["export", "--server", "1", "--memories"], "--memories needs an ARCHIVE"),
+        (["export", "--server", "1", "missing/x.zip"], "missing/x.zip: cannot be written: No such"),
+        (["import", "bad.zip", "--merge", "--replace"], "give either --merge or --replace"),
+        (["import", "bad.zip"], "bad.zip: the archive is cut off: download it again"),
+        (["import", "missing.zip"], "missing.zip"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(
+    args: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bad.zip").write_bytes(b"no")
+    assert cli.main(["data", *args]) == 2
+    said = capsys.readouterr().err
+    assert told in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "x.zip").exists()
+
+
+async def with_persona(path: Path) -> None:
+    async with Database.open(f"sqlite:///{path}", SecretVault([KEY])) as db:
+        await db.personas.save(PersonaRecord(SERVER, "Taro", "Be kind."))

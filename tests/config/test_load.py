@@ -458,3 +458,28 @@ def test_a_token_that_no_request_could_carry(read: Load, sign: str) -> None:
         read(OSHABERI_DISCORD_TOKEN=f"{TOKEN}{sign}{TOKEN}")
     assert TOKEN not in str(refused.value)
     assert read(OSHABERI_DISCORD_TOKEN=f" {TOKEN}\n").discord_token == TOKEN
+
+
+CLOUD = """
+[[models]]
+provider = "bedrock"
+model = "eu.anthropic.claude-x"
+region = "eu-central-1"
+params = { pull = true, temperature = 1 }
+"""
+
+
+def test_what_only_the_operator_may_set_for_the_address_of_a_model(read: Load) -> None:
+    (model,) = read(CLOUD).models
+    assert model.endpoint_settings() == {"region": "eu-central-1", "pull": True}
+    (other,) = read(
+        CLOUD.replace("pull = true", 'pull = "yes"').replace("region", "project")
+    ).models
+    assert other.endpoint_settings() == {"project": "eu-central-1"}
+
+
+def test_a_search_that_does_not_exist_is_named(read: Load) -> None:
+    toml = '[[models]]\nprovider = "xai"\nmodel = "grok-4"\nsearch = true\n'
+    with pytest.raises(ConfigError, match="xai-responses has"):
+        read(toml)
+    read(toml.replace('"xai"', '"xai-responses"'))

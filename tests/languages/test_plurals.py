@@ -49,6 +49,10 @@ NEVER_ONE = {
     "A lorebook's name has 1 to {most} characters.": "a constant",
     "**{name}** would read about {total} tokens": "hundreds at least",
     "Each answer reads about {tokens} tokens of it.": "a text already, with commas",
+    "A time has at most {most} characters.": "a constant",
+    "That is too often: there must be at least {minutes} minutes between two times "
+    "(schedule_shortest_minutes).": "the setting is at least 5",
+    "The text is too long: at most {most} characters.": "a constant",
     "the lorebook has more than {most} entries": "a constant",
     "the lorebook has more than {most} keys": "a constant",
     "{field} has more than {most} characters": "a constant",

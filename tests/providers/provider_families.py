@@ -10,10 +10,13 @@ import pytest
 
 from discord_stage.model_servers import (
     AnthropicWire,
+    BedrockWire,
     ModelServer,
     OllamaWire,
     OpenAIResponsesWire,
     OpenAIWire,
+    VertexClaudeWire,
+    VertexWire,
     WireFormat,
 )
 from discord_stage.model_servers.google_wire import GoogleWire
@@ -52,6 +55,7 @@ class Family:
         return self.name
 
 
+GOOGLE_CLOUD = {"region": "europe-west1", "project": "tea-house-1"}
 FAMILIES: tuple[Family, ...] = (
     Family("openai", OpenAIWire, "openai"),
     Family("openrouter", lambda: OpenAIWire("reasoning"), "openrouter"),
@@ -67,6 +71,11 @@ FAMILIES: tuple[Family, ...] = (
         lacks=frozenset({"call_pieces", "signatures", "usage", "filter"}),
     ),
     Family("novelai", NovelAIWire, "novelai", lacks=EVERYTHING - {"error_events"}),
+    # The clouds, with a token in the place of a key: test_clouds.py has their own ways to sign in.
+    Family("bedrock", BedrockWire, "bedrock", settings={"region": "eu-central-1"}),
+    Family("vertex-claude", VertexClaudeWire, "vertex-claude", settings=GOOGLE_CLOUD),
+    Family("vertex", VertexWire, "vertex", lacks=frozenset({"call_pieces"}), settings=GOOGLE_CLOUD),
+    Family("azure-entra", OpenAIResponsesWire, "azure-entra"),
 )
 
 

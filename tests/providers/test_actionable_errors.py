@@ -87,7 +87,8 @@ def test_the_address_that_was_not_reached(family: Family) -> None:
         return found
 
     nobody = "http://127.0.0.1:9/v1"
-    problem = asyncio.run(main(connect(family.preset, "m", api_key=KEY, base_url=nobody)))
+    settings = {"api_key": KEY, **family.settings}
+    problem = asyncio.run(main(connect(family.preset, "m", base_url=nobody, **settings)))
     assert problem.type == "network"
     assert problem.message.endswith("(at http://127.0.0.1:9/v1; is the server running?)")
     assert " object at 0x" not in problem.message

@@ -53,6 +53,13 @@ HEADS = (
 HISTORY = (ContextItem("user", (TextPart("hi"),)), *ASKED.items)
 PLAYED = {"openai": "openrouter", "ollama": "ollama-native"}
 """The family of the suite that plays all that the family can, if it has another name."""
+WITHIN = {
+    "azure-entra": "openai-responses",
+    "bedrock": "anthropic",
+    "vertex": "google",
+    "vertex-claude": "anthropic",
+}
+"""The family whose requests and events a family has."""
 Ask = Callable[[Request, Endpoint], Any]
 
 
@@ -68,7 +75,7 @@ def _google_usage() -> GeminiEvent:
 
 def _steps(family: str) -> list[Step]:
     """What a family reads from its API's count of tokens: 7 of 9 from the cache, for 0.1 dollar."""
-    match family:
+    match WITHIN.get(family, family):
         case "openai":
             usage = {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 7}, "cost": 0.1}
             return list(read_chat({"choices": [], "usage": usage}))
@@ -91,6 +98,10 @@ FAMILIES: dict[str, tuple[str, str, Ask | None]] = {
     "anthropic": ("Anthropic", "claude-sonnet-4-5", anthropic_body),
     "google": ("Google Gemini", "gemini-3-flash", _google),
     "ollama": ("Ollama, its own API", "qwen3", ollama_body),
+    "bedrock": ("Anthropic on Bedrock", "eu.anthropic.claude-sonnet-4-5", anthropic_body),
+    "vertex-claude": ("Anthropic on Vertex AI", "claude-sonnet-4-5", anthropic_body),
+    "vertex": ("Gemini on Vertex AI", "gemini-3-flash", _google),
+    "azure-entra": ("OpenAI Responses on Azure, Entra ID", "gpt-5", responses_body),
 }
 """Families that are asked more than text: how each is called, a model, and how it is asked."""
 TRIED = {
@@ -155,7 +166,8 @@ def _endpoints(family: str, endpoint: Endpoint) -> list[Endpoint]:
     """The family's usual endpoint, and those that can more."""
     newest = replace(endpoint, name="openai", model="gpt-6", is_known_server=True)
     router = Endpoint("openrouter", "anthropic/claude-x", quirks=PRESETS["openrouter"].quirks)
-    return {"openai": [endpoint, router], "openai-responses": [newest]}.get(family, [endpoint])
+    more = {"openai": [endpoint, router], "openai-responses": [newest]}
+    return more.get(family, [endpoint])
 
 
 def written(page: str) -> str:

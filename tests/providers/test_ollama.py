@@ -102,8 +102,10 @@ def test_a_missing_model_is_pulled_if_it_may_be(caplog: pytest.LogCaptureFixture
     caplog.set_level(logging.INFO)
 
     async def scenario(adapter: Any, server: ModelServer) -> None:
-        found = await read_answer(adapter, Request(ASK.items, extra={"pull": True}))
+        told: list[str] = []
+        found = await read_answer(adapter, Request(ASK.items, on_wait=told.append))
         assert text(found) == "Here I am."
+        assert told == ["model-1 is being downloaded first (4.7 GB)."], "once, and at once"
         assert [one.path for one in server.requests] == ["/api/chat", "/api/pull", "/api/chat"]
         assert server.requests[1].json == {"model": "model-1", "stream": True}
         logged = [one.getMessage() for one in caplog.records if "pulling" in one.getMessage()]
@@ -113,13 +115,16 @@ def test_a_missing_model_is_pulled_if_it_may_be(caplog: pytest.LogCaptureFixture
             "pulling model-1: 100 %",
         ]
 
-    steps = Say("100/1000", "150/1000", "500/1000", "1000/1000")
-    run(OLLAMA, scenario, (MISSING,), (steps,), (Say("Here I am."),))
+    steps = Say(*(f"{part}00000000/4700000000" for part in (5, 7, 24, 47)))
+    run(OLLAMA, scenario, (MISSING,), (steps,), (Say("Here I am."),), pull=True)
 
 
-def test_it_is_not_pulled_unasked() -> None:
+@pytest.mark.parametrize("extra", [{}, {"pull": True}])
+def test_it_is_pulled_only_if_its_endpoint_may(extra: dict[str, Any]) -> None:
+    """An admin's options of a model go into the request: they cannot start a download."""
+
     async def scenario(adapter: Any, server: ModelServer) -> None:
-        problem = error(await read_answer(adapter))
+        problem = error(await read_answer(adapter, Request(ASK.items, extra=extra)))
         assert problem.type == "model_error"
         assert "/api/pull" not in [one.path for one in server.requests]
 
@@ -128,11 +133,11 @@ def test_it_is_not_pulled_unasked() -> None:
 
 def test_a_pull_that_fails_is_an_error() -> None:
     async def scenario(adapter: Any, _server: ModelServer) -> None:
-        found = await read_answer(adapter, Request(ASK.items, extra={"pull": True}))
+        found = await read_answer(adapter)
         assert "manifest" in error(found).message
 
     failed = Status(200, '{"status":"pulling manifest"}\n{"error":"pull model manifest: no"}\n')
-    run(OLLAMA, scenario, (MISSING,), (failed,), (Say("never"),))
+    run(OLLAMA, scenario, (MISSING,), (failed,), (Say("never"),), pull=True)
 
 
 def test_what_it_refuses_is_learned() -> None:

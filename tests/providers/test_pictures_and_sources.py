@@ -12,13 +12,14 @@ import pytest
 from discord_stage.model_servers import ModelServer
 from discord_stage.model_servers.scripts import Cite, Refuse, Say, Show
 from oshaberi.chunks import AnswerFile, Chunk
+from oshaberi.errors import ConfigError
 from oshaberi.providers.anthropic.request import body as anthropic_body
 from oshaberi.providers.google.events import GeminiEvent
 from oshaberi.providers.google.events import read as read_gemini
 from oshaberi.providers.openai_chat.events import read as read_chat
 from oshaberi.providers.openai_chat.request import body as chat_body
 from oshaberi.providers.openai_responses.request import body as responses_body
-from oshaberi.providers.presets import PRESETS
+from oshaberi.providers.presets import PRESETS, check_search
 from oshaberi.providers.request.model_request import Endpoint, Request, ToolDeclaration, said
 from oshaberi.providers.wire.answer_files import MOST_BYTES, FileStep, answer_file, from_data_url
 from oshaberi.providers.wire.chunk_assembler import ChunkAssembler, links
@@ -202,3 +203,34 @@ def test_a_gemini_that_takes_only_one_of_both_keeps_the_search() -> None:
         ]
 
     run(BY_NAME["google"], scenario, (Refuse("api_error", words),), (Say("Found."),))
+
+
+@pytest.mark.parametrize(
+    ("provider", "base_url", "hint"),
+    [
+        ("xai", None, "xai-responses"),
+        ("openai", "http://127.0.0.1:8080/v1", "openai-responses"),
+        ("groq", None, "no web search"),
+        ("ollama-native", None, "no web search"),
+        ("bedrock", None, "no web search"),
+    ],
+)
+def test_a_search_that_is_not_there_is_a_mistake(
+    provider: str, base_url: str | None, hint: str
+) -> None:
+    with pytest.raises(ConfigError, match=hint):
+        check_search(provider, base_url)
+
+
+@pytest.mark.parametrize(
+    "provider", ["openai", "xai-responses", "openrouter", "perplexity", "google", "vertex-claude"]
+)
+def test_a_search_that_is_there_is_none(provider: str) -> None:
+    check_search(provider, None)
+    check_search("of a plug-in", None)
+
+
+def test_bedrock_is_not_offered_a_search() -> None:
+    asked = Request((said("user", "hi", "current"),), search=True)
+    assert "tools" not in anthropic_body(asked, Endpoint("bedrock", "claude-1"))
+    assert "tools" in anthropic_body(asked, Endpoint("vertex-claude", "claude-1"))

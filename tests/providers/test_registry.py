@@ -125,7 +125,8 @@ def test_an_unknown_preset_is_named_with_what_was_meant(name: str, meant: str) -
 
 def test_an_unknown_preset_like_no_other() -> None:
     with pytest.raises(
-        ConfigError, match=r"'zzz' is not known \(known: anthropic, azure, deepseek"
+        ConfigError,
+        match=r"'zzz' is not known \(known: anthropic, azure, azure-entra, bedrock",
     ):
         connect("zzz", "m")
 

@@ -14,7 +14,6 @@ from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.wiring.services import shared_state
 from oshaberi.delivery.attachments import DeliveryPlugIns
-from tests.turns.memory_store import MemoryStore
 from tests.turns.shared_services import changed
 from tests.turns.turn_harness import (
     REN,
@@ -55,7 +54,7 @@ async def cached_turns(
         live = CurrentSettings(LoadedSettings(turn=AT_ONCE), {}, db, operator, DeliveryPlugIns())
         services = changed(services, settings=live.of)
         turns = ChannelTurns.over(services, claim=shared.claim)
-        harness = TurnHarness(services, FakeTurnChannel(), turns, MemoryStore(()))
+        harness = TurnHarness(services, FakeTurnChannel(), turns, db)
         while db.changes.fresh_s is not None:
             await asyncio.sleep(0.01)
         await harness.answer()

@@ -63,7 +63,7 @@ def test_it_goes_on_with_the_person_and_says_why() -> None:
         assert await harness.answer("and you", mention=False) == "attention"
         told = "Because the bot and its author had been talking 15 s ago: chance 0.6, drew 0.4."
         assert await why(harness) == told
-        ours = harness.store.turns.kept[-1]
+        ours = (await harness.turns())[-1]
         assert await harness.channel_turns.why(ours.message_ids[0]) == told
         await asyncio.sleep(30)
         assert await harness.answer("hm", mention=False) == "inattentive"
@@ -156,7 +156,7 @@ def test_the_persona_that_had_been_talking_goes_on() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer("ren, hi", mention=False)
         await harness.answer("and you", mention=False)
-        assert [turn.persona for turn in harness.store.turns.kept] == [REN.name, REN.name]
+        assert [turn.persona for turn in await harness.turns()] == [REN.name, REN.name]
 
     run_listening(scenario, draw=Draws(0.0))
 
@@ -183,7 +183,7 @@ def test_what_is_collected_with_a_question_stays_one() -> None:
         await harness.hear("and I", BOB)
         assert await harness.hear("by the way", BOB, mention=False) == "overhearing"
         await harness.channel_turns.idle()
-        assert [turn.why for turn in harness.store.turns.kept] == ["mention", "mention"]
+        assert [turn.why for turn in await harness.turns()] == ["mention", "mention"]
 
     script = [says("One.\n"), Silence(5000), says("Two.")]
     run_listening(scenario, script, draw=Draws(0.0), follow_up_policy="collect")
@@ -195,7 +195,7 @@ def test_a_message_by_chance_never_interrupts() -> None:
         await asyncio.sleep(1)
         assert await harness.hear("and btw", mention=False) == "attention"
         await harness.channel_turns.idle()
-        assert [turn.status for turn in harness.store.turns.kept] == ["completed"] * 2
+        assert [turn.status for turn in await harness.turns()] == ["completed"] * 2
         assert harness.turn_channel.contents == ["One.", "Two.", "Hm."]
 
     run_listening(scenario, [says("One.\n"), Silence(5000), says("Two.")], draw=Draws(0.0))

@@ -189,7 +189,7 @@ def test_a_running_answer_is_for_the_policy() -> None:
         await asyncio.sleep(0.3)
         assert await harness.hear("or third", mention=False) == "burst"
         await harness.channel_turns.idle()
-        statuses = [turn.status for turn in harness.store.turns.kept]
+        statuses = [turn.status for turn in await harness.turns()]
         assert statuses == ["follow_up_interrupt", "completed"]
         assert asked(harness, 1) == "Alice: no, second\nAlice: or third"
 
@@ -202,7 +202,7 @@ def test_whoever_is_called_in_any_part_answers() -> None:
         await harness.hear("ren, I mean", mention=False)
         await harness.hear("go on", mention=False)
         await harness.channel_turns.idle()
-        (turn,) = harness.store.turns.kept
+        (turn,) = await harness.turns()
         assert turn.persona == REN.name
 
     run_bursts(scenario)
@@ -235,16 +235,16 @@ def test_what_is_deleted_or_edited_meanwhile() -> None:
         harness.turn_channel.people.remove(gone)
         harness.channel_turns.withdraw(CHANNEL, gone.id)
         await asyncio.sleep(0.1)
-        assert harness.store.questions.ids == [wrong.id]
+        assert await harness.question_ids() == [wrong.id]
         await harness.channel_turns.idle()
         assert asked(harness, 0) == "Alice: hey\nAlice: wrong"
-        assert harness.store.questions.ids == []
+        assert await harness.question_ids() == []
         await harness.hear("never mind")
         mind = harness.turn_channel.people[-1]
         harness.channel_turns.withdraw(CHANNEL, mind.id)
         await harness.channel_turns.idle()
         assert len(harness.models.requests) == 1
-        assert harness.store.questions.ids == []
+        assert await harness.question_ids() == []
         assert await harness.channel_turns.why(mind.id) == (
             "Because it was deleted before its turn."
         )
@@ -281,7 +281,7 @@ def test_a_stop_ends_the_wait() -> None:
         await harness.channel_turns.idle()
         assert now() - began_s < 0.05
         assert harness.models.requests == []
-        assert harness.store.questions.ids == []
+        assert await harness.question_ids() == []
 
     run_bursts(scenario)
 
@@ -290,21 +290,21 @@ def test_a_restart_in_the_middle_loses_nothing() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.hear("hey")
         await harness.hear("what is up", mention=False)
-        (stored,) = harness.store.questions.kept.values()
+        (stored,) = await harness.questions()
         first, second = harness.turn_channel.people
         assert stored == StoredQuestion(CHANNEL, second.id, 7, ALICE.id, "", "mention")
         began_s = now()
         await harness.channel_turns.shutdown(10)
         assert now() - began_s < 0.1
         assert harness.models.requests == []
-        assert harness.store.questions.ids == [second.id]
+        assert await harness.question_ids() == [second.id]
         again = type(harness.channel_turns).over(harness.services)
         incoming = IncomingMessage(second, CHANNEL, 7)
         assert await again.submit(incoming, harness.turn_channel, "stored", stored.why) == "mention"
         await again.idle()
         texts = dialogue_of(harness.models.requests[0])
         assert texts[-2:] == [f"Alice: {first.text}", f"Alice: {second.text}"]
-        assert harness.store.questions.ids == []
+        assert await harness.question_ids() == []
 
     run_bursts(scenario)
 

@@ -28,6 +28,7 @@ from tests.turns.turn_harness import (
     TurnHarness,
     run_turns,
     spoil,
+    tasks_left,
     text,
 )
 
@@ -48,8 +49,8 @@ def told(harness: TurnHarness, number: int) -> list[str]:
     return [item.text for item in items if getattr(item, "tag", "") in ("history", "current")]
 
 
-def statuses(harness: TurnHarness) -> list[str]:
-    return [turn.status for turn in harness.store.turns.kept]
+async def statuses(harness: TurnHarness) -> list[str]:
+    return [turn.status for turn in await harness.turns()]
 
 
 def test_others_wait() -> None:
@@ -73,7 +74,7 @@ def test_a_follow_up_restarts_with_what_was_visible() -> None:
         await asyncio.sleep(1)
         await harness.answer("no, second")
         assert harness.turn_channel.contents == ["One.", "Hm."]
-        assert statuses(harness) == ["follow_up_interrupt", "completed"]
+        assert await statuses(harness) == ["follow_up_interrupt", "completed"]
         assert told(harness, 1) == ["Alice: first", "One.", "Alice: no, second"]
 
     run_turns(scenario, SEEN)
@@ -108,7 +109,7 @@ def test_the_queue_policy_interrupts_nobody() -> None:
         for words in ("first", "second", "third"):
             await harness.hear(words)
         await harness.channel_turns.idle()
-        assert statuses(harness) == ["completed"] * 3
+        assert await statuses(harness) == ["completed"] * 3
         assert [asked_last(harness, number) for number in range(3)] == [
             "Alice: first",
             "Alice: second",
@@ -182,7 +183,7 @@ def test_a_message_behind_a_stop_gets_its_own_turn() -> None:
         await harness.hear("second", BOB)
         assert harness.channel_turns.stop(CHANNEL, ALICE.id, False).ok
         await harness.channel_turns.idle()
-        assert statuses(harness) == ["stopped_by_user", "completed"]
+        assert await statuses(harness) == ["stopped_by_user", "completed"]
         assert harness.turn_channel.contents == ["One.", "Hm."]
 
     run_turns(scenario, SLOW)
@@ -195,7 +196,7 @@ def test_a_stop_beats_a_follow_up_and_both_are_served() -> None:
         await harness.hear("second")
         harness.channel_turns.stop(CHANNEL, ALICE.id, False)
         await harness.channel_turns.idle()
-        assert statuses(harness) == ["stopped_by_user", "completed"]
+        assert await statuses(harness) == ["stopped_by_user", "completed"]
         assert asked_last(harness, 1) == "Alice: second"
 
     run_turns(scenario, SLOW)
@@ -361,10 +362,10 @@ def test_personas_answer_each_other_but_not_for_ever() -> None:
 
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer("ren?", mention=False)
-        assert [turn.persona for turn in harness.store.turns.kept] == ["Ren", "Kai", "Ren"]
-        assert [turn.why for turn in harness.store.turns.kept] == ["trigger", "persona", "persona"]
+        assert [turn.persona for turn in await harness.turns()] == ["Ren", "Kai", "Ren"]
+        assert [turn.why for turn in await harness.turns()] == ["trigger", "persona", "persona"]
         assert told(harness, 1) == ["Alice: ren?", "Ren: What do you say, Kai?"]
-        assert harness.store.turns.kept[1].asked_id is None
+        assert (await harness.turns())[1].asked_id is None
 
     run_turns(scenario, *scripts, personas=(TOMORI, REN, kai), turn={"self_trigger_limit": 2})
 
@@ -374,10 +375,10 @@ def test_no_persona_calls_one_that_may_not_answer_there() -> None:
 
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer("ren?", mention=False)
-        assert [turn.persona for turn in harness.store.turns.kept] == ["Ren"]
+        assert [turn.persona for turn in await harness.turns()] == ["Ren"]
         harness.turn_channel.is_age_restricted = True
         await harness.answer("ren?", mention=False)
-        assert [turn.persona for turn in harness.store.turns.kept] == ["Ren", "Ren", "Kai"]
+        assert [turn.persona for turn in await harness.turns()] == ["Ren", "Ren", "Kai"]
 
     scripts = [[text("What do you say, Kai?")]] * 2 + [[text("No.")]]
     run_turns(scenario, *scripts, personas=(TOMORI, REN, kai))
@@ -390,7 +391,7 @@ def test_while_the_database_is_away_the_personas_are_those_that_were() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer("ren?", mention=False)
         await asyncio.sleep(60)
-        spoil(harness.store.personas, "of", away)
+        spoil(harness.db.personas, "of", away)
         assert await harness.answer("ren?", mention=False) == "trigger"
         with pytest.raises(StorageError):
             await harness.channel_turns.persona_cache.of(SERVER + 1)
@@ -414,9 +415,9 @@ def test_what_was_handled_is_noted_up_to_what_still_waits() -> None:
         waiting = harness.turn_channel.people[-1].id
         await harness.hear("follow-up")
         await asyncio.sleep(1)
-        assert harness.store.seen.newest == {CHANNEL: waiting - 1}
+        assert await harness.seen() == waiting - 1
         await harness.channel_turns.idle()
-        assert harness.store.seen.newest[CHANNEL] >= waiting
+        assert (await harness.seen() or 0) >= waiting
 
     run_turns(scenario, SLOW, SLOW)
 
@@ -429,7 +430,7 @@ def test_shutdown_lets_a_turn_end() -> None:
         await harness.channel_turns.shutdown(60)
         assert harness.turn_channel.contents == ["One.", "Two."]
         assert await harness.hear("late") == "closing"
-        assert harness.store.seen.newest == {CHANNEL: harness.turn_channel.people[0].id}
+        assert await harness.seen() == harness.turn_channel.people[0].id
 
     run_turns(scenario, SLOW)
 
@@ -442,8 +443,8 @@ def test_shutdown_stops_what_takes_too_long() -> None:
         assert asyncio.get_running_loop().time() < 3.1
         assert harness.turn_channel.contents == ["One."]
         assert harness.turn_channel.embeds == [RESTARTED]
-        assert statuses(harness) == ["interrupted"]
-        assert len(asyncio.all_tasks()) == 1
+        assert await statuses(harness) == ["interrupted"]
+        assert tasks_left() == set()
 
     run_turns(scenario, SLOW)
 
@@ -453,7 +454,7 @@ def test_a_turn_cut_off_before_its_first_word_can_be_asked_again() -> None:
         await harness.hear("first")
         await asyncio.sleep(1)
         await harness.channel_turns.shutdown(2)
-        assert harness.store.seen.newest == {}
+        assert await harness.seen() is None
 
     run_turns(scenario, [Silence(60_000)])
 
@@ -476,7 +477,7 @@ def test_one_turn_per_channel_over_processes() -> None:
 def test_no_task_is_left() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
-        assert len(asyncio.all_tasks()) == 1
+        assert tasks_left() == set()
 
     run_turns(scenario, turn={"status_reactions": True, "thought_log_channel_id": 77})
 

@@ -117,7 +117,7 @@ def test_what_woke_is_told_with_its_reason() -> None:
 def test_lore_wakes_in_a_turn() -> None:
     async def scenario(harness: TurnHarness) -> None:
         content = {"entries": [entry("抹茶", content="抹茶は青い缶にある。")]}
-        harness.store.lorebooks.records = (LorebookRecord(7, "茶", content, id=1),)
+        await harness.db.lorebooks.save(LorebookRecord(7, "茶", content))
         await harness.answer("今日は抹茶が飲みたい")
         [request] = harness.models.requests
         assert "青い缶" in "\n".join(item.text for item in request.items)

@@ -35,11 +35,13 @@ def test_a_cooldown_lasts_as_long_as_it_should(step: timedelta) -> None:
 def test_a_key_rests_as_long_as_it_should(step: timedelta, stored: bool) -> None:
     async def scenario(harness: TurnHarness) -> None:
         if stored:
-            harness.store.models.records = (ModelRecord(SERVER, "scripted", "m"),)
-            harness.store.keys.records = [
-                KeyRecord(SERVER, "scripted", "k1", id=1),
-                KeyRecord(SERVER, "scripted", "k2", id=2),
-            ]
+            await harness.have_models(
+                ModelRecord(SERVER, "scripted", "m"),
+                keys=[
+                    KeyRecord(SERVER, "scripted", "k1", id=1),
+                    KeyRecord(SERVER, "scripted", "k2", id=2),
+                ],
+            )
         await harness.answer()
         set_clock(harness, step)
         await harness.answer()
@@ -71,7 +73,7 @@ def test_personas_are_looked_up_again(step: timedelta) -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.channel_turns.persona_cache.of(SERVER)
         set_clock(harness, step)
-        harness.store.personas.all = ()
+        await harness.db.personas.delete(SERVER, "Ren")
         await asyncio.sleep(3)
         personas = await harness.channel_turns.persona_cache.of(SERVER)
         assert [one.name for one in personas] == ["Tomori"]

@@ -30,7 +30,7 @@ def restarted(harness: TurnHarness) -> TurnHarness:
     """Another process with the same channel and database, where Discord answers."""
     vars(harness.turn_channel.channel).pop("send", None)
     channel_turns = type(harness.channel_turns).over(harness.services)
-    return TurnHarness(harness.services, harness.turn_channel, channel_turns, harness.store)
+    return TurnHarness(harness.services, harness.turn_channel, channel_turns, harness.db)
 
 
 async def cut_in_the_middle(harness: TurnHarness) -> int:
@@ -41,7 +41,7 @@ async def cut_in_the_middle(harness: TurnHarness) -> int:
 
 
 async def goes_on(harness: TurnHarness) -> None:
-    turn = await harness.store.turns.last(CHANNEL)
+    turn = await harness.db.turns.last(CHANNEL)
     assert turn is not None
     assert turn.status == "interrupted"
     assert await harness.channel_turns.resume(harness.turn_channel, turn)
@@ -53,14 +53,14 @@ def test_an_answer_goes_on_although_its_notice_could_not_be_sent() -> None:
         hang_where(harness, lambda post: post.embed is not None)
         asked = await cut_in_the_middle(harness)
         assert harness.turn_channel.contents == ["One.", "Two."]
-        (stored,) = harness.store.questions.kept.values()
+        (stored,) = await harness.questions()
         assert (stored.message_id, stored.is_begun) == (asked, True)
-        (turn,) = harness.store.turns.kept
+        (turn,) = await harness.turns()
         assert turn.message_ids == tuple(one.id for one in harness.turn_channel.channel.posted)
         await goes_on(restarted(harness))
         assert harness.turn_channel.contents == ["One.", "Two.", "Three."]
         assert harness.turn_channel.embeds == []
-        assert harness.store.questions.ids == []
+        assert await harness.question_ids() == []
 
     run_turns(scenario, CUT, THREE)
 
@@ -68,13 +68,14 @@ def test_an_answer_goes_on_although_its_notice_could_not_be_sent() -> None:
 def test_the_cut_is_stored_before_it_is_told() -> None:
     async def scenario(harness: TurnHarness) -> None:
         stored: list[list[bool]] = []
+        send = harness.turn_channel.channel.send
 
-        def looked(post: Post) -> bool:
+        async def look_and_send(post: Post, *more: Any) -> Any:
             if post.embed is not None:
-                stored.append([one.is_begun for one in harness.store.questions.kept.values()])
-            return False
+                stored.append([one.is_begun for one in await harness.questions()])
+            return await send(post, *more)
 
-        hang_where(harness, looked)
+        spoil(harness.turn_channel.channel, "send", look_and_send)
         await cut_in_the_middle(harness)
         assert stored == [[True]]
 
@@ -86,7 +87,7 @@ def test_the_notice_belongs_to_the_answer() -> None:
         await cut_in_the_middle(harness)
         posts = harness.turn_channel.channel.posted
         assert [one.post.embed and one.post.embed.title for one in posts] == [None, None, RESTARTED]
-        (turn,) = harness.store.turns.kept
+        (turn,) = await harness.turns()
         assert turn.message_ids == tuple(one.id for one in posts)
         assert posts[-1].post.embed is not None
         assert posts[-1].post.embed.description == GOES_ON
@@ -99,7 +100,7 @@ def test_a_message_that_hangs_is_left_to_the_next_process_and_the_answer_goes_on
         hang_where(harness, lambda post: post.content == "Two.")
         asked = await cut_in_the_middle(harness)
         assert harness.turn_channel.contents == ["One."]
-        (stored,) = harness.store.questions.kept.values()
+        (stored,) = await harness.questions()
         assert (stored.message_id, stored.is_begun) == (asked, True)
         await goes_on(restarted(harness))
         assert harness.turn_channel.contents == ["One.", "Three."]
@@ -111,8 +112,8 @@ def test_the_journal_stays_open_for_a_message_that_hangs() -> None:
     async def scenario(harness: TurnHarness) -> None:
         hang_where(harness, lambda post: post.content == "Two.")
         await cut_in_the_middle(harness)
-        assert harness.store.journal.finished == []
-        assert [turn.status for turn in harness.store.turns.kept] == ["interrupted"]
+        assert len(await harness.db.journal.unfinished("")) == 1
+        assert [turn.status for turn in await harness.turns()] == ["interrupted"]
 
     run_turns(scenario, CUT)
 
@@ -121,8 +122,8 @@ def test_where_nobody_wants_it_to_go_on_the_question_is_settled() -> None:
     async def scenario(harness: TurnHarness) -> None:
         hang_where(harness, lambda post: post.embed is not None or post.content == "Two.")
         await cut_in_the_middle(harness)
-        assert harness.store.questions.ids == []
-        assert [turn.status for turn in harness.store.turns.kept] == ["interrupted"]
+        assert await harness.question_ids() == []
+        assert [turn.status for turn in await harness.turns()] == ["interrupted"]
 
     run_turns(scenario, CUT, turn={"continue_after_restart": False})
 
@@ -134,9 +135,9 @@ def test_nothing_said_is_answered_anew() -> None:
 
         spoil(harness.turn_channel, "channel_info", hanging)
         asked = await cut_in_the_middle(harness)
-        assert [one.message_id for one in harness.store.questions.kept.values()] == [asked]
-        assert not any(one.is_begun for one in harness.store.questions.kept.values())
-        assert harness.store.turns.kept == []
+        assert [one.message_id for one in await harness.questions()] == [asked]
+        assert not any(one.is_begun for one in await harness.questions())
+        assert await harness.turns() == []
 
     run_turns(scenario, CUT)
 
@@ -149,7 +150,7 @@ def test_what_goes_on_is_not_taken_for_a_message_that_was_missed() -> None:
         await asyncio.sleep(1)
         await harness.channel_turns.shutdown(2)
         again = restarted(harness)
-        turn = await harness.store.turns.last(CHANNEL)
+        turn = await harness.db.turns.last(CHANNEL)
         assert turn is not None
         assert await again.channel_turns.resume(harness.turn_channel, turn)
         taken = await again.channel_turns.submit(incoming, harness.turn_channel, "missed")

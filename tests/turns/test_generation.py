@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.storage.records import KeyRecord, ModelRecord
+from oshaberi.bot.storage.records import KeyRecord, ModelRecord, UsageRecord
 from oshaberi.bot.turns.services.key_cooldowns import KeyCooldowns, rest_seconds
 from oshaberi.bot.turns.services.model_access import OperatorModel
 from oshaberi.chunks import Chunk, ProviderError, ThoughtPart
@@ -79,7 +79,7 @@ def test_a_model_that_only_thinks_is_given_up() -> None:
         assert harness.models.asked == [("m", "k1"), ("spare", "s1")]
         assert harness.turn_channel.embeds == ["The model took too long to answer"]
         assert "thought for 300 s" in harness.turn_channel.channel.records[-1]["description"]
-        assert harness.store.turns.kept[-1].status == "timeout"
+        assert (await harness.turns())[-1].status == "timeout"
 
     thought = Chunk("text", thoughts=(ThoughtPart("hm", "raw"),))
     endless = [step for _ in range(100) for step in (thought, Silence(10_000))]
@@ -93,7 +93,7 @@ def test_the_last_failure_is_shown_once() -> None:
         await harness.answer()
         assert harness.turn_channel.embeds == ["The model is overloaded right now"]
         assert harness.turn_channel.channel.records[-1]["description"] == "come later"
-        assert harness.store.turns.kept[-1].status == "error"
+        assert (await harness.turns())[-1].status == "error"
 
     limit = fails("rate_limit", {"retry_after_s": 60})
     run_turns(scenario, [limit], [fails("network")], links=TWO_KEYS)
@@ -149,15 +149,17 @@ def test_if_everything_rests_the_shortest_rest_is_broken() -> None:
 def test_a_rest_that_was_broken_with_success_is_over(stored: bool) -> None:
     async def scenario(harness: TurnHarness) -> None:
         if stored:
-            harness.store.models.records = (ModelRecord(SERVER, "scripted", "m"),)
-            harness.store.keys.records = [KeyRecord(SERVER, "scripted", "k1", id=1)]
+            await harness.have_models(
+                ModelRecord(SERVER, "scripted", "m"),
+                keys=[KeyRecord(SERVER, "scripted", "k1", id=1)],
+            )
         await harness.answer()
         key = KeyRecord(SERVER if stored else 0, "scripted", "k1", id=int(stored))
         assert rest_left_s(harness, key) == 3600
         await harness.answer()
         assert harness.turn_channel.contents == ["Fine."]
         assert rest_left_s(harness, key) == 0
-        kept = harness.store.keys.records
+        kept = await harness.db.keys.of(SERVER, "scripted")
         assert [rest_left_s(harness, one) for one in kept] == [0] * len(kept)
 
     run_turns(scenario, [fails("auth")], [text("Fine.")], links=[link("m", "k1")])
@@ -246,7 +248,7 @@ def test_a_stop_ends_the_waiting() -> None:
         assert asyncio.get_running_loop().time() < 6
         assert len(harness.models.asked) == 1
         assert harness.turn_channel.channel.posted == []
-        assert harness.store.turns.kept[-1].status == "stopped_by_user"
+        assert (await harness.turns())[-1].status == "stopped_by_user"
 
     run_turns(scenario, [fails("rate_limit", {"retry_after_s": 25})])
 
@@ -263,11 +265,13 @@ def test_a_follow_up_ends_the_waiting() -> None:
 
 def test_stored_keys_rest_in_the_database_too() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.store.models.records = (ModelRecord(SERVER, "scripted", "m"),)
-        harness.store.keys.records = [KeyRecord(SERVER, "scripted", "own", id=3)]
+        await harness.have_models(
+            ModelRecord(SERVER, "scripted", "m"), keys=[KeyRecord(SERVER, "scripted", "own", id=3)]
+        )
         await harness.answer()
         assert harness.models.asked == [("m", "own")]
-        assert harness.store.keys.cooldowns == [(3, EPOCH + timedelta(seconds=70))]
+        (key,) = await harness.db.keys.of(SERVER, "scripted")
+        assert key.rest_until == EPOCH + timedelta(seconds=70)
 
     run_turns(scenario, [fails("rate_limit", {"retry_after_s": 70})])
 
@@ -297,7 +301,7 @@ def test_how_long_a_key_rests(kind: Any, raw: Any, seconds: float) -> None:
 
 def test_the_operators_key_is_not_sent_where_an_admin_says() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.store.models.records = (
+        await harness.have_models(
             ModelRecord(SERVER, "openai", "m", base_url="http://evil.test"),
             ModelRecord(SERVER, "openai", "n"),
         )
@@ -315,7 +319,7 @@ def test_the_operators_key_is_not_sent_where_an_admin_says() -> None:
 
 def test_keys_of_the_settings_serve_the_same_model_at_the_same_address_only() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.store.models.records = (
+        await harness.have_models(
             ModelRecord(SERVER, "openai", "x", base_url="http://other.test"),
             ModelRecord(SERVER, "openai", "y", base_url="http://mine.test"),
             ModelRecord(SERVER, "openai", "x", base_url="http://mine.test"),
@@ -346,7 +350,7 @@ def test_an_answer_that_stays_empty_is_told(caplog: pytest.LogCaptureFixture) ->
         assert len(harness.models.requests) == 3
         assert harness.turn_channel.embeds == ["The model gave no answer"]
         assert "empty_response: the model sent no text" in caplog.text
-        assert harness.store.turns.kept[-1].status == "empty_response"
+        assert (await harness.turns())[-1].status == "empty_response"
 
     run_turns(scenario, [], [], [])
 
@@ -429,9 +433,24 @@ def test_a_wrong_parameter_is_the_models_fault_not_a_crash() -> None:
 def test_usage_is_noted_of_every_attempt() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
-        assert harness.store.usage.kept == [
-            (SERVER, "scripted", "m", 5, 0),
-            (SERVER, "scripted", "m", 7, 7),
-        ]
+        assert await harness.usage() == UsageRecord(SERVER, "scripted", "m", 2, 12, 7)
 
     run_turns(scenario, [used(5, 0)], [text("Hi."), used(7, 7)])
+
+
+def test_the_operators_settings_of_a_model_go_with_the_operators_model_only() -> None:
+    """Headers, the region of a cloud, the right to pull: an admin's chain does not bring them."""
+
+    async def scenario(harness: TurnHarness) -> None:
+        await harness.have_models(
+            ModelRecord(SERVER, "openai", "m", base_url="http://evil.test"),
+            ModelRecord(SERVER, "openai", "m", params={"pull": True, "region": "x"}),
+        )
+        harness.models.play([fails("model_error")])
+        await harness.answer()
+        assert harness.models.asked == [("m", None), ("m", "operators")]
+        assert harness.models.settings == [{}, {"headers": {"X-Tea": "1"}}]
+
+    model = ModelRecord(0, "openai", "m")
+    link = OperatorModel(model, ("operators",), settings={"headers": {"X-Tea": "1"}})
+    run_turns(scenario, links=[link])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,6 @@ from tests.turns.turn_harness import (
     ALICE,
     BOB,
     CHANNEL,
-    EPOCH,
     SERVER,
     TurnHarness,
     fails,
@@ -53,8 +51,8 @@ def numbers_in(request: Request) -> list[int]:
     return [n for n in range(60) if f"number {n}. " in said_in(request)]
 
 
-def kept(harness: TurnHarness) -> ConversationSummary | None:
-    return harness.store.summaries.kept.get(CHANNEL)
+async def kept(harness: TurnHarness) -> ConversationSummary | None:
+    return await harness.db.summaries.of(CHANNEL)
 
 
 def test_the_oldest_part_is_summarised_instead_of_being_dropped() -> None:
@@ -69,7 +67,7 @@ def test_the_oldest_part_is_summarised_instead_of_being_dropped() -> None:
         assert old + rest == list(range(10))
         assert SUMMARY in said_in(answer)
         assert harness.turn_channel.contents == ["Numbers."]
-        stored = kept(harness)
+        stored = await kept(harness)
         assert stored is not None
         assert (stored.text, stored.messages) == (SUMMARY, len(old))
         assert stored.user_ids == {BOB.id}
@@ -98,7 +96,7 @@ def test_the_next_summary_has_the_last_one_in_it() -> None:
         harness.models.window = WINDOW
         chat(harness, 10)
         await harness.answer()
-        before = kept(harness)
+        before = await kept(harness)
         chat(harness, 8, first=10, author=ALICE)
         await harness.answer()
         _, _, second, answer = harness.models.requests
@@ -106,7 +104,7 @@ def test_the_next_summary_has_the_last_one_in_it() -> None:
         assert SUMMARY in said_in(second)
         assert SUMMARY not in said_in(answer)
         assert "More of it." in said_in(answer)
-        after = kept(harness)
+        after = await kept(harness)
         assert before is not None
         assert after is not None
         assert after.first_id == before.first_id
@@ -124,7 +122,7 @@ def test_what_fits_is_left_alone() -> None:
         await harness.answer()
         (request,) = harness.models.requests
         assert numbers_in(request) == list(range(10))
-        assert kept(harness) is None
+        assert await kept(harness) is None
 
     run_turns(scenario)
 
@@ -132,7 +130,8 @@ def test_what_fits_is_left_alone() -> None:
 def test_it_can_be_switched_off() -> None:
     async def scenario(harness: TurnHarness) -> None:
         harness.models.window = WINDOW
-        harness.store.summaries.kept[CHANNEL] = ConversationSummary(CHANNEL, SUMMARY, 1, 105, 5)
+        stored = ConversationSummary(CHANNEL, SUMMARY, 1, 105, 5)
+        await harness.db.summaries.keep(stored, days=1)
         chat(harness, 10)
         await harness.answer()
         (request,) = harness.models.requests
@@ -158,7 +157,7 @@ def test_a_summary_that_fails_costs_no_answer_and_is_not_tried_every_time(
         assert asked == [True, False, False]
         assert harness.turn_channel.contents == ["Hm.", "Hm."]
         assert harness.turn_channel.embeds == []
-        assert kept(harness) is None
+        assert await kept(harness) is None
         await asyncio.sleep(PAUSE_S)
         await harness.answer()
         assert [is_summary(one) for one in harness.models.requests[3:]] == [True, False]
@@ -189,7 +188,7 @@ def test_who_may_not_read_the_history_gets_no_summary_of_it() -> None:
         harness.models.window = WINDOW
         chat(harness, 10)
         await harness.answer()
-        assert kept(harness) is not None
+        assert await kept(harness) is not None
         await harness.answer("what happened?", newcomer)
         request = harness.models.requests[-1]
         assert SUMMARY not in said_in(request)
@@ -204,7 +203,7 @@ def test_a_message_that_was_deleted_meanwhile_is_in_no_summary() -> None:
         chat(harness, 10)
         harness.services.notes.deleted_messages.put(101, True)
         await harness.answer()
-        assert kept(harness) is None
+        assert await kept(harness) is None
         assert SUMMARY not in said_in(harness.models.requests[-1])
 
     run_turns(scenario, [text(SUMMARY)])
@@ -216,7 +215,7 @@ def test_a_summary_is_a_request_of_the_one_who_asked() -> None:
         chat(harness, 10)
         await harness.answer()
         account = UsageAccount("server", SERVER, "user", ALICE.id)
-        totals = harness.store.usage_counts.of(EPOCH.date(), account)
+        totals = await harness.totals(account)
         assert (totals.requests, totals.input_tokens, totals.output_tokens) == (2, 2500, 57)
 
     run_turns(scenario, [text(SUMMARY), used(2000, 50)], [text("Hm."), used(500, 7)])
@@ -224,8 +223,8 @@ def test_a_summary_is_a_request_of_the_one_who_asked() -> None:
 
 def test_an_old_question_is_answered_without_what_came_later() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        later: dict[int, Any] = harness.store.summaries.kept
-        later[CHANNEL] = ConversationSummary(CHANNEL, SUMMARY, 1, 5000, 5)
+        later = ConversationSummary(CHANNEL, SUMMARY, 1, 5000, 5)
+        await harness.db.summaries.keep(later, days=1)
         await harness.answer()
         assert SUMMARY not in said_in(harness.models.requests[0])
         harness.models.window = WINDOW
@@ -233,7 +232,7 @@ def test_an_old_question_is_answered_without_what_came_later() -> None:
         harness.models.play([text("Of old.")])
         await harness.answer()
         assert "Of old." in said_in(harness.models.requests[-1])
-        assert later[CHANNEL].text == SUMMARY, "it goes further"
+        assert getattr(await kept(harness), "text", "") == SUMMARY, "it goes further"
 
     run_turns(scenario)
 
@@ -250,6 +249,6 @@ def test_what_was_said_after_the_question_is_left_out_but_not_summarised() -> No
         assert 0 < len(numbers) < 12
         assert numbers == list(range(12))[-len(numbers) :], "the newest stay"
         assert 'wrote: "what was it about?". What stands after it was said' in said_in(shown)
-        assert kept(harness) is None
+        assert await kept(harness) is None
 
     run_turns(scenario, [text("Numbers.")], turn={"burst_wait_ms": 500})

@@ -23,7 +23,6 @@ from tests.storage.migrated_database import opened_database
 from tests.turns.shared_services import shared_services
 from tests.turns.turn_harness import (
     ALICE,
-    EPOCH,
     SERVER,
     TOMORI,
     FakeTurnChannel,
@@ -114,11 +113,10 @@ def test_those_who_pay_say_what_it_costs() -> None:
     async def scenario(harness: TurnHarness) -> None:
         price = {"input": 2, "output": 10}
         record = ModelRecord(SERVER, "scripted", "m", params={"price": price})
-        harness.store.models.records = (record,)
-        harness.store.keys.records = [KeyRecord(SERVER, "scripted", "k")]
+        await harness.have_models(record, keys=[KeyRecord(SERVER, "scripted", "k")])
         await harness.answer()
         account = UsageAccount("server", SERVER, "user", ALICE.id)
-        assert harness.store.usage_counts.of(EPOCH.date(), account).cost_micros == 250
+        assert (await harness.totals(account)).cost_micros == 250
 
     run_turns(scenario, [text("Hm."), used(100, 5)])
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import pytest
 
-from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers import ModelServer, OllamaWire, OpenAIWire, WireFormat
 from discord_stage.model_servers.scripts import Call, Refuse, Say, Status, Step
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
@@ -31,20 +32,29 @@ BUSY = Status(
 )
 
 
-def perform(scenario: Scene[T], *servers: list[list[Step]], keys: tuple[str, ...] = ("k1",)) -> T:
+def perform(
+    scenario: Scene[T],
+    *servers: list[list[Step]],
+    keys: tuple[str, ...] = ("k1",),
+    wire: Callable[[], WireFormat] = OpenAIWire,
+    provider: str = "openai",
+    settings: Mapping[str, Any] = MappingProxyType({}),
+) -> T:
     """One model per server; each plays its scripts in order."""
 
     async def main() -> T:
         async with AsyncExitStack() as stack:
             started = [
-                await stack.enter_async_context(ModelServer(OpenAIWire(), *scripts))
+                await stack.enter_async_context(ModelServer(wire(), *scripts))
                 for scripts in servers
             ]
             pool = AdapterPool()
             stack.push_async_callback(pool.aclose)
             links = [
                 OperatorModel(
-                    ModelRecord(0, "openai", f"model-{number}", base_url=server.url), keys
+                    ModelRecord(0, provider, f"model-{number}", base_url=server.url),
+                    keys,
+                    settings=settings,
                 )
                 for number, server in enumerate(started)
             ]
@@ -128,3 +138,33 @@ def test_tool_results_go_back_to_the_model() -> None:
         assert roles[-2:] == ["assistant", "tool"]
 
     perform(scenario, [[Say("Let me see."), Call("look")], [Say("I have none.")]])
+
+
+MISSING = Status(404, '{"error":"model "model-0" not found, try pulling it first"}')
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_who_waits_for_a_download_is_told_once_and_quietly(allowed: bool) -> None:
+    async def scenario(
+        channel_turns: ChannelTurns, turn_channel: FakeTurnChannel, servers: list[ModelServer]
+    ) -> None:
+        await ask(channel_turns, turn_channel)
+        paths = [request.path for request in servers[0].requests]
+        if allowed:
+            assert paths == ["/api/chat", "/api/pull", "/api/chat"]
+            assert turn_channel.embeds == ["This answer has to wait"]
+            assert turn_channel.contents == ["Here I am."]
+        else:
+            assert "/api/pull" not in paths
+            assert turn_channel.embeds == ["This model cannot be used"]
+
+    steps: list[Step] = [Say("1000000000/4700000000", "4700000000/4700000000")]
+    scripts: list[list[Step]] = [[MISSING], steps, [Say("Here I am.")]]
+    perform(
+        scenario,
+        scripts,
+        keys=(),
+        wire=OllamaWire,
+        provider="ollama-native",
+        settings={"pull": True} if allowed else {},
+    )

@@ -28,8 +28,8 @@ SLOW: list[Step] = [text("One.\n"), Silence(5000), text("Two.")]
 CUT: list[Step] = [text("One.\nTwo. And then the qui"), Silence(60_000), text("ck fox.")]
 
 
-def open_ids(harness: TurnHarness) -> list[int]:
-    return harness.store.questions.ids
+async def open_ids(harness: TurnHarness) -> list[int]:
+    return await harness.question_ids()
 
 
 def newest(harness: TurnHarness) -> int:
@@ -42,21 +42,22 @@ def newest(harness: TurnHarness) -> int:
 def test_a_question_is_stored_before_its_turn_begins_and_settled_after_it() -> None:
     async def scenario(harness: TurnHarness) -> None:
         begun: list[list[int]] = []
-        connect = harness.services.models.adapters._connect
+        adapters = harness.services.models.adapters
+        warm = adapters.warm
 
-        def connected(*given: Any, **named: Any) -> Any:
-            begun.append(open_ids(harness))
-            return connect(*given, **named)
+        async def look_and_warm(*given: Any) -> None:
+            begun.append(await open_ids(harness))
+            await warm(*given)
 
-        spoil(harness.services.models.adapters, "_connect", connected)
+        spoil(adapters, "warm", look_and_warm)
         harness.change(instance="main")
         await harness.hear("first")
         asked = newest(harness)
-        (stored,) = harness.store.questions.kept.values()
+        (stored,) = await harness.questions()
         assert stored == StoredQuestion(CHANNEL, asked, 7, ALICE.id, "main", "mention")
         await harness.channel_turns.idle()
         assert begun == [[asked]]
-        assert open_ids(harness) == []
+        assert await open_ids(harness) == []
 
     run_turns(scenario)
 
@@ -65,13 +66,13 @@ def test_what_waits_is_stored_too_and_what_is_refused_is_not() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.hear("first")
         await harness.hear("waits", BOB)
-        both = open_ids(harness)
+        both = await open_ids(harness)
         assert len(both) == 2
         assert await harness.hear("too many", BOB) == "full"
         assert await harness.hear("not for us", mention=False) == "unaddressed"
-        assert open_ids(harness) == both
+        assert await open_ids(harness) == both
         await harness.channel_turns.idle()
-        assert open_ids(harness) == []
+        assert await open_ids(harness) == []
 
     run_turns(scenario, SLOW, turn={"waiting_limit": 1})
 
@@ -82,29 +83,29 @@ def test_what_was_stopped_or_taken_back_is_settled() -> None:
         await harness.hear("waits", BOB)
         harness.channel_turns.withdraw(CHANNEL, newest(harness))
         await asyncio.sleep(0.1)
-        assert len(open_ids(harness)) == 1
+        assert len(await open_ids(harness)) == 1
         harness.channel_turns.stop(CHANNEL, ALICE.id, may_manage=False)
         await harness.channel_turns.idle()
-        assert open_ids(harness) == []
+        assert await open_ids(harness) == []
 
     run_turns(scenario, SLOW)
 
 
 def test_what_is_deleted_before_it_waits_is_not_answered() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        keep = harness.store.questions.keep
+        keep = harness.db.questions.keep
 
         async def deleted_meanwhile(question: StoredQuestion) -> None:
             await keep(question)
             harness.channel_turns.withdraw(CHANNEL, question.message_id)
 
-        harness.store.questions.keep = deleted_meanwhile  # type: ignore[method-assign]
+        harness.db.questions.keep = deleted_meanwhile  # type: ignore[method-assign]
         assert await harness.hear("oops") == "withdrawn"
         early = harness.turn_channel.write("oops")
         harness.channel_turns.withdraw(CHANNEL, early.said.id)
         assert await harness.channel_turns.submit(early, harness.turn_channel) == "withdrawn"
         await harness.channel_turns.idle()
-        assert (open_ids(harness), harness.models.requests) == ([], [])
+        assert (await open_ids(harness), harness.models.requests) == ([], [])
 
     run_turns(scenario)
 
@@ -114,11 +115,11 @@ def test_what_is_answered_together_is_one_question_from_then_on() -> None:
         await harness.hear("first")
         for words in ("second", "third"):
             await harness.hear(words, BOB)
-        assert len(open_ids(harness)) == 3
+        assert len(await open_ids(harness)) == 3
         await asyncio.sleep(6)
-        assert open_ids(harness) == [newest(harness)]
+        assert await open_ids(harness) == [newest(harness)]
         await harness.channel_turns.idle()
-        assert open_ids(harness) == []
+        assert await open_ids(harness) == []
 
     run_turns(scenario, SLOW, SLOW, turn={"follow_up_policy": "collect"})
 
@@ -129,7 +130,7 @@ def test_a_database_that_fails_costs_no_answer(caplog: pytest.LogCaptureFixture)
 
     async def scenario(harness: TurnHarness) -> None:
         for name in ("keep", "settle"):
-            spoil(harness.store.questions, name, broken)
+            spoil(harness.db.questions, name, broken)
         await harness.answer()
         assert harness.turn_channel.contents == ["Hm."]
 
@@ -150,7 +151,7 @@ def test_an_older_message_that_comes_late_interrupts_nobody(arrival: Any, policy
         assert await harness.channel_turns.submit(old, harness.turn_channel, arrival) == "mention"
         await harness.channel_turns.idle()
         assert harness.turn_channel.contents == ["One.", "Two.", "Late."]
-        assert [turn.status for turn in harness.store.turns.kept] == ["completed"] * 2
+        assert [turn.status for turn in await harness.turns()] == ["completed"] * 2
 
     run_turns(scenario, SLOW, [text("Late.")], turn={"follow_up_policy": policy})
 
@@ -163,7 +164,7 @@ def test_late_messages_are_answered_in_the_order_in_which_they_were_written() ->
         for number in (2, 0, 3, 1):
             await harness.channel_turns.submit(late[number], harness.turn_channel, "stored")
         await harness.channel_turns.idle()
-        asked = [turn.asked_id or 0 for turn in harness.store.turns.kept]
+        asked = [turn.asked_id or 0 for turn in await harness.turns()]
         first, *others = asked
         assert first == late[3].said.id + 1
         assert others == sorted(others)
@@ -181,7 +182,7 @@ def test_what_was_admitted_once_is_not_refused_later() -> None:
             )
         assert await harness.channel_turns.submit(late[3], harness.turn_channel, "missed") == "full"
         await harness.channel_turns.idle()
-        assert len(harness.store.turns.kept) == 4
+        assert len(await harness.turns()) == 4
 
     run_turns(scenario, SLOW, turn={"waiting_limit": 2, "cooldown_ms": 60_000})
 
@@ -197,20 +198,20 @@ def test_an_answer_that_is_cut_off_is_kept_and_goes_on() -> None:
         await harness.channel_turns.shutdown(2)
         assert harness.turn_channel.contents == ["One.", "Two."]
         assert [one.description for one in notices(harness)] == [GOES_ON]
-        (stored,) = harness.store.questions.kept.values()
+        (stored,) = await harness.questions()
         assert (stored.message_id, stored.is_begun) == (asked, True)
         again = restarted(harness)
-        turn = await harness.store.turns.last(CHANNEL)
+        turn = await harness.db.turns.last(CHANNEL)
         assert turn is not None
         assert turn.status == "interrupted"
         assert await again.channel_turns.resume(harness.turn_channel, turn)
-        assert open_ids(harness) == [asked]
+        assert await open_ids(harness) == [asked]
         await again.channel_turns.idle()
         assert harness.turn_channel.contents == ["One.", "Two.", "Three."]
-        last = await harness.store.turns.last(CHANNEL)
+        last = await harness.db.turns.last(CHANNEL)
         assert last is not None
         assert (last.status, last.asked_id, last.answer_id) == ("completed", asked, turn.id)
-        assert (last.why, open_ids(harness)) == ("restart", [])
+        assert (last.why, await open_ids(harness)) == ("restart", [])
 
     run_turns(scenario, CUT, [text("Three.")])
 
@@ -223,7 +224,7 @@ def test_who_goes_on_does_not_see_the_questions_that_wait() -> None:
         waiting = newest(harness)
         await harness.channel_turns.shutdown(2)
         again = restarted(harness)
-        turn = await harness.store.turns.last(CHANNEL)
+        turn = await harness.db.turns.last(CHANNEL)
         assert turn is not None
         assert await again.channel_turns.resume(harness.turn_channel, turn, frozenset({waiting}))
         await again.channel_turns.idle()
@@ -240,7 +241,7 @@ def test_where_nobody_wants_it_to_go_on_it_does_not() -> None:
         await asyncio.sleep(1)
         await harness.channel_turns.shutdown(2)
         assert [one.description for one in notices(harness)] == [CAN_GO_ON]
-        assert open_ids(harness) == []
+        assert await open_ids(harness) == []
 
     run_turns(scenario, CUT, turn={"continue_after_restart": False})
 
@@ -249,14 +250,14 @@ def test_what_was_not_begun_is_kept_and_not_recorded() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.hear("tell me")
         await harness.hear("and me", BOB)
-        both = open_ids(harness)
+        both = await open_ids(harness)
         await asyncio.sleep(1)
         await harness.channel_turns.shutdown(2)
         assert harness.turn_channel.contents == []
         assert notices(harness) == []
-        assert open_ids(harness) == both
-        assert not any(one.is_begun for one in harness.store.questions.kept.values())
-        assert harness.store.turns.kept == [], "who looks for answered questions would find it"
+        assert await open_ids(harness) == both
+        assert not any(one.is_begun for one in await harness.questions())
+        assert await harness.turns() == [], "who looks for answered questions would find it"
 
     run_turns(scenario, [text("The qui"), Silence(60_000)])
 
@@ -268,16 +269,16 @@ def test_an_answer_that_is_cut_off_twice_goes_on_twice() -> None:
         for _ in range(2):
             await asyncio.sleep(1)
             await harness.channel_turns.shutdown(2)
-            (stored,) = harness.store.questions.kept.values()
+            (stored,) = await harness.questions()
             assert (stored.message_id, stored.is_begun) == (asked, True)
             harness = restarted(harness)
-            turn = await harness.store.turns.last(CHANNEL)
+            turn = await harness.db.turns.last(CHANNEL)
             assert turn is not None
             assert await harness.channel_turns.resume(harness.turn_channel, turn)
         await harness.channel_turns.idle()
         assert harness.turn_channel.contents == ["One.", "Two.", "One.", "Two.", "End."]
-        assert len({turn.first_id for turn in harness.store.turns.kept}) == 1
-        assert open_ids(harness) == []
+        assert len({turn.first_id for turn in await harness.turns()}) == 1
+        assert await open_ids(harness) == []
 
     run_turns(scenario, CUT, CUT, [text("End.")])
 
@@ -288,7 +289,7 @@ def test_a_conversation_that_has_moved_on_is_left_alone() -> None:
         await asyncio.sleep(1)
         await harness.channel_turns.shutdown(2)
         again = restarted(harness)
-        turn = await harness.store.turns.last(CHANNEL)
+        turn = await harness.db.turns.last(CHANNEL)
         assert turn is not None
         await again.hear("something else")
         assert not await again.channel_turns.resume(harness.turn_channel, turn)
@@ -299,18 +300,18 @@ def test_a_conversation_that_has_moved_on_is_left_alone() -> None:
 
 def test_a_busy_process_has_time_to_store_what_was_cut_off() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        remember = harness.store.turns.remember
+        remember = harness.db.turns.remember
 
         async def slowly(turn: TurnRecord) -> None:
             await asyncio.sleep(15)
             await remember(turn)
 
-        spoil(harness.store.turns, "remember", slowly)
+        spoil(harness.db.turns, "remember", slowly)
         await harness.hear("tell me")
         await asyncio.sleep(1)
         await harness.channel_turns.shutdown(2)
-        assert [turn.status for turn in harness.store.turns.kept] == ["interrupted"]
-        assert [one.is_begun for one in harness.store.questions.kept.values()] == [True]
+        assert [turn.status for turn in await harness.turns()] == ["interrupted"]
+        assert [one.is_begun for one in await harness.questions()] == [True]
 
     run_turns(scenario, CUT)
 
@@ -322,7 +323,7 @@ def test_whoever_may_not_ask_any_more_is_not_answered_further(lists: Mapping[str
         await asyncio.sleep(1)
         await harness.channel_turns.shutdown(2)
         again = restarted(harness)
-        turn = await harness.store.turns.last(CHANNEL)
+        turn = await harness.db.turns.last(CHANNEL)
         assert turn is not None
 
         async def changed(_path: ChannelPath) -> EffectiveSettings:
@@ -343,4 +344,4 @@ def notices(harness: TurnHarness) -> list[Any]:
 def restarted(harness: TurnHarness) -> TurnHarness:
     """Another process with the same channel and database."""
     channel_turns = type(harness.channel_turns).over(harness.services)
-    return TurnHarness(harness.services, harness.turn_channel, channel_turns, harness.store)
+    return TurnHarness(harness.services, harness.turn_channel, channel_turns, harness.db)

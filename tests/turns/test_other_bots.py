@@ -63,7 +63,7 @@ def test_a_proxys_message_is_its_persons() -> None:
         for _ in range(3):
             assert await copied(harness, NOT_HEARD) == "mention"
             await harness.channel_turns.idle()
-        assert harness.store.turns.kept[-1].user_id == ALICE.id
+        assert (await harness.turns())[-1].user_id == ALICE.id
         unlisted = replace(PROXIED, application_id=1)
         assert await harness.answer("hi", unlisted) == "bot"
 
@@ -109,7 +109,7 @@ def test_the_copy_takes_the_place_of_a_question_that_waits() -> None:
         )
         (request,) = harness.models.requests
         assert getattr(request.items[-1], "text", "").endswith("Mika | she: hi")
-        assert harness.store.questions.ids == []
+        assert await harness.question_ids() == []
 
     run_turns(scenario, turn={"burst_wait_ms": 700})
 
@@ -122,7 +122,7 @@ def test_a_listed_webhook_that_repeats_somebody_is_not_them() -> None:
         echo = replace(made, copied_id=original.id, webhook=HOOK)
         assert await harness.channel_turns.submit(echo, harness.turn_channel) == "mention"
         await harness.channel_turns.idle()
-        assert [turn.user_id for turn in harness.store.turns.kept] == [ALICE.id, HOOK.id]
+        assert [turn.user_id for turn in await harness.turns()] == [ALICE.id, HOOK.id]
         reply = harness.turn_channel.write("hi", replace(HOOK, id=ALICE.id), mention=False)
         reply = replace(
             reply,

@@ -22,8 +22,9 @@ def test_the_source_of_a_file_is_remembered() -> None:
         channel = harness.turn_channel.channel
         assert harness.turn_channel.contents == ["Look:", "```dot\nempty\n```"]
         (file,) = [posted.id for posted in channel.posted if posted.post.files]
-        assert harness.store.tables.kept == {file: BLOCK}
-        (kept,) = harness.store.memory.kept
+        posted = [posted.id for posted in channel.posted]
+        assert await harness.db.tables.sources(posted) == {file: BLOCK}
+        (kept,) = await harness.exchanges()
         assert BLOCK in kept.answered
 
     answer = text(f"Look:\n{BLOCK}\n```dot\nempty\n```")

@@ -129,7 +129,7 @@ def test_every_round_of_tools_counts() -> None:
         await harness.answer()
         assert len(harness.models.asked) == 3
         assert harness.turn_channel.embeds == [TOLD]
-        assert harness.store.usage_counts.of(DAY, ALICES).requests == 3
+        assert (await harness.totals(ALICES)).requests == 3
 
     again = [calls(ToolCall("look"))]
     run_turns(scenario, *[again] * 10, turn={"quota_requests_per_user_day": 3})
@@ -139,7 +139,7 @@ def test_every_retry_and_every_fallback_counts() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
         assert harness.models.asked == [("m", "a"), ("m", "b")]
-        assert harness.store.usage_counts.of(DAY, ALICES).requests == 2
+        assert (await harness.totals(ALICES)).requests == 2
         assert harness.turn_channel.embeds == [TOLD]
 
     links = [link("m", "a", "b", "c"), link("n", "d")]
@@ -161,7 +161,7 @@ def test_tokens_are_counted_as_the_provider_says() -> None:
             .split(": ", 1)[1]
             .startswith("You have used all of today's tokens (1,000)")
         )
-        totals = harness.store.usage_counts.of(DAY, ALICES)
+        totals = await harness.totals(ALICES)
         assert totals == UsageTotals(2, 1200, 100)
 
     script = [text("Fine."), used(600, 50)]
@@ -176,7 +176,7 @@ def test_who_interrupts_every_answer_does_not_read_for_nothing() -> None:
         await asyncio.sleep(1)
         harness.channel_turns.stop(CHANNEL, ALICE.id, False)
         await harness.channel_turns.idle()
-        totals = harness.store.usage_counts.of(DAY, ALICES)
+        totals = await harness.totals(ALICES)
         assert totals.requests == 1
         assert totals.input_tokens > 1000
         assert totals.output_tokens > 0
@@ -190,7 +190,7 @@ def test_who_interrupts_every_answer_does_not_read_for_nothing() -> None:
 def test_a_request_that_was_turned_away_takes_no_tokens() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
-        assert harness.store.usage_counts.of(DAY, ALICES) == UsageTotals(1)
+        assert await harness.totals(ALICES) == UsageTotals(1)
 
     run_turns(scenario, [fails("auth")], turn={"quota_tokens_per_user_day": 10**9})
 
@@ -199,24 +199,26 @@ def test_the_operators_quota_is_for_the_operators_keys() -> None:
     """A server that pays itself is not held up; it has quotas of its own."""
 
     async def scenario(harness: TurnHarness) -> None:
-        harness.store.models.records = (ModelRecord(SERVER, "mistral", "own"),)
-        harness.store.keys.records = [KeyRecord(SERVER, "mistral", "theirs", id=1)]
+        await harness.have_models(
+            ModelRecord(SERVER, "mistral", "own"),
+            keys=[KeyRecord(SERVER, "mistral", "theirs", id=1)],
+        )
         for _ in range(3):
             await harness.answer()
         assert harness.models.asked == [("own", "theirs")] * 3
         assert harness.turn_channel.embeds == []
-        assert harness.store.usage_counts.of(DAY, ALICES).requests == 3
+        assert (await harness.totals(ALICES)).requests == 3
 
     run_turns(scenario, **operator(quota_requests_per_user_day=1))
 
 
 def test_when_the_operator_pays_no_more_a_fallback_with_a_key_of_the_server_answers() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.store.models.records = (
+        await harness.have_models(
             ModelRecord(SERVER, "openai", "gpt-x"),
             ModelRecord(SERVER, "mistral", "own", position=1),
+            keys=[KeyRecord(SERVER, "mistral", "theirs", id=1)],
         )
-        harness.store.keys.records = [KeyRecord(SERVER, "mistral", "theirs", id=1)]
         for _ in range(2):
             await harness.answer()
         assert harness.models.asked == [("gpt-x", "sk-op"), ("own", "theirs")]
@@ -255,9 +257,9 @@ def test_quotas_that_cannot_be_counted_are_used_up() -> None:
         raise StorageError("the database cannot be reached")
 
     async def scenario(harness: TurnHarness) -> None:
-        spoil(harness.store.usage_counts, "used_up", away)
-        spoil(harness.store.usage_counts, "reserve", away)
-        spoil(harness.store.usage_counts, "tell_once", away)
+        spoil(harness.db.usage_counts, "used_up", away)
+        spoil(harness.db.usage_counts, "reserve", away)
+        spoil(harness.db.usage_counts, "tell_once", away)
         for _ in range(3):
             await harness.answer()
         assert harness.models.asked == []
@@ -273,7 +275,7 @@ def test_without_quotas_a_database_that_is_away_holds_nobody_up() -> None:
 
     async def scenario(harness: TurnHarness) -> None:
         for name in ("used_up", "reserve", "tell_once", "add"):
-            spoil(harness.store.usage_counts, name, away)
+            spoil(harness.db.usage_counts, name, away)
         await harness.answer()
         assert harness.turn_channel.contents == ["Hm."]
         assert harness.turn_channel.embeds == []
@@ -323,10 +325,10 @@ def test_regenerate_does_not_delete_what_cannot_be_written_anew() -> None:
 def test_cost_is_what_the_price_says() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
-        totals = harness.store.usage_counts.of(DAY, ALICES)
+        totals = await harness.totals(ALICES)
         assert totals == UsageTotals(1, 1000, 200, 1000 * 2 + 200 * 8)
         on_operator = UsageAccount("operator", 0, "server", SERVER)
-        assert harness.store.usage_counts.of(DAY, on_operator) == totals
+        assert await harness.totals(on_operator) == totals
 
     priced = OperatorModel(ModelRecord(0, "scripted", "m"), ("k",), price=TokenPrice(2.0, 8.0))
     run_turns(scenario, [text("Fine."), used(1000, 200)], links=[priced])
@@ -336,8 +338,8 @@ def test_a_request_that_ends_tomorrow_counts_today() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await asyncio.sleep(12 * 3600 - 5)
         await harness.answer()
-        assert harness.store.usage_counts.of(DAY, ALICES) == UsageTotals(1, 5, 6)
-        assert harness.store.usage_counts.of(DAY + timedelta(1), ALICES) == UsageTotals()
+        assert await harness.totals(ALICES) == UsageTotals(1, 5, 6)
+        assert await harness.totals(ALICES, DAY + timedelta(1)) == UsageTotals()
 
     script: list[Step] = [text("Late.\n"), Silence(10_000), used(5, 6)]
     run_turns(scenario, script, turn={"quota_tokens_per_user_day": 10**6})

@@ -23,7 +23,7 @@ from oshaberi.providers.request.model_request import (
 from oshaberi.providers.request.preparation import overflowing
 from oshaberi.providers.request.token_estimate import request_tokens
 from oshaberi.stream.provider_protocol import Silence, Step
-from tests.turns.turn_harness import ALICE, CHANNEL, EPOCH, SERVER, TurnHarness, run_turns, text
+from tests.turns.turn_harness import ALICE, CHANNEL, SERVER, TurnHarness, run_turns, text
 
 LARGEST = 1 << 20
 NOW = said("user", "and now?", "current")
@@ -86,7 +86,7 @@ def test_a_quota_reserves_what_is_trimmed_to_a_window() -> None:
         harness.channel_turns.stop(CHANNEL, ALICE.id, False)
         await harness.channel_turns.idle()
         account = UsageAccount("server", SERVER, "user", ALICE.id)
-        reserved = harness.store.usage_counts.of(EPOCH.date(), account).input_tokens
+        reserved = (await harness.totals(account)).input_tokens
         assert reserved == room_needed(harness.models.requests[-1])
 
     script: list[Step] = [text("One two three.\n"), Silence(60_000)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from oshaberi.bot.storage.records import UsageRecord
 from oshaberi.bot.tools.definition import ToolContext
 from oshaberi.chunks import Chunk, ThoughtPart, ToolCall
 from oshaberi.providers.request.model_request import ToolDeclaration, ToolResult, ToolRound
@@ -76,12 +77,9 @@ def test_text_tool_text() -> None:
         assert harness.models.requests[0].tools == (ToolDeclaration("look_for_Tomori"),)
         # One response: only its first message replies.
         assert [r["reply"] for r in harness.turn_channel.channel.records] == [True, False]
-        (kept,) = harness.store.memory.kept
+        (kept,) = await harness.exchanges()
         assert kept.answered == "Let me see.\nIt is round."
-        assert harness.store.usage.kept == [
-            (SERVER, "scripted", "m", 10, 1),
-            (SERVER, "scripted", "m", 20, 2),
-        ]
+        assert await harness.usage() == UsageRecord(SERVER, "scripted", "m", 2, 30, 3)
 
     thought = Chunk("text", thoughts=(ThoughtPart("hm", "raw", "sig"),))
     run_turns(
@@ -112,7 +110,7 @@ def test_too_many_rounds() -> None:
         await harness.answer()
         assert len(harness.models.requests) == 4
         assert harness.turn_channel.embeds == ["This took too many steps"]
-        assert harness.store.turns.kept[-1].status == "timeout"
+        assert (await harness.turns())[-1].status == "timeout"
 
     turn = {"max_function_call_iterations": 3}
     run_turns(scenario, *[[calls(LOOK)]] * 10, tools=Workshop(), turn=turn)
@@ -135,7 +133,7 @@ def test_failures_in_a_row_end_it() -> None:
         await harness.answer()
         assert len(harness.models.requests) == 3
         assert harness.turn_channel.embeds == ["The tools keep failing"]
-        assert harness.store.turns.kept[-1].status == "error"
+        assert (await harness.turns())[-1].status == "error"
 
     turn = {"max_consecutive_tool_errors": 3}
     run_turns(scenario, *[[calls(LOOK)]] * 9, tools=tools, turn=turn)
@@ -167,7 +165,7 @@ def test_a_stop_during_a_tool_ends_the_turn_at_once() -> None:
         assert tools.cancelled == 1
         assert len(harness.models.requests) == 1
         assert harness.turn_channel.contents == ["Wait."]
-        turn = harness.store.turns.kept[-1]
+        turn = (await harness.turns())[-1]
         assert turn.status == "stopped_by_user"
         assert not harness.channel_turns.is_busy(CHANNEL)
 
@@ -211,7 +209,7 @@ def test_a_follow_up_during_a_tool_begins_anew() -> None:
         await harness.answer("no, at the sun")
         assert tools.cancelled == 1
         assert harness.turn_channel.contents == ["Wait.", "The sun."]
-        assert [turn.status for turn in harness.store.turns.kept] == [
+        assert [turn.status for turn in await harness.turns()] == [
             "follow_up_interrupt",
             "completed",
         ]
@@ -244,7 +242,7 @@ def test_silence_after_a_tool_is_fine_if_something_was_said_before() -> None:
         await harness.answer()
         assert len(harness.models.requests) == 2
         assert harness.turn_channel.embeds == []
-        assert harness.store.turns.kept[-1].status == "completed"
+        assert (await harness.turns())[-1].status == "completed"
 
     run_turns(scenario, [text("I react."), calls(LOOK)], [], tools=Workshop())
 

@@ -11,7 +11,13 @@ import pytest
 
 from oshaberi.bot.conversation.messages import ChannelInfo
 from oshaberi.bot.storage.errors import StorageError
-from oshaberi.bot.storage.records import KeyRecord, ModelRecord, PersonaRecord, SpriteRecord
+from oshaberi.bot.storage.records import (
+    KeyRecord,
+    ModelRecord,
+    PersonaRecord,
+    SpriteRecord,
+    UsageRecord,
+)
 from oshaberi.bot.storage.repositories.models import key_scope
 from oshaberi.chunks import Chunk, ThoughtPart
 from oshaberi.delivery.recording_sink import ScriptedFault
@@ -87,8 +93,8 @@ def test_thoughts_in_the_channel(display: str, shown: str | None) -> None:
         if shown is not None:
             last = harness.turn_channel.channel.posted[-1]
             assert last.post.silent
-            assert last.id in harness.store.turns.kept[-1].message_ids
-        assert harness.store.memory.kept[-1].answered == "Hi."
+            assert last.id in (await harness.turns())[-1].message_ids
+        assert (await harness.exchanges())[-1].answered == "Hi."
         await harness.answer("and?")
         told = "\n".join(getattr(item, "text", "") for item in harness.models.requests[1].items)
         assert "greet" not in told
@@ -148,7 +154,7 @@ def test_where_there_is_no_thought_log(turn: dict[str, Any]) -> None:
 def test_details_and_text_are_remembered_apart() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer("my birthday?")
-        (kept,) = harness.store.memory.kept
+        (kept,) = await harness.exchanges()
         assert (kept.asked, kept.answered, kept.details, kept.persona) == (
             "my birthday?",
             "Noted.",
@@ -162,7 +168,7 @@ def test_details_and_text_are_remembered_apart() -> None:
 def test_no_short_memory() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
-        assert harness.store.memory.kept == []
+        assert await harness.exchanges() == []
 
     run_turns(scenario, turn={"short_memory_size": 0})
 
@@ -174,7 +180,8 @@ def test_sprites_are_kept_with_their_messages() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
         mad = harness.turn_channel.channel.posted[-1]
-        assert harness.store.sprite_messages.kept == {mad.id: ("Tomori", "mad")}
+        posted = [one.id for one in harness.turn_channel.channel.posted]
+        assert await harness.db.sprite_messages.labels(posted) == {mad.id: ("Tomori", "mad")}
         await harness.answer("why?")
         told = dialogue_of(harness.models.requests[1])
         assert told[-3:] == ["Hm.", "Tomori (mad): Stop it!", "Alice: why?"]
@@ -186,7 +193,8 @@ def test_tables_are_kept_with_their_messages() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
         (picture,) = [p for p in harness.turn_channel.channel.posted if p.post.files]
-        assert harness.store.tables.kept == {picture.id: TABLE.strip()}
+        posted = [one.id for one in harness.turn_channel.channel.posted]
+        assert await harness.db.tables.sources(posted) == {picture.id: TABLE.strip()}
 
     run_turns(scenario, [text(f"See:\n{TABLE}\nClear?")])
 
@@ -196,14 +204,12 @@ def test_every_effect_may_fail_without_hurting_the_others() -> None:
         async def broken(*_args: Any, **_more: Any) -> None:
             raise OSError("disk full")
 
-        for part in (harness.store.turns, harness.store.sprite_messages, harness.store.tables):
-            spoil(part, "remember", broken)
-        spoil(harness.store.memory, "add", broken)
+        await harness.forbid("turns", "sprite_messages", "table_sources", "exchanges")
         spoil(harness.turn_channel, "log_thoughts", broken)
         await harness.answer()
         assert harness.turn_channel.contents == ["Hi."]
         assert harness.turn_channel.embeds == []
-        assert harness.store.usage.kept == [(SERVER, "scripted", "m", 1, 2)]
+        assert await harness.usage() == UsageRecord(SERVER, "scripted", "m", 1, 1, 2)
         await harness.answer()
         assert harness.turn_channel.contents == ["Hi.", "Hm."]
 
@@ -213,11 +219,7 @@ def test_every_effect_may_fail_without_hurting_the_others() -> None:
 
 def test_a_database_that_cannot_be_read_costs_only_the_memory() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        async def broken(*_args: Any) -> Any:
-            raise OSError("disk full")
-
-        spoil(harness.store.memory, "recent", broken)
-        spoil(harness.store.facts, "of", broken)
+        await harness.forbid("exchanges", "facts")
         await harness.answer()
         assert harness.turn_channel.contents == ["Hm."]
 
@@ -231,7 +233,7 @@ def test_while_the_database_is_away_a_server_without_models_asks_the_operators()
         async def away(*_scope: int) -> Any:
             raise StorageError("the database is malformed")
 
-        spoil(harness.store.models, "chains", away)
+        spoil(harness.db.models, "chains", away)
         await harness.answer()
         assert harness.turn_channel.contents == ["Hm.", "Hm."]
         assert harness.turn_channel.embeds == []
@@ -245,14 +247,15 @@ def test_while_the_database_is_away_a_server_without_models_asks_the_operators()
 
 def test_while_the_database_is_away_a_server_asks_its_own_models_as_before() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.store.models.records = (ModelRecord(SERVER, "mistral", "own"),)
-        harness.store.keys.records = [KeyRecord(SERVER, "mistral", "a")]
+        await harness.have_models(
+            ModelRecord(SERVER, "mistral", "own"), keys=[KeyRecord(SERVER, "mistral", "a")]
+        )
         await harness.answer()
 
         async def away(*_scope: int) -> Any:
             raise StorageError("the database is away")
 
-        spoil(harness.store.models, "chains", away)
+        spoil(harness.db.models, "chains", away)
         await harness.answer()
         assert harness.models.asked == [("own", "a"), ("own", "a")]
 
@@ -276,7 +279,7 @@ def test_a_fault_of_ours_is_told_without_its_words() -> None:
 def test_what_was_not_delivered_is_kept() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
-        turn = harness.store.turns.kept[-1]
+        turn = (await harness.turns())[-1]
         assert turn.status == "stopped_by_user"
         assert turn.undelivered == "Three.\nFour."
 
@@ -286,7 +289,7 @@ def test_what_was_not_delivered_is_kept() -> None:
 def test_what_went_out_as_a_file_can_be_continued_too() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
-        turn = harness.store.turns.kept[-1]
+        turn = (await harness.turns())[-1]
         (rest,) = [file for p in harness.turn_channel.channel.posted for file in p.post.files]
         assert turn.undelivered == rest.source
         assert "5 word" in rest.source
@@ -299,7 +302,7 @@ def test_a_channel_that_refuses_everything() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
         assert harness.turn_channel.contents == []
-        assert harness.store.turns.kept[-1].status == "stopped_by_user"
+        assert (await harness.turns())[-1].status == "stopped_by_user"
         assert harness.models.asked == [("m", None)]
 
     faults = [ScriptedFault("send", number, 50013) for number in range(1, 9)]

@@ -60,7 +60,7 @@ def test_continue_delivers_what_was_not() -> None:
         await harness.channel_turns.idle()
         assert harness.turn_channel.contents == ["One.", "Two.", "Three.", "Four."]
         assert len(harness.models.requests) == 1
-        last = harness.store.turns.kept[-1]
+        last = (await harness.turns())[-1]
         assert (last.why, last.undelivered, last.status) == ("continue", "", "completed")
         assert harness.turn_channel.channel.records[-1]["reply"] is False
 
@@ -109,7 +109,7 @@ def test_regenerate() -> None:
         harness.turn_channel.write("before", BOB, mention=False)
         await harness.answer("a joke")
         harness.turn_channel.write("haha", BOB, mention=False)
-        first = harness.store.turns.kept[-1].message_ids
+        first = (await harness.turns())[-1].message_ids
         assert (
             await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
             == control_reply.REGENERATED
@@ -118,7 +118,7 @@ def test_regenerate() -> None:
         assert harness.turn_channel.deleted == list(first)
         assert told(harness) == ["Bob: before", "Alice: a joke"]
         assert harness.turn_channel.contents[-1] == "Better."
-        assert harness.store.turns.kept[-1].why == "regenerate"
+        assert (await harness.turns())[-1].why == "regenerate"
         assert harness.turn_channel.channel.records[-1]["reply"] is True
 
     run_turns(scenario, [text("Bad.\nVery bad.")], [text("Better.")])
@@ -140,7 +140,7 @@ def test_regenerate_needs_the_message() -> None:
 def test_others_may_not_and_moderators_may() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
-        mine = harness.store.turns.kept[-1].message_ids[0]
+        mine = (await harness.turns())[-1].message_ids[0]
         assert (
             await harness.channel_turns.continue_(harness.turn_channel, BOB)
             == control_reply.NOT_YOURS
@@ -215,7 +215,7 @@ def test_who_is_not_answered_any_more_cannot_ask_again() -> None:
                 await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
                 == control_reply.NOT_LISTED
             )
-        mine = harness.store.turns.kept[-1].message_ids[0]
+        mine = (await harness.turns())[-1].message_ids[0]
         assert (
             await harness.channel_turns.delete(harness.turn_channel, mine, ALICE)
             == control_reply.DELETED
@@ -232,7 +232,7 @@ def test_a_persona_for_age_restricted_channels_does_not_go_on_elsewhere() -> Non
         place.is_age_restricted = False
         for ask in (harness.channel_turns.continue_, harness.channel_turns.regenerate):
             assert await ask(place, ALICE) == control_reply.NOT_HERE
-        assert not await harness.channel_turns.resume(place, harness.store.turns.kept[-1])
+        assert not await harness.channel_turns.resume(place, (await harness.turns())[-1])
         assert await harness.answer("ren?", mention=False) == "age_restricted"
         place.is_age_restricted = True
         again = await harness.channel_turns.regenerate(place, ALICE)
@@ -268,7 +268,7 @@ def test_who_asks_again_too_soon_waits() -> None:
 def test_delete_takes_the_whole_answer() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
-        ids = harness.store.turns.kept[-1].message_ids
+        ids = (await harness.turns())[-1].message_ids
         assert len(ids) == 4
         elsewhere = FakeTurnChannel(51)
         assert await harness.channel_turns.delete(elsewhere, ids[1], ALICE) == control_reply.UNKNOWN
@@ -288,14 +288,14 @@ def test_an_answer_and_its_continuations_are_deleted_as_one() -> None:
             assert (await harness.channel_turns.continue_(harness.turn_channel, ALICE)).ok
             await harness.channel_turns.idle()
         assert harness.turn_channel.contents == ["Once", "upon", "a time."]
-        first, second, third = (turn.message_ids for turn in harness.store.turns.kept)
+        first, second, third = (turn.message_ids for turn in await harness.turns())
         assert (
             await harness.channel_turns.delete(harness.turn_channel, second[0], ALICE)
             == control_reply.DELETED
         )
         assert harness.turn_channel.deleted == [*first, *second, *third]
-        assert harness.store.memory.kept == []
-        assert [turn.why for turn in harness.store.turns.kept] == [
+        assert await harness.exchanges() == []
+        assert [turn.why for turn in await harness.turns()] == [
             "mention",
             "continue",
             "continue",
@@ -312,7 +312,7 @@ def test_an_answer_and_its_continuation_are_told_anew_as_one() -> None:
         await asyncio.sleep(1)
         await harness.channel_turns.continue_(harness.turn_channel, ALICE)
         await harness.channel_turns.idle()
-        old = [number for turn in harness.store.turns.kept[1:] for number in turn.message_ids]
+        old = [number for turn in (await harness.turns())[1:] for number in turn.message_ids]
         assert (
             await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
             == control_reply.REGENERATED
@@ -320,7 +320,7 @@ def test_an_answer_and_its_continuation_are_told_anew_as_one() -> None:
         await harness.channel_turns.idle()
         assert harness.turn_channel.deleted == old
         assert told(harness) == ["Alice: before", "Well.", "Alice: a tale"]
-        assert [one.answered for one in harness.store.memory.kept] == ["Well.", "Anew."]
+        assert [one.answered for one in await harness.exchanges()] == ["Well.", "Anew."]
 
     run_turns(scenario, [text("Well.")], [text("Once")], [text("upon a time.")], [text("Anew.")])
 
@@ -332,7 +332,7 @@ def test_what_is_continued_without_its_question_still_has_none() -> None:
         harness.turn_channel.people.clear()
         await harness.channel_turns.continue_(harness.turn_channel, ALICE)
         await harness.channel_turns.idle()
-        assert [turn.asked_id for turn in harness.store.turns.kept] == [asked, asked]
+        assert [turn.asked_id for turn in await harness.turns()] == [asked, asked]
         assert (
             await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
             == control_reply.GONE
@@ -344,7 +344,7 @@ def test_what_is_continued_without_its_question_still_has_none() -> None:
 def test_a_deleted_answer_is_not_continued_but_can_be_told_anew() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
-        (turn,) = harness.store.turns.kept
+        (turn,) = await harness.turns()
         assert (
             await harness.channel_turns.delete(harness.turn_channel, turn.message_ids[0], ALICE)
         ).ok
@@ -366,7 +366,7 @@ def test_why() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer("ren?", mention=False)
         asked = harness.turn_channel.people[-1].id
-        mine = harness.store.turns.kept[-1].message_ids[0]
+        mine = (await harness.turns())[-1].message_ids[0]
         sentence = f"Because {WHY['trigger']}."
         assert await harness.channel_turns.why(asked) == sentence
         assert await harness.channel_turns.why(mine) == sentence
@@ -392,8 +392,9 @@ def test_after_a_failure_continue_asks_again() -> None:
 def test_the_guard_does_not_cut_what_is_delivered_again() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
-        turn: Any = harness.store.turns.kept[-1]
-        harness.store.turns.kept[-1] = replace(turn, undelivered="Yes.\nAlice: said so.\nBye.")
+        (turn,) = await harness.turns()
+        said = replace(turn, undelivered="Yes.\nAlice: said so.\nBye.", id=0)
+        await harness.db.turns.remember(said)
         await harness.channel_turns.continue_(harness.turn_channel, ALICE)
         await harness.channel_turns.idle()
         assert harness.turn_channel.contents[-3:] == ["Yes.", "Alice: said so.", "Bye."]

@@ -238,7 +238,7 @@ def test_questions_wait_for_a_slot_with_the_typing_indicator() -> None:
         await harness.channel_turns.idle()
         assert harness.turn_channel.contents == ["One.", "Two."]
         assert other.contents == ["Three."]
-        assert harness.store.questions.ids == []
+        assert await harness.question_ids() == []
         assert harness.services.traffic.slots.is_free
 
     run_turns(scenario, SLOW, [text("Three.")])
@@ -257,8 +257,8 @@ def test_who_waits_too_long_is_told_so(is_quiet: bool) -> None:
         assert other.reactions == ([(asked, FULL)] if is_quiet else [])
         assert all(one.post.reply for one in other.channel.posted)
         assert len(harness.models.requests) == 1
-        assert harness.store.questions.ids == []
-        assert harness.store.seen.newest[other.channel_id] == asked
+        assert await harness.question_ids() == []
+        assert await harness.seen(other.channel_id) == asked
 
     run_turns(scenario, SLOW, stream=quick(suppress_user_errors=is_quiet))
 
@@ -288,7 +288,7 @@ def test_what_waits_for_a_slot_is_left_to_the_next_process() -> None:
         await harness.channel_turns.shutdown(60)
         assert harness.turn_channel.contents == ["One.", "Two."]
         assert (other.contents, other.embeds) == ([], [])
-        assert harness.store.questions.ids == [other.people[0].id]
+        assert await harness.question_ids() == [other.people[0].id]
 
     run_turns(scenario, SLOW)
 

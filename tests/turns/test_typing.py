@@ -77,7 +77,7 @@ def test_everything_around_the_stream_is_slow(degree: int) -> None:
     async def scenario(harness: TurnHarness) -> None:
         slow(harness.turn_channel, "channel_info", 12)
         slow(harness.services.models.adapters, "warm", 9)
-        slow(harness.store.reading, "surroundings", 3)
+        slow(harness.db.reading, "surroundings", 3)
         await answered(harness)
 
     watch = watched(scenario, [Silence(9000), text("Hi.")], stream=quick(humanizer_degree=degree))
@@ -93,8 +93,8 @@ def test_a_model_that_is_waited_for() -> None:
 
 def test_none_after_the_last_message_however_long_the_rest_takes() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        slow(harness.store, "keep_turn", 30)
-        slow(harness.store, "count_usage", 30)
+        slow(harness.db, "keep_turn", 30)
+        slow(harness.db, "count_usage", 30)
         await answered(harness)
 
     watch = watched(scenario, [text("Hi.")])

@@ -13,7 +13,7 @@ def test_the_operators_key_serves_no_model_but_the_operators() -> None:
     """A server's admin chose a dear model before this was refused: it is stored."""
 
     async def scenario(harness: TurnHarness) -> None:
-        harness.store.models.records = (ModelRecord(SERVER, "openai", "o1-pro"),)
+        await harness.have_models(ModelRecord(SERVER, "openai", "o1-pro"))
         await harness.answer()
         assert harness.models.asked == []
         assert harness.turn_channel.embeds == ["This model cannot be used"]
@@ -28,7 +28,7 @@ def test_a_provider_that_is_somewhere_else_for_everybody_needs_a_key_there_too()
     azure = ModelRecord(SERVER, "azure", "mine", base_url="https://me.openai.azure.com/openai/v1")
 
     async def scenario(harness: TurnHarness) -> None:
-        harness.store.models.records = (azure,)
+        await harness.have_models(azure)
         await harness.answer()
         assert harness.models.asked == []
         told = harness.turn_channel.channel.records[-1]["description"]
@@ -61,8 +61,10 @@ def test_personas_that_call_everybody_stop_calling() -> None:
 
 def test_a_key_of_the_server_pays_for_any_model() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.store.models.records = (ModelRecord(SERVER, "openai", "o1-pro"),)
-        harness.store.keys.records = [KeyRecord(SERVER, "openai", "sk-server", id=1)]
+        await harness.have_models(
+            ModelRecord(SERVER, "openai", "o1-pro"),
+            keys=[KeyRecord(SERVER, "openai", "sk-server", id=1)],
+        )
         await harness.answer()
         assert harness.models.asked == [("o1-pro", "sk-server")]
 
@@ -73,8 +75,10 @@ def test_a_key_of_direct_messages_pays_for_its_owner_alone() -> None:
     """Alice's key and model in her direct messages; Bob writes to the bot in his."""
 
     async def scenario(harness: TurnHarness) -> None:
-        harness.store.models.records = (ModelRecord(0, "openai", "o1-pro", user_id=ALICE.id),)
-        harness.store.keys.records = [KeyRecord(0, "openai", "sk-alice", id=1, user_id=ALICE.id)]
+        await harness.have_models(
+            ModelRecord(0, "openai", "o1-pro", user_id=ALICE.id),
+            keys=[KeyRecord(0, "openai", "sk-alice", id=1, user_id=ALICE.id)],
+        )
         await harness.answer("hi", BOB)
         assert harness.models.asked == [("gpt-x", "sk-operator")]
         await harness.answer("hi", ALICE)
@@ -85,11 +89,10 @@ def test_a_key_of_direct_messages_pays_for_its_owner_alone() -> None:
 
 def test_a_key_of_direct_messages_pays_in_no_server() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.store.keys.records = [KeyRecord(0, "openai", "sk-alice", id=1, user_id=ALICE.id)]
-        harness.store.models.records = (
-            ModelRecord(0, "openai", "o1-pro", user_id=ALICE.id),
-            ModelRecord(SERVER, "openai", "gpt-y"),
-        )
+        alices = KeyRecord(0, "openai", "sk-alice", id=1, user_id=ALICE.id)
+        own = ModelRecord(0, "openai", "o1-pro", user_id=ALICE.id)
+        await harness.have_models(own, keys=[alices])
+        await harness.have_models(ModelRecord(SERVER, "openai", "gpt-y"))
         await harness.answer("hi", ALICE)
         assert harness.models.asked == []
 
@@ -98,7 +101,7 @@ def test_a_key_of_direct_messages_pays_in_no_server() -> None:
 
 def test_a_model_that_lacks_its_key_is_passed_over_for_its_fallback() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        harness.store.models.records = (
+        await harness.have_models(
             ModelRecord(SERVER, "openai", "o1-pro"),
             ModelRecord(SERVER, "openai", "gpt-x", position=1),
         )
@@ -113,7 +116,7 @@ def test_on_the_operators_key_the_operators_parameters_hold() -> None:
     """Else a server that names the same model would be rid of `max_output_tokens`."""
 
     async def scenario(harness: TurnHarness) -> None:
-        harness.store.models.records = (ModelRecord(SERVER, "openai", "gpt-x"),)
+        await harness.have_models(ModelRecord(SERVER, "openai", "gpt-x"))
         await harness.answer()
         assert harness.models.asked == [("gpt-x", "sk-operator")]
         assert harness.models.requests[0].max_output_tokens == 100

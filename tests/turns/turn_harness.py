@@ -1,15 +1,21 @@
-"""A channel, models and a database for turns: all in memory, in virtual time, and inspectable."""
+"""A channel, models and a database for turns: all in memory, in virtual time, and inspectable.
+
+The database is the real one: virtual time stands still while it is awaited.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
+
+from sqlalchemy import select
+from sqlalchemy import text as sql
 
 from oshaberi.bot.conversation.answer_buttons import ButtonRows
 from oshaberi.bot.conversation.messages import (
@@ -23,7 +29,18 @@ from oshaberi.bot.conversation.messages import (
 )
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage import Database, SecretVault
-from oshaberi.bot.storage.records import ModelRecord, PersonaRecord
+from oshaberi.bot.storage.records import (
+    Exchange,
+    KeyRecord,
+    ModelRecord,
+    PersonaRecord,
+    StoredQuestion,
+    TurnRecord,
+    UsageRecord,
+)
+from oshaberi.bot.storage.repositories.journal import QuestionRepository
+from oshaberi.bot.storage.schema.table_rows import TurnRow
+from oshaberi.bot.storage.usage import UsageAccount, UsageTotals
 from oshaberi.bot.turns.admission.questions import Claim
 from oshaberi.bot.turns.admission.single_message_rules import UnaddressedMessage
 from oshaberi.bot.turns.channel_turns import ChannelTurns
@@ -41,13 +58,13 @@ from oshaberi.stream.provider_protocol import ScriptedProvider, Step
 from oshaberi.stream.stops import StopRegistry
 from oshaberi.text.config import TextConfig
 from oshaberi.virtual_time import run_virtual
-from tests.storage.migrated_database import place_database
-from tests.turns.memory_store import MemoryStore
+from tests.storage.migrated_database import database_in_memory, place_database
 from tests.turns.shared_services import SwitchedSettings, changed, shared_services
 
 T = TypeVar("T")
 
 EPOCH = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
+TODAY = EPOCH.date()
 CHANNEL, SERVER, BOT_ID = 50, 7, 999
 ALICE = Person(1, "Alice", ("alice_w",))
 BOB = Person(2, "Bob", ("bob",))
@@ -273,7 +290,7 @@ class TurnHarness:
     services: TurnServices
     turn_channel: FakeTurnChannel
     channel_turns: ChannelTurns
-    store: MemoryStore
+    db: Database
     claim: Claim | None = None
     steps: list[timedelta] = field(default_factory=list)
     """By how much the wall clock was set forward or back."""
@@ -316,6 +333,59 @@ class TurnHarness:
         reason = await self.hear(words, author, **fields)
         await self.channel_turns.idle()
         return reason
+
+    # -- what is stored, with what waited to be written ------------------------------------------
+
+    async def turns(self) -> list[TurnRecord]:
+        """All turns, oldest first."""
+        rows = await self._rows(select(TurnRow.channel_id).distinct())
+        found = [turn for one in rows for turn in await self.db.turns.newest(one, 100)]
+        return sorted(found, key=lambda turn: turn.id)
+
+    async def questions(self) -> list[StoredQuestion]:
+        """The open questions, as the next process of this name finds them."""
+        await self.db.journal.flush()
+        next_process = QuestionRepository(self.db._store)
+        found = await next_process.left_by(self.services.instance)
+        return [replace(one, at=None) for one in found]
+
+    async def question_ids(self) -> list[int]:
+        return sorted(one.message_id for one in await self.questions())
+
+    async def exchanges(self) -> list[Exchange]:
+        await self.db.journal.flush()
+        return list(await self.db.memory.recent(CHANNEL, 100))
+
+    async def totals(self, account: UsageAccount, day: date = TODAY) -> UsageTotals:
+        await self.db.journal.flush()
+        return await self.db.usage_counts.of(account, day, day)
+
+    async def usage(self) -> UsageRecord:
+        """What the server's only model has used."""
+        await self.db.journal.flush()
+        (used,) = await self.db.usage.of(SERVER)
+        return used
+
+    async def seen(self, channel_id: int = CHANNEL) -> int | None:
+        await self.db.journal.flush()
+        return await self.db.seen.last(channel_id)
+
+    async def have_models(self, *chain: ModelRecord, keys: Sequence[KeyRecord] = ()) -> None:
+        """Give a server, or a person, these models and keys."""
+        await self.db.models.set_chain(chain[0].server_id, chain, chain[0].user_id)
+        for key in keys:
+            await self.db.keys.add(key)
+
+    async def forbid(self, *tables: str) -> None:
+        """Make the database refuse everything that concerns these tables."""
+        async with self.db._store.write() as session:
+            for table in tables:
+                await session.execute(sql(f"ALTER TABLE {table} RENAME TO hidden_{table}"))
+
+    async def _rows(self, statement: Any) -> list[Any]:
+        await self.db.journal.flush()
+        async with self.db._store.read() as session:
+            return list(await session.scalars(statement))
 
 
 def is_unaddressed(incoming: IncomingMessage) -> bool:
@@ -376,22 +446,24 @@ def run_turns(
     """Run a scene in virtual time. The scripts are what model `m` says, in order."""
 
     async def main() -> T:
-        store = MemoryStore(personas)
         config = TurnConfig(**{**USUAL, **(turn or {})})
         steps: list[timedelta] = []
-        made = services_of(
-            EffectiveSettings(stream or quick(), config),
-            store,
-            clock=lambda: now() + sum(steps, timedelta()),
-            **services,
-        )
-        made.models.operator.models = tuple(links or [link()])
-        harness = TurnHarness(
-            *(made, FakeTurnChannel(**(turn_channel or {})), ChannelTurns.over(made, claim=claim)),
-            *(store, claim, steps),
-        )
-        harness.models.play(*scripts)
-        return await scenario(harness)
+
+        def clock() -> datetime:
+            return now() + sum(steps, timedelta())
+
+        async with database_in_memory(personas, clock) as db:
+            settings = EffectiveSettings(stream or quick(), config)
+            made = services_of(settings, db, clock=clock, **services)
+            made.models.operator.models = tuple(links or [link()])
+            place = FakeTurnChannel(**(turn_channel or {}))
+            turns = ChannelTurns.over(made, claim=claim)
+            harness = TurnHarness(made, place, turns, db, claim, steps)
+            harness.models.play(*scripts)
+            try:
+                return await scenario(harness)
+            finally:
+                await end_turns()
 
     return run_virtual(main())
 
@@ -412,16 +484,31 @@ def run_stored_turns(
             settings = EffectiveSettings(quick(), TurnConfig(**USUAL))
             made = services_of(settings, db, instance="test")
             made.models.operator.models = (link(),)
-            harness = TurnHarness(made, FakeTurnChannel(), ChannelTurns.over(made), MemoryStore(()))
+            harness = TurnHarness(made, FakeTurnChannel(), ChannelTurns.over(made), db)
             harness.models.play(*scripts)
             return await scenario(harness, db)
 
     return asyncio.run(main())
 
 
+def tasks_left() -> set[asyncio.Task[Any]]:
+    """The running tasks besides the scene itself and those of the open database."""
+    databases = {"group commit", "circuit breaker"}
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    return {task for task in others if task.get_name() not in databases}
+
+
+async def end_turns() -> None:
+    """End what a scene has left running, as the loop would, before the database is closed."""
+    left = tasks_left()
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+
+
 def services_of(
     fixed: EffectiveSettings,
-    store: Any,
+    db: Database,
     operator_turn: TurnConfig | None = None,
     context_since: datetime | None = None,
     clock: Callable[[], datetime] = now,
@@ -438,7 +525,7 @@ def services_of(
     )
     pool = AdapterPool(Models(stops).connect)
     return shared_services(
-        SwitchedSettings(settings), store, operator, pool, clock, stops=stops, **parts
+        SwitchedSettings(settings), db, operator, pool, clock, stops=stops, **parts
     )
 
 

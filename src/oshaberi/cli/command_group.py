@@ -62,7 +62,7 @@ COMMANDS = {
     "settings": "List the settings, or explain some of them.",
     "config": "Show the settings, and where each of them comes from.",
     "db": "Upgrade, back up or restore the database.",
-    "data": "Export or delete a user's or a server's data.",
+    "data": "Export, move or delete a user's or a server's data.",
     "persona": "Bring in character cards, and write personas as cards.",
     "stage": "Run any discord.py bot on a local Discord.",
     "bench": "Measure what the engine, streams and adapters cost.",

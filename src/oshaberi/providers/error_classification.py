@@ -120,6 +120,8 @@ _BY_WORDS: tuple[tuple[ErrorType, re.Pattern[str]], ...] = (
             r"deployment[_ ]?not[_ ]?found",
             r"\bdeployment .{0,120}does not exist",
             r"\bmodel: \S+$",
+            r"model identifier is invalid",  # Bedrock
+            r"invocation of model .{0,200}isn.t supported",
         ),
     ),
     (
@@ -135,7 +137,10 @@ _BY_WORDS: tuple[tuple[ErrorType, re.Pattern[str]], ...] = (
             r"\bno_db_connection\b",  # LiteLLM without a database, about a key it does not know
         ),
     ),
-    ("rate_limit", _any(r"rate[_ -]?limit", r"too many requests", r"resource[_ ]?exhausted")),
+    (
+        "rate_limit",
+        _any(r"rate[_ -]?limit", r"too many requests", r"resource[_ ]?exhausted", r"\bthrottl"),
+    ),
     (
         "provider_overloaded",
         _any(
@@ -145,6 +150,8 @@ _BY_WORDS: tuple[tuple[ErrorType, re.Pattern[str]], ...] = (
             r"server[_ ]busy",
             r"high demand",
             r"loading model",
+            r"\bserviceunavailable",
+            r"\bmodelnotready",
         ),
     ),
     ("timeout", _any(r"timed? ?out", r"deadline[_ ]exceeded")),

@@ -18,6 +18,7 @@ _ROUTES = ("/chat/completions", "/completions", "/responses", "/messages", "/mod
 _VERSIONS = {"anthropic": "/v1", "google": "/v1beta"}
 """What the SDKs of these families append as well."""
 _OPENAI = ("openai", "openai-responses")
+_AZURE = ("azure", "azure-entra")
 _AZURE_PATH = "/openai/v1"
 _HOME = (".local", ".lan", ".internal", ".home.arpa", ".localhost")
 
@@ -68,20 +69,20 @@ def _scheme(text: str) -> str:
 def _path(parts: SplitResult, preset: Preset) -> str:
     path = parts.path
     family = preset.family_at(None if preset.base_url is None else parts.geturl())
-    if family in ("replay", "novelai"):
+    if family in ("replay", "novelai") or (preset.cloud and preset.name not in _AZURE):
         return path
     path = next((path.removesuffix(one) for one in _ROUTES if path.endswith(one)), path)
     if family in _VERSIONS:
         return path.removesuffix(_VERSIONS[family])
+    if preset.name in _AZURE:
+        return path or _AZURE_PATH
     if path or family not in _OPENAI:
         return path
-    return _usual_path(parts, preset)
+    return _usual_path(parts)
 
 
-def _usual_path(parts: SplitResult, preset: Preset) -> str:
+def _usual_path(parts: SplitResult) -> str:
     """Return the path of a known provider that has this host, else `/v1`."""
-    if preset.name == "azure":
-        return _AZURE_PATH
     for known in PRESETS.values():
         place = urlsplit(known.base_url or "")
         if place.netloc == parts.netloc and known.family in _OPENAI:

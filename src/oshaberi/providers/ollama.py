@@ -1,7 +1,7 @@
 """Adapter for Ollama's own API, `/api/chat`: it sets the window, which the compatible API cannot.
 
 A stream is a JSON object per line. Calls come whole; a model that has to be loaded first says
-nothing for a while. A missing model is pulled if the parameter `pull` allows it.
+nothing for a while. A missing model is downloaded if the endpoint's `pull` allows it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class OllamaAdapter(EndpointAdapter):
     async def events(self, request: Request) -> AsyncGenerator[Event, None]:
         """Yield the events. Changes and repeats a refused request, never a begun stream."""
         negotiation = RequestNegotiation(self.endpoint, FAMILY, MANDATORY)
-        may_pull = bool(request.extra.get("pull"))
+        may_pull = self.endpoint.pull
         while True:
             known = negotiation.capabilities
             ready = await prepared(request, self.endpoint, known)
@@ -111,7 +111,7 @@ class OllamaAdapter(EndpointAdapter):
                 failure = read_failure(error)
                 if may_pull and failure.status == 404:
                     may_pull = False
-                    async for progress in self._pulled():
+                    async for progress in self._pulled(request):
                         yield progress
                     continue
                 images = has_images(ready.items)
@@ -121,9 +121,12 @@ class OllamaAdapter(EndpointAdapter):
                 ):
                     raise
 
-    async def _pulled(self) -> AsyncGenerator[Event, None]:
-        """Pull the model. Each step is a sign of life; every tenth of it is logged."""
-        shown = -1
+    async def _pulled(self, request: Request) -> AsyncGenerator[Event, None]:
+        """Pull the model. Each step is a sign of life; every tenth of it is logged.
+
+        Whoever waits is told once, when something is really downloaded.
+        """
+        shown, tell = -1, request.on_wait
         wanted = {"model": self.endpoint.model, "stream": True}
         async with self._answer("/api/pull", wanted) as lines:
             async for line in lines:
@@ -131,6 +134,9 @@ class OllamaAdapter(EndpointAdapter):
                 if event.get("error"):
                     raise StreamError(body_failure(event))
                 whole, done = (whole_count(event.get(key), 2**50) for key in ("total", "completed"))
+                if whole and tell is not None:
+                    tell(_downloading(self.endpoint.model, whole))
+                    tell = None
                 tenth = 10 * (done or 0) // whole if whole else -1
                 if tenth > shown:
                     shown = tenth
@@ -160,6 +166,14 @@ class OllamaAdapter(EndpointAdapter):
 
     def read(self, event: Event) -> Sequence[Step]:
         return read(event)
+
+
+def _downloading(model: str, size: int) -> Sentence:
+    return Sentence(
+        "{model} is being downloaded first ({gigabytes:.1f} GB).",
+        model=model,
+        gigabytes=size / 1e9,
+    )
 
 
 # -- asking --------------------------------------------------------------------------------------

@@ -18,6 +18,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from oshaberi.errors import ConfigError, Sentence
+
+_WITHOUT_SEARCH = frozenset({"bedrock", "novelai", "ollama", "replay"})
 HOSTED_WINDOW = 128_000
 """The window of a hosted model that the capability table does not know."""
 LOCAL_WINDOW = 4_096
@@ -48,6 +51,10 @@ class Preset:
     """Whether it runs on the same machine as the bot."""
     family_elsewhere: str | None = None
     needs_base_url: bool = False
+    cloud: str = ""
+    """The cloud whose credentials on this machine sign its requests; empty if it wants a key."""
+    needs: tuple[str, ...] = ()
+    """Which of `region` and `project` the settings must have."""
 
     def key_name_at(self, base_url: str | None) -> str | None:
         """Return the variable of the key. The usual key is sent only to the usual server."""
@@ -57,6 +64,11 @@ class Preset:
         """Return the family at this base URL. None is the provider's own address."""
         is_own = base_url is None or base_url.rstrip("/") == self.base_url
         return self.family if is_own else self.family_elsewhere or self.family
+
+    def has_search_at(self, base_url: str | None) -> bool:
+        """Return whether the API at this base URL has a web search of its own."""
+        family = self.family_at(base_url)
+        return "search" in self.quirks if family == "openai" else family not in _WITHOUT_SEARCH
 
 
 def _hosted(
@@ -232,7 +244,64 @@ _ALL = (
         "novelai",
         window=8_192,
     ),
+    Preset(
+        "bedrock",
+        "Claude on Amazon Bedrock",
+        "bedrock",
+        extra="bedrock",
+        window=200_000,
+        cloud="AWS",
+        needs=("region",),
+    ),
+    Preset(
+        "vertex",
+        "Gemini on Vertex AI",
+        "vertex",
+        None,
+        None,
+        "google",
+        5,
+        1_048_576,
+        reemits=True,
+        cloud="Google Cloud",
+        needs=("project", "region"),
+    ),
+    Preset(
+        "vertex-claude",
+        "Claude on Vertex AI",
+        "vertex-claude",
+        extra="vertex",
+        window=200_000,
+        cloud="Google Cloud",
+        needs=("project", "region"),
+    ),
+    Preset(
+        "azure-entra",
+        "Azure OpenAI, with Entra ID",
+        "azure-entra",
+        extra="azure",
+        window=HOSTED_WINDOW,
+        needs_base_url=True,
+        cloud="Azure",
+    ),
     Preset("replay", "A recorded stream", "replay"),
 )
 
 PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}
+
+
+def check_search(provider: str, base_url: str | None) -> None:
+    """Raise ConfigError if `search` would do nothing at this provider."""
+    preset = PRESETS.get(provider)
+    if preset is None or preset.has_search_at(base_url):
+        return
+    other = PRESETS.get(f"{provider}-responses")
+    if other is None:
+        words = Sentence("search: {provider} has no web search of its own", provider=provider)
+    else:
+        words = Sentence(
+            "search: {provider} has no web search of its own here, but {other} has",
+            provider=provider,
+            other=other.name,
+        )
+    raise ConfigError(words)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.plug_in_loading import installed_entry_points, plug_in_error
 from oshaberi.providers.base import Adapter
+from oshaberi.providers.cloud_accounts import check_cloud
 from oshaberi.providers.local_context_windows import LocalWindow
 from oshaberi.providers.model_options import TEXT_LIMITS
 from oshaberi.providers.presets import PRESETS, Preset
@@ -28,6 +29,7 @@ URL_SHOWN_MOST = 80
 MakeAdapter = Callable[[Endpoint], Adapter]
 
 _RESPONSES = "oshaberi.providers.openai_responses.adapter"
+_CLAUDE_CLOUDS = "oshaberi.providers.anthropic.clouds"
 FAMILIES: dict[str, str] = {
     "openai": "oshaberi.providers.openai_chat.adapter:OpenAIChatAdapter",
     "openai-responses": f"{_RESPONSES}:OpenAIResponsesAdapter",
@@ -35,6 +37,10 @@ FAMILIES: dict[str, str] = {
     "google": "oshaberi.providers.google.adapter:GoogleAdapter",
     "ollama": "oshaberi.providers.ollama:OllamaAdapter",
     "novelai": "oshaberi.providers.novelai:NovelAIAdapter",
+    "bedrock": f"{_CLAUDE_CLOUDS}:BedrockAdapter",
+    "vertex": "oshaberi.providers.google.vertex:VertexAdapter",
+    "vertex-claude": f"{_CLAUDE_CLOUDS}:VertexClaudeAdapter",
+    "azure-entra": "oshaberi.providers.openai_responses.azure:AzureEntraAdapter",
     "replay": "oshaberi.providers.replay:ReplayAdapter",
 }
 """The module of each family's adapter; imported only when it is used."""
@@ -57,6 +63,8 @@ def connect(
         raise ConfigError(Sentence("{provider}: needs the name of a model", provider=provider))
     if preset.needs_base_url and base_url is None:
         raise ConfigError(Sentence("{provider}: needs a base_url", provider=provider))
+    if preset.cloud:
+        check_cloud(preset, base_url, settings)
     key = _checked_key(provider, api_key)
     if key is None and preset.key_name_at(base_url):
         raise ConfigError(
@@ -75,6 +83,7 @@ def connect(
         _checked_url(provider, base_url) or preset.base_url,
         key,
         usual_window=preset.window,
+        cloud=preset.cloud,
         max_stop_strings=preset.max_stop_strings,
         reemits=preset.reemits,
         quirks={**preset.quirks, **settings.pop("quirks", {})},
@@ -86,6 +95,8 @@ def connect(
 
 
 def _is_known_server(preset: Preset, base_url: str | None) -> bool:
+    if preset.cloud:
+        return base_url is None
     if preset.base_url is None or preset.is_local:
         return False
     return base_url is None or base_url.rstrip("/") == preset.base_url.rstrip("/")

@@ -16,7 +16,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 from oshaberi.bot.characters.cards import (
     INLINE,
@@ -37,8 +37,6 @@ LARGEST_SUM = 32 * 1024 * 1024
 """All assets of a card together, unpacked."""
 MOST_FILES = 2000
 """How many files an archive may have."""
-_LARGEST_LIST = 512 * 1024
-"""How many bytes the list of an archive's files may have: it is read as a whole."""
 _MOST_TEXT = MOST_LENGTH * 4 // 3 + 16
 """As many bytes as the longest JSON has in base64."""
 
@@ -53,6 +51,9 @@ _BROKEN = (
     *(zipfile.BadZipFile, ValueError, OverflowError, OSError, NotImplementedError),
     struct.error,
 )
+_END = b"PK\x05\x06"
+_TAIL = 65_557 + 20
+"""The longest end of an archive: its last record with a comment, and what may stand before it."""
 _EMBEDDED = ("embeded://", "embedded://")
 
 
@@ -252,32 +253,38 @@ def _carried_by_png(one: CardAsset) -> str:
 
 
 def _is_archive(content: bytes) -> bool:
-    return b"PK\x05\x06" in content[-65557:]
+    return _END in content[-65557:]
 
 
-def _opened(content: bytes) -> zipfile.ZipFile:
-    """Open an archive whose list of files is short enough to be read."""
-    plain = content[-22:-18] == b"PK\x05\x06" and content[-2:] == b"\0\0"
-    at = len(content) - 22 if plain else content.rfind(b"PK\x05\x06", -65557)
-    if len(content) - at < 22:
+def open_archive(file: BinaryIO, most_files: int = MOST_FILES) -> zipfile.ZipFile:
+    """Open an archive whose list of files is short enough to be read. Raises CardError."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - _TAIL))
+    tail = file.read(_TAIL)
+    plain = tail[-22:-18] == _END and tail[-2:] == b"\0\0"
+    at = len(tail) - 22 if plain else tail.rfind(_END, -65557)
+    if at < 0 or len(tail) - at < 22:
         raise CardError(Sentence("the archive is cut off: download it again"))
-    (list_size,) = struct.unpack_from("<I", content, at + 12)
-    if list_size > _LARGEST_LIST or content[at - 20 : at - 16] == b"PK\x06\x07":
-        raise CardError(Sentence("the archive has more than {most} files", most=MOST_FILES))
+    (list_size,) = struct.unpack_from("<I", tail, at + 12)
+    # A path of 200 characters, and what the list says about each file.
+    longest = most_files * 262
+    if list_size > longest or tail[max(0, at - 20) : max(0, at - 16)] == b"PK\x06\x07":
+        raise CardError(Sentence("the archive has more than {most} files", most=most_files))
     try:
-        archive = zipfile.ZipFile(io.BytesIO(content))
+        archive = zipfile.ZipFile(file)
     except _BROKEN:
         raise CardError(Sentence("the archive is damaged: download it again")) from None
-    if len(archive.infolist()) > MOST_FILES:
-        raise CardError(Sentence("the archive has more than {most} files", most=MOST_FILES))
+    if len(archive.infolist()) > most_files:
+        raise CardError(Sentence("the archive has more than {most} files", most=most_files))
     return archive
 
 
-def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+    """Return a file of an archive if it has at most so many bytes. Raises CardError."""
     if info.flag_bits & 1:
         raise CardError(Sentence("the archive is encrypted"))
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise CardError(Sentence("the archive is packed in a way that cards are not"))
+        raise CardError(Sentence("the archive is packed in an unusual way: pack it as a plain ZIP"))
     try:
         with archive.open(info) as file:
             content = file.read(most + 1)
@@ -290,18 +297,18 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> byt
 
 
 def _card_of_archive(content: bytes) -> Card:
-    archive = _opened(content)
+    archive = open_archive(io.BytesIO(content))
     by_path = {one.filename: one for one in archive.infolist() if not one.is_dir()}
     if "card.json" not in by_path:
         raise CardError(Sentence("there is no card.json in the archive"))
-    document = _json(_unpacked(archive, by_path["card.json"], MOST_LENGTH))
+    document = _json(unpacked(archive, by_path["card.json"], MOST_LENGTH))
     files: dict[str, bytes] = {}
     room = LARGEST_SUM
     for uri in asset_addresses(document):
         info = by_path.get(_embedded_path(uri))
         if info is None:
             continue
-        files[uri] = _unpacked(archive, info, min(LARGEST_ASSET, room))
+        files[uri] = unpacked(archive, info, min(LARGEST_ASSET, room))
         room -= len(files[uri])
     return card_from(*_with_inline(document, files))
 
@@ -318,12 +325,12 @@ def read_sprites(content: bytes) -> tuple[CardAsset, ...]:
     check_size(len(content))
     if not _is_archive(content):
         raise CardError(Sentence("sprites come as a ZIP file of pictures"))
-    archive, found, room = _opened(content), [], LARGEST_SUM
+    archive, found, room = open_archive(io.BytesIO(content)), [], LARGEST_SUM
     for info in archive.infolist():
         name, _dot, ext = info.filename.rpartition("/")[2].rpartition(".")
         if info.is_dir() or not name or name.startswith(".") or ext.lower() not in _PICTURES:
             continue
-        picture = _unpacked(archive, info, min(LARGEST_ASSET, room))
+        picture = unpacked(archive, info, min(LARGEST_ASSET, room))
         room -= len(picture)
         found.append(CardAsset("emotion", name, ext.lower(), "", picture))
     if not found:

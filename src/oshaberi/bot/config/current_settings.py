@@ -37,7 +37,7 @@ def links(settings: LoadedSettings, environ: Mapping[str, str]) -> tuple[Operato
             ),
             entry.keys(environ),
             None if entry.price is None else TokenPrice(**asdict(entry.price)),
-            entry.headers,
+            entry.endpoint_settings(),
         )
         for position, entry in enumerate(settings.models)
     )

@@ -187,9 +187,10 @@ class ProcessConfig:
         default=(),
         metadata=_table(
             "each has `provider`, `model` and optionally `base_url`, `api_keys` or `api_key_env`, "
-            "`headers`, `params`, `price` (`input`, `output`, `cached`, `cache_write`: dollars for "
-            "a million tokens), `window`, `max_output_tokens`, `images`, `thinking`, `prefill`, "
-            "`reemits`, `pictures`, `search`, `sources`, `cache`, `text` (see below); "
+            "`headers`, `region` and `project` (of a cloud), `params`, `price` (`input`, `output`, "
+            "`cached`, `cache_write`: dollars for a million tokens), `window`, "
+            "`max_output_tokens`, `images`, `thinking`, `prefill`, `reemits`, `pictures`, "
+            "`search`, `sources`, `cache`, `text` (see below); "
             "they are tried in order",
             "a list of tables",
         ),

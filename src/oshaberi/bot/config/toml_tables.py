@@ -63,6 +63,9 @@ class ModelEntry:
     """`temperature`, `top_p`, and what goes to the model's API as it is."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Sent with each request: for gateways that want them."""
+    region: str | None = None
+    project: str | None = None
+    """Where a model of a cloud is (`bedrock`, `vertex`)."""
     price: ModelPrice | None = None
     window: int | None = None
     max_output_tokens: int | None = None
@@ -79,17 +82,29 @@ class ModelEntry:
     def __post_init__(self) -> None:
         from oshaberi.providers.model_addresses import whole_address
         from oshaberi.providers.model_options import options_of
+        from oshaberi.providers.presets import check_search
 
         for name, value in self.headers.items():
             if not (_HEADER.fullmatch(name) and value.isascii() and value.isprintable()):
                 raise ValueError("headers: a name or a value has characters that no header has")
         try:
-            options_of(self.all_params())
+            if options_of(self.all_params()).search:
+                check_search(self.provider, self.base_url)
             if self.base_url is not None:
                 address = whole_address(self.provider, self.base_url)
                 object.__setattr__(self, "base_url", address)
         except ConfigError as wrong:
             raise ValueError(str(wrong)) from None
+
+    def endpoint_settings(self) -> dict[str, Any]:
+        """Return what only the operator may set for the address of a model."""
+        given = {
+            "headers": dict(self.headers),
+            "region": self.region,
+            "project": self.project,
+            "pull": self.params.get("pull") is True,
+        }
+        return {name: value for name, value in given.items() if value}
 
     def all_params(self) -> dict[str, Any]:
         """Return `params` together with the options that stand beside it in the file."""

@@ -59,6 +59,7 @@ from oshaberi.bot.storage.repositories.messages import (
     TurnRepository,
 )
 from oshaberi.bot.storage.repositories.models import KeyRepository, ModelRepository
+from oshaberi.bot.storage.repositories.moving import MovingRepository
 from oshaberi.bot.storage.repositories.personal_data import (
     DepartedServerRepository,
     ExpiryRepository,
@@ -67,7 +68,13 @@ from oshaberi.bot.storage.repositories.personal_data import (
 )
 from oshaberi.bot.storage.repositories.personas import PersonaRepository
 from oshaberi.bot.storage.repositories.pictures import OwnFaceRepository, PictureRepository
+from oshaberi.bot.storage.repositories.schedules import ScheduleRepository, TimeZoneRepository
 from oshaberi.bot.storage.repositories.servers import InstanceRepository, ServerRepository
+from oshaberi.bot.storage.repositories.speaking_first import (
+    BirthdayRepository,
+    OpeningRepository,
+    UnapproachedRepository,
+)
 from oshaberi.bot.storage.repositories.usage import DailyUsageRepository, TokenUsageRepository
 from oshaberi.bot.storage.schema import table_rows
 from oshaberi.bot.storage.schema.migration import migrate, upgrade
@@ -245,9 +252,15 @@ class Database:
         self.reactions = AnswerReactionRepository(store)
         self.reading = TurnReading(store)
         self.personal_data = PersonalDataRepository(store)
+        self.moving = MovingRepository(store)
         self.opt_outs = OptOutRepository(store)
         self.departed_servers = DepartedServerRepository(store)
         self.expiry = ExpiryRepository(store)
+        self.schedules = ScheduleRepository(store, self.questions)
+        self.time_zones = TimeZoneRepository(store)
+        self.birthdays = BirthdayRepository(store)
+        self.openings = OpeningRepository(store)
+        self.unapproached = UnapproachedRepository(store)
 
     @classmethod
     @asynccontextmanager

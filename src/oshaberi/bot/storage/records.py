@@ -370,3 +370,38 @@ class StoredSurroundings:
     """Persona and sprite of messages that were sent with a sprite."""
     tables: Mapping[int, str] = field(default_factory=dict)
     summary: ConversationSummary | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRecord:
+    """A reminder or task of a user. `server_id` is 0 in direct messages."""
+
+    server_id: int
+    channel_id: int
+    user_id: int
+    kind: str
+    """`reminder`, `task` or `follow_up` (`oshaberi.bot.schedules`)."""
+    text: str
+    next_at: datetime | None
+    """When it is due; None if it has no further time."""
+    persona: str = ""
+    """The persona that posts it; empty means the channel's."""
+    rule: Mapping[str, Any] | None = None
+    """The rule of a recurring one, as JSON."""
+    zone: str = "UTC"
+    is_paused: bool = False
+    problem: str = ""
+    """Why the bot paused it."""
+    at: datetime | None = None
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Birthday:
+    """A birthday that a user told a server."""
+
+    server_id: int
+    user_id: int
+    month: int
+    day: int
+    greeted_year: int = 0

@@ -18,7 +18,8 @@ from oshaberi.delivery.outcomes import Delivered, NoWebhook
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Embed, Post, Sent, Sink, WebhookFace
 from oshaberi.delivery.waits import InterruptibleWaits
-from oshaberi.languages import translatable, translated, translated_count
+from oshaberi.errors import Sentence
+from oshaberi.languages import said, translatable, translated, translated_count
 from oshaberi.secret_redaction import redact
 from oshaberi.stream.model_output import ThoughtLog
 from oshaberi.stream.result import StreamResult
@@ -92,6 +93,11 @@ def failure_notice(result: StreamResult, silent_ms: int) -> Embed | None:
     return not_delivered() if result.status == "error" and result.undelivered else None
 
 
+def must_wait(reason: Sentence) -> Embed:
+    """Return the notice for an answer that comes much later than usual."""
+    return Embed(translated("This answer has to wait"), said(reason))
+
+
 def still_working(rounds: int) -> Embed:
     body = translated("{rounds} rounds of tools so far. Use /stop to end it.", rounds=rounds)
     return Embed(translated("Still working"), body)
@@ -123,9 +129,9 @@ class NoticeSender:
         self._response = response
         self._channel = channel
 
-    async def show(self, embed: Embed) -> Sent | None:
+    async def show(self, embed: Embed, *, silent: bool = False) -> Sent | None:
         """Send a notice. Return its message, or None if it did not arrive."""
-        sent = await self._post(Post(self._nonce(), embed=embed))
+        sent = await self._post(Post(self._nonce(), embed=embed, silent=silent))
         if sent is None:
             log.warning("a notice could not be shown: %s", embed.title)
         return sent

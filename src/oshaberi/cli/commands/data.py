@@ -1,4 +1,4 @@
-"""`oshaberi data`: exports and deletes what is stored about a user or for a server."""
+"""`oshaberi data`: exports, moves and deletes what is stored about a user or for a server."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
 
@@ -18,6 +19,7 @@ from oshaberi.terminal_output import counted
 
 if TYPE_CHECKING:
     from oshaberi.bot.config import LoadedSettings
+    from oshaberi.bot.moving.move import Arrival
     from oshaberi.bot.storage import Database
     from oshaberi.bot.storage.schema.ownership import DataSubject
 
@@ -45,42 +47,71 @@ CACHED = frozenset({"server_settings", "personas", "sprites", "lorebooks", "mode
 user_option = click.option(
     "--user", "user_id", type=DISCORD_ID, metavar="ID", help="What is stored about this user."
 )
+memories_option = click.option(
+    "--memories",
+    is_flag=True,
+    help="With the facts that people asked the bot to remember: personal data.",
+)
 server_option = click.option(
     "--server", "server_id", type=DISCORD_ID, metavar="ID", help="What is stored for this server."
 )
 
 
-@click.group(short_help="Export or delete a user's or a server's data.")
+ARCHIVE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.group(short_help="Export, move or delete a user's or a server's data.")
 def command() -> None:
     """Export or delete what is stored about a user, in all servers, or for a server.
 
+    With an archive, a server moves to another instance of the bot.
+
     \b
-    Example:
+    Examples:
       oshaberi data export --user 123456789012345678
+      oshaberi data export --server 234567890123456789 server.zip
+      oshaberi data import server.zip --dry-run
     """
 
 
-@command.command(short_help="Write what is stored as JSON.")
+@command.command(short_help="Write what is stored as JSON, or a server as an archive.")
+@click.argument("archive", required=False, metavar="[ARCHIVE]", type=ARCHIVE)
 @user_option
 @server_option
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write to this file, which only you can read, instead of stdout.",
+    help="Write the JSON to this file, which only you can read, instead of stdout.",
 )
+@memories_option
 @config_option
 def export(
-    user_id: int | None, server_id: int | None, out: Path | None, config_file: Path | None
+    archive: Path | None,
+    user_id: int | None,
+    server_id: int | None,
+    out: Path | None,
+    memories: bool,
+    config_file: Path | None,
 ) -> None:
     """Write everything that is stored about a user or for a server as JSON. API keys are left out.
+
+    With ARCHIVE, a file that must not exist, write what a server needs to go on in another instance
+    of the bot: personas with their cards, sprites and pictures, lorebooks, settings, and models
+    without keys. `data import` reads it.
 
     \b
     Examples:
       oshaberi data export --user 123456789012345678 --out user.json
       oshaberi data export --server 234567890123456789
+      oshaberi data export --server 234567890123456789 server.zip
     """
     subject = _subject(user_id, server_id)
+    if archive is not None:
+        _export_archive(archive, subject, out, memories, config_file)
+        return
+    if memories:
+        raise click.UsageError("--memories needs an ARCHIVE; JSON has everything anyway")
 
     async def work(db: Database) -> dict[str, Any]:
         return await db.personal_data.export(subject)
@@ -97,6 +128,125 @@ def export(
     else:
         _write(out, content)
         whisper(f"{counted(sum(map(len, records.values())), 'record')} in {out}")
+
+
+def _export_archive(
+    archive: Path, subject: DataSubject, out: Path | None, memories: bool, config_file: Path | None
+) -> None:
+    if subject.kind == "user":
+        raise click.UsageError("an ARCHIVE is of a server: give --server ID")
+    if out is not None:
+        raise click.UsageError("give either ARCHIVE or --out FILE")
+    settings = settings_of(config_file)
+    from oshaberi.bot.moving.move import Packed, in_words, pack
+    from oshaberi.bot.storage.picture_files import PictureFiles
+
+    async def work(db: Database) -> Packed:
+        files = PictureFiles(settings.data_dir)
+        with new_file(archive) as file:
+            return await pack(db, files, subject.id, file, memories=memories)
+
+    packed = with_database(settings, work)
+    click.echo(f"wrote {in_words(packed.counts)} to {archive}")
+    if packed.lost:
+        whisper(
+            f"{counted(packed.lost, 'picture')} cannot come: there is no copy in the data folder"
+        )
+    if packed.stay:
+        rows = ", ".join(f"{number} of {table}" for table, number in packed.stay.items())
+        whisper(f"not in it: {rows}")
+    if not memories and packed.stay.get("facts"):
+        whisper("facts are about people: add --memories if they should come along")
+
+
+@command.command(name="import", short_help="Bring in a server from an archive.")
+@click.argument(
+    "archive", metavar="ARCHIVE", type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--server",
+    "server_id",
+    type=DISCORD_ID,
+    metavar="ID",
+    help="Bring it into this server instead of the one that it is of.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would come.")
+@click.option("--merge", is_flag=True, help="Bring in what is new; what the server has stays.")
+@click.option("--replace", is_flag=True, help="Delete what the server has of these kinds first.")
+@memories_option
+@click.option(
+    "--addresses",
+    is_flag=True,
+    help="Bring in models at an address of their own; keys are sent there.",
+)
+@config_option
+def import_(
+    archive: Path,
+    server_id: int | None,
+    dry_run: bool,
+    merge: bool,
+    replace: bool,
+    memories: bool,
+    addresses: bool,
+    config_file: Path | None,
+) -> None:
+    """Bring in what `data export --server ID ARCHIVE` wrote: everything that can come, or nothing.
+
+    If the server has personas, lorebooks, settings or models already, nothing comes without --merge
+    or --replace. What cannot come is listed with the reason: channels and roles if it is another
+    server, settings that you do not allow, models without a key or an address that you trust.
+
+    \b
+    Examples:
+      oshaberi data import server.zip --dry-run
+      oshaberi data import server.zip --server 234567890123456789
+    """
+    if merge and replace:
+        raise click.UsageError("give either --merge or --replace")
+    settings = settings_of(config_file)
+    _load_database()
+    from oshaberi.bot.moving.archive import ArchiveError, ArchiveReader
+    from oshaberi.bot.moving.checks import Target
+    from oshaberi.bot.moving.move import MeetsStored, bring_in, plan_arrival
+    from oshaberi.bot.storage.picture_files import PictureFiles
+
+    rule: MeetsStored = "merge" if merge else "replace" if replace else "refuse"
+
+    async def work(db: Database) -> Arrival:
+        await db.opt_outs.refresh()
+        with archive.open("rb") as file:
+            reader = ArchiveReader(file)
+            wanted = server_id or reader.server_id
+            target = Target(
+                wanted, settings, db.opt_outs, takes_addresses=addresses, takes_memories=memories
+            )
+            if dry_run:
+                return await plan_arrival(db, reader, target, rule)
+            return await bring_in(db, PictureFiles(settings.data_dir), reader, target, rule)
+
+    try:
+        arrival = with_database(settings, work)
+    except ArchiveError as error:
+        raise click.ClickException(f"{archive}: {error}") from None
+    _tell_arrival(arrival, dry_run)
+
+
+def _tell_arrival(arrival: Arrival, dry_run: bool) -> None:
+    from oshaberi.bot.moving.move import in_words
+    from oshaberi.terminal_output import harmless
+
+    if arrival.replaces:
+        verb = "would delete" if dry_run else "deleted"
+        click.echo(f"{verb} {in_words(arrival.replaces)} of the server")
+    for name in arrival.names:
+        click.echo(harmless(f"  {name}"))
+    click.echo(f"{'would bring in' if dry_run else 'brought in'} {in_words(arrival.counts)}")
+    for remark in arrival.remarks:
+        whisper(harmless(f"does not come: {remark}"))
+    if dry_run:
+        whisper("nothing was changed")
+    elif arrival.counts:
+        whisper("a bot that is running still has the old data in memory: restart it")
 
 
 @command.command(short_help="Delete what is stored.")
@@ -154,14 +304,20 @@ def delete(
 def _subject(user_id: int | None, server_id: int | None) -> DataSubject:
     if (user_id is None) == (server_id is None):
         raise click.UsageError("give either --user ID or --server ID", click.get_current_context())
-    try:
-        from oshaberi.bot.storage.schema.ownership import DataSubject
-    except ImportError as missing:
-        what = f'the database needs {missing.name}: pip install "oshaberi[bot]"'
-        raise click.ClickException(what) from None
+    _load_database()
+    from oshaberi.bot.storage.schema.ownership import DataSubject
+
     if user_id is not None:
         return DataSubject("user", user_id)
     return DataSubject("server", server_id or 0)
+
+
+def _load_database() -> None:
+    try:
+        import oshaberi.bot.storage.schema.ownership  # noqa: F401
+    except ImportError as missing:
+        what = f'the database needs {missing.name}: pip install "oshaberi[bot]"'
+        raise click.ClickException(what) from None
 
 
 def with_database(settings: LoadedSettings, work: Callable[[Database], Awaitable[T]]) -> T:
@@ -196,6 +352,23 @@ def _write(path: Path, content: str) -> None:
             file.write(content)
     except OSError as error:
         raise click.ClickException(f"{path}: cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file that only its owner can read; delete it again if the block fails."""
+    try:
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
+    except FileExistsError:
+        raise click.ClickException(f"{path}: exists already; name a new file") from None
+    except OSError as error:
+        raise click.ClickException(f"{path}: cannot be written: {error.strerror}") from None
+    try:
+        with os.fdopen(number, "wb") as file:
+            yield file
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _tell_what_else(settings: LoadedSettings, deleted: Mapping[str, int]) -> None:

@@ -130,7 +130,8 @@ async def _tried_model(
     from oshaberi.providers.presets import PRESETS
     from oshaberi.providers.registry import unknown
 
-    names = [name for name in PRESETS if name != "replay"]
+    # A model of a cloud needs more than an address and a key: it is written into the file.
+    names = [name for name, one in PRESETS.items() if name != "replay" and not one.cloud]
     chosen = provider or questions.text("Provider of the model", DEFAULT_PROVIDER)
     preset = PRESETS.get(chosen) if chosen in names else None
     if preset is None:

@@ -40,6 +40,7 @@ async def call(name: str, entry: ModelEntry, key: str | None) -> Finding:
             api_key=key,
             base_url=entry.base_url,
             **options.endpoint_settings(),
+            **entry.endpoint_settings(),
         )
     except OshaberiError as error:
         return bad(label, str(error), "correct the settings of this model")
@@ -57,11 +58,16 @@ async def call(name: str, entry: ModelEntry, key: str | None) -> Finding:
 # model gets one tiny call.
 
 
+_NO_KEY = "no key was sent"
 _SDKS = {
     "openai": "openai",
     "openai-responses": "openai",
     "anthropic": "anthropic",
     "google": "google.genai",
+    "bedrock": "boto3",
+    "vertex": "google.genai",
+    "vertex-claude": "google.auth",
+    "azure-entra": "azure.identity",
 }
 
 
@@ -145,7 +151,7 @@ async def _ask_models(
         label = name if len(keys) < 2 else f"{name}, key {number + 1}"
         if base_url is None or not can_list(preset.family):
             accepted.append(key)
-            has = "has a key" if key else "no key was sent"
+            has = "has a key" if key else f"signs in at {preset.cloud}" if preset.cloud else _NO_KEY
             yield note(label, f"{has}; only a call can check it: the provider lists no models")
             continue
         offered = await list_models(preset.family, base_url, key)

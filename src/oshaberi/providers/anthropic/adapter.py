@@ -6,8 +6,8 @@ An answer that the API paused while it ran its own tools (`pause_turn`) is conti
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from oshaberi.checked_json import parse_json, whole_count
 from oshaberi.chunks import ProviderError
@@ -218,22 +218,38 @@ def _is_pause(event: Event) -> bool:
 
 
 MANDATORY = frozenset({"model", "max_tokens", "messages", "stream", "system"})
+_BY_NAME = frozenset({"model", "stream"})
+
+
+class Decoder(Protocol):
+    """Decodes one body: `SseDecoder`, or what a cloud wraps around the events."""
+
+    def feed(self, piece: bytes) -> Sequence[str]: ...
+
+    def finish(self) -> Sequence[str]: ...
 
 
 class AnthropicAdapter(EndpointAdapter):
     """One model behind `POST {base_url}/v1/messages`."""
 
+    listed_as = FAMILY
+    """The family whose models are listed if this one does not exist."""
+    decoder: type[Decoder] = SseDecoder
+
     def __init__(self, endpoint: Endpoint) -> None:
         sdk = load_sdk("anthropic", "anthropic")
         super().__init__(endpoint)
+        common = {
+            "base_url": endpoint.base_url,
+            "max_retries": 0,
+            "http_client": http_client(sdk, endpoint),
+            "default_headers": dict(endpoint.headers),
+        }
         with without_variable("ANTHROPIC_CUSTOM_HEADERS"):
-            self._client = sdk.AsyncAnthropic(
-                api_key=endpoint.api_key or NO_KEY,
-                base_url=endpoint.base_url,
-                max_retries=0,
-                http_client=http_client(sdk, endpoint),
-                default_headers=dict(endpoint.headers),
-            )
+            self._client = self._client_of(sdk, common)
+
+    def _client_of(self, sdk: Any, common: dict[str, Any]) -> Any:
+        return sdk.AsyncAnthropic(api_key=self.endpoint.api_key or NO_KEY, **common)
 
     async def aclose(self) -> None:
         await self._client.close()
@@ -247,7 +263,7 @@ class AnthropicAdapter(EndpointAdapter):
         return takes_prefill(request, self.capabilities())
 
     async def explain(self, problem: ProviderError) -> ProviderError:
-        return await explained(problem, self.endpoint, FAMILY)
+        return await explained(problem, self.endpoint, self.listed_as)
 
     def classify(self, error: Exception) -> ProviderError:
         known = self.endpoint.is_known_server
@@ -262,7 +278,7 @@ class AnthropicAdapter(EndpointAdapter):
             wanted, turn, read_event, has_begun = asked, PausedTurn(), read_object, False
             try:
                 while True:
-                    decoder, kept = SseDecoder(), KeptBody()
+                    decoder, kept = self.decoder(), KeptBody()
                     async with self._creating(wanted) as response:
                         has_begun = True
                         negotiation.accepted()
@@ -292,11 +308,13 @@ class AnthropicAdapter(EndpointAdapter):
         return negotiation.refused(failure, self.classify(error), wanted, images)
 
     def _creating(self, wanted: Fields) -> Any:
-        # In `extra_body`, the SDK does not walk through all messages for fields to rename.
+        # In `extra_body`, the SDK does not walk through all messages for fields to rename. Where
+        # the model is in the path, the SDK takes it out of what it is given by name.
+        rest = {name: value for name, value in wanted.items() if name not in _BY_NAME}
         return self._client.messages.with_streaming_response.create(
             model=wanted["model"],
             max_tokens=wanted["max_tokens"],
             messages=(),
             stream=True,
-            extra_body=wanted,
+            extra_body=rest,
         )

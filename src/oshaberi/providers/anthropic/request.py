@@ -80,6 +80,7 @@ INPUT_PIECES = "input_pieces"
 DEFAULT_OUTPUT = 8192
 SEARCH: Fields = {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}
 """The API's own search, in the version that every model with a search knows."""
+_WITHOUT_SEARCH = frozenset({"bedrock"})
 _PDF = "application/pdf"
 
 
@@ -102,7 +103,8 @@ def body(
     }
     stops = stop_strings(request, (), most_stop_strings(endpoint, known))
     mark = cache_mark(request.cache) if known.cache_marks else {}
-    tools = [*(SEARCH for _ in range(request.search)), *map(_tool, request.tools)]
+    searches = request.search and endpoint.name not in _WITHOUT_SEARCH
+    tools = [*(SEARCH for _ in range(searches)), *map(_tool, request.tools)]
     system = _system(request.items, mark)
     if tools and mark and not system:
         tools[-1] |= mark

@@ -286,7 +286,8 @@ def capabilities_of(family: str, model: str, *, is_gateway: bool = False) -> Mod
     A vendor before a slash is ignored. A gateway translates requests, so behind one only the limits
     of the model itself count, not those of its maker's API.
     """
-    name = model.lower().rpartition("/")[2]
+    # Bedrock's names: `eu.anthropic.claude-…`, or an ARN that ends with one.
+    name = model.lower().rpartition("/")[2].rpartition("anthropic.")[2]
     for pattern, changes in TABLE.get(family, ()):
         if re.match(pattern, name):
             kept = changes.keys() & _OF_THE_MODEL if is_gateway else changes.keys()

@@ -59,6 +59,10 @@ class _AnsweredError(Exception):
 class GoogleAdapter(EndpointAdapter):
     """One Gemini model."""
 
+    listed_as = FAMILY
+    """The family whose models are listed if this one does not exist."""
+    api_version = GOOGLE_VERSION
+
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint)
         load_sdk("aiohttp", "google")
@@ -140,8 +144,8 @@ class GoogleAdapter(EndpointAdapter):
             self._tls = await asyncio.to_thread(ssl.create_default_context)
         if self._client is None:
             options = {
-                "base_url": self.endpoint.base_url,
-                "api_version": GOOGLE_VERSION,
+                "base_url": self._base_url(),
+                "api_version": self.api_version,
                 "headers": dict(self.endpoint.headers),
                 "aiohttp_client": self._session.get(),
                 "client_args": {"verify": self._tls},
@@ -149,14 +153,20 @@ class GoogleAdapter(EndpointAdapter):
                 # Without this a refused connection is tried again after up to ten seconds.
                 "retry_options": {"attempts": 1},
             }
-            key = self.endpoint.api_key or NO_KEY
-            self._client = self._genai.Client(api_key=key, vertexai=False, http_options=options)
+            self._client = self._genai.Client(**self._account(), http_options=options)
         return self._client
+
+    def _base_url(self) -> str | None:
+        return self.endpoint.base_url
+
+    def _account(self) -> dict[str, Any]:
+        """Return how the SDK signs in."""
+        return {"api_key": self.endpoint.api_key or NO_KEY, "vertexai": False}
 
     read = staticmethod(read)
 
     async def explain(self, problem: ProviderError) -> ProviderError:
-        return await explained(problem, self.endpoint, FAMILY)
+        return await explained(problem, self.endpoint, self.listed_as)
 
     def classify(self, error: Exception) -> ProviderError:
         known = self.endpoint.is_known_server

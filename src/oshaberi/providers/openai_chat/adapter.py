@@ -43,6 +43,8 @@ class OpenAIChatAdapter(EndpointAdapter):
     """One model behind `POST {base_url}/chat/completions`."""
 
     family = FAMILY
+    listed_as = ""
+    """The family whose models are listed if this one does not exist; by default the own one."""
     mandatory = MANDATORY
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -51,7 +53,7 @@ class OpenAIChatAdapter(EndpointAdapter):
         self._keeps_reasoning = bool(endpoint.quirks.get("keeps_reasoning"))
         with without_variable("OPENAI_CUSTOM_HEADERS"):
             self._client = sdk.AsyncOpenAI(
-                api_key=endpoint.api_key or NO_KEY,
+                api_key=self._key(),
                 base_url=endpoint.base_url,
                 max_retries=0,
                 http_client=http_client(sdk, endpoint),
@@ -62,6 +64,9 @@ class OpenAIChatAdapter(EndpointAdapter):
                     **endpoint.headers,
                 },
             )
+
+    def _key(self) -> Any:
+        return self.endpoint.api_key or NO_KEY
 
     async def aclose(self) -> None:
         await self._client.close()
@@ -76,7 +81,7 @@ class OpenAIChatAdapter(EndpointAdapter):
         return "prefill" in self.endpoint.quirks and self.capabilities().prefill
 
     async def explain(self, problem: ProviderError) -> ProviderError:
-        return await explained(problem, self.endpoint, self.family)
+        return await explained(problem, self.endpoint, self.listed_as or self.family)
 
     def classify(self, error: Exception) -> ProviderError:
         known = self.endpoint.is_known_server

@@ -145,6 +145,12 @@ class Endpoint:
     usual_window: int | None = None
     ask_window: AskWindow | None = field(default=None, repr=False, compare=False)
     """Asks a local server for its window."""
+    cloud: str = ""
+    """The cloud whose credentials sign the requests, if one does."""
+    region: str | None = None
+    project: str | None = None
+    pull: bool = False
+    """Whether Ollama may download the model if it is missing. No request can allow it."""
     max_output_tokens: int | None = None
     max_stop_strings: int | None = None
     connect_seconds: float = 10.0
@@ -230,6 +236,8 @@ class Request:
     most_sources: int = 5
     """How many of the pages that the answer cites are linked under it."""
     extra: Mapping[str, Any] = field(default_factory=dict)
+    on_wait: Callable[[Sentence], None] | None = field(default=None, repr=False, compare=False)
+    """Called with what makes the answer come much later than usual."""
     size: RequestSize | None = field(default=None, repr=False, compare=False)
     """Filled in when the request is prepared, if it is set."""
 

@@ -14,6 +14,7 @@ from oshaberi.checked_json import bounded_seconds, whole_count
 from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.foreign_bodies import BodyTooLargeError, PackedBodyError
+from oshaberi.providers.cloud_accounts import failed_sign_in
 from oshaberi.providers.connection_problems import FAILED, NOTHING_LISTENS, connection_problem
 from oshaberi.providers.error_classification import ProviderFailure, our_failure
 from oshaberi.providers.model_listing import can_list, list_models
@@ -69,6 +70,9 @@ def read_failure(error: Exception) -> ProviderFailure:
     if isinstance(error, PackedBodyError):
         own_words = Sentence("the answer is compressed in a way that cannot be read")
         return ProviderFailure(message=str(error), kind="api_error", own_words=own_words)
+    cloud = failed_sign_in(error)
+    if cloud is not None:
+        return _not_signed_in(error, cloud)
     ancestors = {ancestor.__name__ for ancestor in type(error).__mro__}
     if ancestors & _TIMEOUTS:
         return our_failure(Sentence("the provider did not answer in time"), kind="timeout")
@@ -80,6 +84,13 @@ def read_failure(error: Exception) -> ProviderFailure:
         message = f"{own_words} ({type(error).__name__}: {_short(str(error))})"
         return ProviderFailure(message=message, own_words=own_words)
     return _http(error, status)
+
+
+def _not_signed_in(error: Exception, cloud: str) -> ProviderFailure:
+    own_words = Sentence("signing in at {cloud} failed", cloud=cloud)
+    lines = str(error).strip().splitlines() or [""]
+    reason = f"{own_words} ({type(error).__name__}: {_short(lines[0])})"
+    return ProviderFailure(message=reason, kind="auth", own_words=own_words)
 
 
 def _over_budget(name: BudgetName, most_bytes: int) -> ProviderFailure:
@@ -122,6 +133,8 @@ def _http(error: Exception, status: int) -> ProviderFailure:
     if not body or _is_page(body):
         return refused_by_page(status, retry_after_s=_seconds(headers), body=body)
     read = body_failure(body, status)
+    if name := headers.get("x-amzn-errortype"):
+        read = replace(read, codes=(*read.codes, str(name).partition(":")[0]))
     if status in _NO_SUCH_PLACE and _NOTHING_THERE.fullmatch(read.message):
         return refused_by_page(status, body=body)
     return replace(read, retry_after_s=_seconds(headers))
@@ -241,6 +254,8 @@ def _at(address: str, asks: bool) -> Sentence:
 
 def _key(endpoint: Endpoint) -> ErrorHint:
     key = endpoint.api_key
+    if not key and endpoint.cloud:
+        return ErrorHint()
     if not key:
         words = Sentence("no key was sent")
     elif len(key) < _SHORTEST_KEY:

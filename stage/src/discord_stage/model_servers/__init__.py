@@ -1,12 +1,14 @@
 """Models on loopback: scripted servers that speak each family's wire format, faults included.
 
 `scripts` has the steps of a script, `server` plays it. `wire_format` is the protocol that the
-formats implement: `openai_wire`, `openai_responses_wire`, `anthropic_wire`, `google_wire`,
-`novelai_wire`, `ollama_wire`. `prompt_cache` counts what an API would read from its cache.
+formats implement: `openai_wire`, `openai_responses_wire`, `anthropic_wire`, `bedrock_wire`,
+`google_wire`, `novelai_wire`, `ollama_wire`. `prompt_cache` counts what an API would read from
+its cache.
 """
 
-from discord_stage.model_servers.anthropic_wire import AnthropicWire
-from discord_stage.model_servers.google_wire import GoogleWire
+from discord_stage.model_servers.anthropic_wire import AnthropicWire, VertexClaudeWire
+from discord_stage.model_servers.bedrock_wire import BedrockWire
+from discord_stage.model_servers.google_wire import GoogleWire, VertexWire
 from discord_stage.model_servers.novelai_wire import NovelAIWire
 from discord_stage.model_servers.ollama_wire import OllamaWire
 from discord_stage.model_servers.openai_responses_wire import OpenAIResponsesWire
@@ -17,6 +19,7 @@ from discord_stage.model_servers.wire_format import ReceivedRequest, WireFormat
 
 __all__ = [
     "AnthropicWire",
+    "BedrockWire",
     "GoogleWire",
     "ModelConnection",
     "ModelServer",
@@ -26,5 +29,7 @@ __all__ = [
     "OpenAIWire",
     "PromptCache",
     "ReceivedRequest",
+    "VertexClaudeWire",
+    "VertexWire",
     "WireFormat",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,9 @@ from discord_stage.model_servers.scripts import (
 )
 from discord_stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer, pieces
 
+_VERTEX_PATH = re.compile(
+    r"/v1/projects/[^/]+/locations/[^/]+/publishers/anthropic/models/[^/]+:streamRawPredict"
+)
 _REFUSALS: Mapping[FailureKind, tuple[int, str, str]] = {
     "rate_limit": (429, "rate_limit_error", "This request would exceed your rate limit"),
     "provider_overloaded": (529, "overloaded_error", "Overloaded"),
@@ -62,6 +66,16 @@ class AnthropicWire:
 
     def encoder(self, request: ReceivedRequest) -> Encoder:
         return AnthropicEncoder(request.json)
+
+
+class VertexClaudeWire(AnthropicWire):
+    """The wire format of Claude on Vertex AI: the same, with the model in the path."""
+
+    name = "vertex-claude"
+    base_path = "/v1"
+
+    def answers(self, request: ReceivedRequest) -> bool:
+        return request.method == "POST" and _VERTEX_PATH.fullmatch(request.path) is not None
 
 
 class AnthropicEncoder:

@@ -25,6 +25,10 @@ from discord_stage.model_servers.scripts import (
 from discord_stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer
 
 _PATH = re.compile(r"/v1(?:alpha|beta)?/models/[^/]+:streamGenerateContent\?alt=sse")
+_VERTEX_PATH = re.compile(
+    r"/v1/projects/[^/]+/locations/[^/]+/publishers/google"
+    r"/models/[^/]+:streamGenerateContent\?alt=sse"
+)
 _FINISH = {"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY", "tool_calls": "STOP"}
 
 _REFUSALS: dict[FailureKind, tuple[int, str, str]] = {
@@ -68,6 +72,15 @@ class GoogleWire:
 
     def encoder(self, _request: ReceivedRequest) -> Encoder:
         return GoogleEncoder()
+
+
+class VertexWire(GoogleWire):
+    """The wire format of Gemini on Vertex AI: the same, in a project and a region."""
+
+    name = "vertex"
+
+    def answers(self, request: ReceivedRequest) -> bool:
+        return request.method == "POST" and _VERTEX_PATH.fullmatch(request.path) is not None
 
 
 class GoogleEncoder:

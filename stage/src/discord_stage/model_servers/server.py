@@ -38,9 +38,11 @@ from discord_stage.model_servers.scripts import (
 )
 from discord_stage.model_servers.wire_format import (
     Encoder,
+    Frame,
     ReceivedRequest,
     WireAnswer,
     WireFormat,
+    in_bytes,
 )
 from discord_stage.scaled_loop import scale_of
 
@@ -122,14 +124,13 @@ def reset(writer: asyncio.StreamWriter) -> None:
 
 
 Break = Cut | Stall
-Frame = str | Break
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedStream:
     """A streamed answer: its events, and where it breaks. Without a break it ends properly."""
 
-    frames: tuple[Frame, ...]
+    frames: tuple[Frame | Break, ...]
 
 
 Reply = WireAnswer | PlannedStream | NoAnswer
@@ -176,8 +177,8 @@ class _Playing:
         self._reason: FinishReason = "stop"
         self._count: Count | None = None
 
-    def frames(self, script: Script) -> Sequence[Frame]:
-        frames: list[Frame] = list(self._encoder.begin())
+    def frames(self, script: Script) -> Sequence[Frame | Break]:
+        frames: list[Frame | Break] = list(self._encoder.begin())
         for step in script:
             if isinstance(step, Cut | Stall):
                 return [*frames, step]
@@ -186,7 +187,7 @@ class _Playing:
                 return frames
         return [*frames, *self._encoder.end(self._reason, self._count)]
 
-    def _frames(self, step: Step) -> Sequence[str]:
+    def _frames(self, step: Step) -> Sequence[Frame]:
         match step:
             case Say(texts):
                 return [frame for text in texts for frame in self._say(text)]
@@ -217,7 +218,7 @@ class _Playing:
             case _:
                 assert_never(step)
 
-    def _say(self, text: str) -> Sequence[str]:
+    def _say(self, text: str) -> Sequence[Frame]:
         self._said += text
         return self._encoder.say(text)
 
@@ -394,8 +395,8 @@ class ModelServer:
                 case Stall():
                     await reader.read()
                     return False
-                case text:
-                    await self._write(text.encode(), writer)
+                case event:
+                    await self._write(in_bytes(event), writer)
         writer.write(end_of_body())
         await writer.drain()
         return True

@@ -42,31 +42,40 @@ class WireAnswer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+Frame = str | bytes
+"""One event as it is sent: a text, or the bytes of a wire that is none."""
+
+
 class Encoder(Protocol):
-    """Writes one streamed answer. Each returned item is one complete SSE event, as text."""
+    """Writes one streamed answer. Each returned item is one complete event."""
 
-    def begin(self) -> Sequence[str]: ...
+    def begin(self) -> Sequence[Frame]: ...
 
-    def say(self, text: str) -> Sequence[str]: ...
+    def say(self, text: str) -> Sequence[Frame]: ...
 
-    def think(self, step: Think) -> Sequence[str]: ...
+    def think(self, step: Think) -> Sequence[Frame]: ...
 
-    def call(self, step: Call) -> Sequence[str]: ...
+    def call(self, step: Call) -> Sequence[Frame]: ...
 
-    def show(self, step: Show) -> Sequence[str]:
+    def show(self, step: Show) -> Sequence[Frame]:
         """Return the events of a picture; none if the API sends none."""
 
-    def cite(self, step: Cite) -> Sequence[str]:
+    def cite(self, step: Cite) -> Sequence[Frame]:
         """Return the events of a cited page; none if the API sends none."""
 
-    def error(self, step: ErrorEvent) -> Sequence[str]: ...
+    def error(self, step: ErrorEvent) -> Sequence[Frame]: ...
 
-    def garbage(self, text: str) -> Sequence[str]: ...
+    def garbage(self, text: str) -> Sequence[Frame]: ...
 
-    def keep_alive(self) -> Sequence[str]: ...
+    def keep_alive(self) -> Sequence[Frame]: ...
 
-    def end(self, reason: FinishReason, count: Count | None) -> Sequence[str]:
+    def end(self, reason: FinishReason, count: Count | None) -> Sequence[Frame]:
         """Return the last events, with the token count if the API sends it there."""
+
+
+def in_bytes(frame: Frame) -> bytes:
+    """Return an event as it is sent."""
+    return frame if isinstance(frame, bytes) else frame.encode()
 
 
 class WireFormat(Protocol):

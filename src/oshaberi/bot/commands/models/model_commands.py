@@ -28,11 +28,12 @@ from oshaberi.bot.commands.command_context import (
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.storage.records import ModelRecord
 from oshaberi.bot.turns.services.model_access import (
-    LOCAL_MODEL,
     WHOLE_SERVER,
     ModelCandidate,
+    is_of_cloud,
     is_same_model,
     key_needed,
+    not_allowed,
     place_of_model,
 )
 from oshaberi.discord_io.requests.parameters import shortened
@@ -79,6 +80,8 @@ def allowed_providers(context: BotContext, asker: CommandUser) -> list[str]:
         preset = PRESETS.get(name)
         if preset is not None and preset.needs_base_url and not asker.is_owner:
             return False
+        if is_of_cloud(name):
+            return name in listed
         is_local = preset is None or preset.is_local
         return not is_local or operator.allow_local_models or asker.is_owner or name in listed
 
@@ -100,7 +103,7 @@ async def checked_model(
         user_id=0 if asker.server_id else asker.person.id,
     )
     if not await context.services.models.may_ask(record):
-        raise CommandRefusedError(LOCAL_MODEL)
+        raise CommandRefusedError(not_allowed(provider))
     return record
 
 

@@ -40,6 +40,7 @@ from oshaberi.bot.commands.models.model_commands import (
 from oshaberi.errors import Sentence
 from oshaberi.languages import translatable, translated
 from oshaberi.providers.model_options import OPTIONS, parsed_option
+from oshaberi.providers.presets import check_search
 from oshaberi.providers.registry import unknown
 
 # `/model option`: sets the options of one model of the chain.
@@ -75,6 +76,8 @@ async def set_option(
     params = {key: one for key, one in changed.params.items() if key != name}
     if value is not None:
         params[name] = parsed_option(name, value)
+        if name == "search" and params[name]:
+            check_search(changed.provider, changed.base_url)
     chain[number - 1] = replace(changed, params=params)
     await store_chain(context, asker, chain, where)
     if value is None:

@@ -27,7 +27,13 @@ from discord_stage.model_servers.scripts import (
     Stall,
     Think,
 )
-from discord_stage.model_servers.wire_format import Encoder, ReceivedRequest, WireAnswer
+from discord_stage.model_servers.wire_format import (
+    Encoder,
+    Frame,
+    ReceivedRequest,
+    WireAnswer,
+    in_bytes,
+)
 from oshaberi.bot.local_run.demo_model.playback import Beat, Pause, beats, count_of
 from oshaberi.bot.local_run.demo_model.requests import DemoRequest, DemoRequestError, read
 from oshaberi.clocks import loop_time_s
@@ -221,9 +227,9 @@ class _DemoAnswer:
         self._due = max(self._due, now - 0.1) + seconds / self._model.speed
         await asyncio.sleep(max(0.0, self._due - now))
 
-    async def _write(self, frames: Sequence[str]) -> None:
+    async def _write(self, frames: Sequence[Frame]) -> None:
         for frame in frames:
-            await self._response.write(frame.encode())
+            await self._response.write(in_bytes(frame))
 
 
 def _whole(answer: WireAnswer) -> web.Response:

@@ -24,14 +24,14 @@ class PersonaRepository:
     async def of(self, server_id: int) -> tuple[PersonaRecord, ...]:
         """Return the personas with their sprites, the default one first."""
         async with self._store.read() as session:
-            return tuple(_record(row) for row in await _rows(session, server_id))
+            return tuple(persona_record(row) for row in await _rows(session, server_id))
 
     @reads
     async def get(self, server_id: int, name: str) -> PersonaRecord | None:
         """Find a persona by its name, else by an alias."""
         async with self._store.read() as session:
             row = _find(await _rows(session, server_id), name, aliases=True)
-            return None if row is None else _record(row)
+            return None if row is None else persona_record(row)
 
     @writes
     async def save(self, record: PersonaRecord) -> PersonaRecord:
@@ -51,7 +51,7 @@ class PersonaRepository:
             for sprite in record.sprites:
                 _fill_sprite(row, sprite)
             await session.flush()
-            return _record(row)
+            return persona_record(row)
 
     @writes
     async def delete(self, server_id: int, name: str) -> bool:
@@ -152,7 +152,8 @@ def _fill_sprite(row: PersonaRow, sprite: SpriteRecord) -> None:
     found.is_identity = sprite.is_identity
 
 
-def _record(row: PersonaRow) -> PersonaRecord:
+def persona_record(row: PersonaRow) -> PersonaRecord:
+    """Return a row as a record. A row of another instance may raise anything about its shape."""
     return PersonaRecord(
         server_id=row.server_id,
         name=row.name,

@@ -18,6 +18,7 @@ from oshaberi.bot.storage.schema.table_rows import (
     AnswerVersionRow,
     ApiKeyRow,
     Base,
+    BirthdayRow,
     ChannelServerRow,
     ChannelSettingRow,
     ConversationSummaryRow,
@@ -29,19 +30,23 @@ from oshaberi.bot.storage.schema.table_rows import (
     JournalStreamRow,
     LorebookRow,
     ModelRow,
+    OpeningRow,
     OptOutRow,
     OwnFaceRow,
     PersonaRow,
     PictureRow,
     QuestionRow,
     QuotaNotice,
+    ScheduleRow,
     SeenMessageRow,
     ServerSettingRow,
     SpriteMessageRow,
     SpriteRow,
     TableSourceRow,
+    TimeZoneRow,
     TurnMessageRow,
     TurnRow,
+    UnapproachedRow,
     UsageCount,
     UsageRow,
 )
@@ -217,6 +222,18 @@ OWNERSHIP: tuple[TableOwnership, ...] = (
         of_server=lambda server: FactRow.server_id == server,
     ),
     TableOwnership(
+        ScheduleRow,
+        of_user=lambda user: ScheduleRow.user_id == user,
+        of_server=lambda server: ScheduleRow.server_id == server,
+    ),
+    TableOwnership(TimeZoneRow, of_user=lambda user: TimeZoneRow.user_id == user),
+    TableOwnership(
+        BirthdayRow,
+        of_user=lambda user: BirthdayRow.user_id == user,
+        of_server=lambda server: BirthdayRow.server_id == server,
+    ),
+    TableOwnership(OpeningRow, of_server=lambda server: OpeningRow.server_id == server),
+    TableOwnership(
         ModelRow,
         of_user=lambda user: and_(ModelRow.scope == "direct", ModelRow.owner_id == user),
         of_server=lambda server: and_(ModelRow.scope == "server", ModelRow.owner_id == server),
@@ -242,6 +259,9 @@ OWNERSHIP: tuple[TableOwnership, ...] = (
     TableOwnership(ChannelServerRow, of_server=lambda server: ChannelServerRow.server_id == server),
     TableOwnership(
         DepartedServerRow, of_server=lambda server: DepartedServerRow.server_id == server
+    ),
+    TableOwnership(
+        UnapproachedRow, of_user=lambda user: UnapproachedRow.user_id == user, is_choice=True
     ),
     TableOwnership(OptOutRow, of_user=lambda user: OptOutRow.user_id == user, is_choice=True),
     TableOwnership(InstanceRow),

@@ -463,6 +463,75 @@ class AnswerReactionRow(Base):
     at: Mapped[datetime] = mapped_column(index=True)
 
 
+class ScheduleRow(Base):
+    """A reminder or task. `next_at` is when it is due; None if it has no further time.
+
+    `rule` is the rule of a recurring one, `zone` the time zone that it counts by. `problem` says
+    why the bot paused it.
+    """
+
+    __tablename__ = "schedules"
+    __table_args__ = (Index(None, "server_id", "user_id"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    server_id: Mapped[int]
+    channel_id: Mapped[int]
+    user_id: Mapped[int] = mapped_column(index=True)
+    persona: Mapped[str]
+    kind: Mapped[str]
+    text: Mapped[str]
+    rule: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    zone: Mapped[str]
+    next_at: Mapped[datetime | None] = mapped_column(index=True)
+    is_paused: Mapped[bool]
+    problem: Mapped[str]
+    at: Mapped[datetime]
+
+
+class TimeZoneRow(Base):
+    """The time zone of a user."""
+
+    __tablename__ = "time_zones"
+
+    user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str]
+
+
+class BirthdayRow(Base):
+    """A birthday that a user told a server. `greeted_year` is the last one it was noticed in."""
+
+    __tablename__ = "birthdays"
+
+    server_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, index=True)
+    month: Mapped[int]
+    day: Mapped[int]
+    greeted_year: Mapped[int]
+
+
+class OpeningRow(Base):
+    """The last time a persona spoke first in a channel, and the newest message of a person then.
+
+    It does not speak first again before a person has written something newer.
+    """
+
+    __tablename__ = "openings"
+
+    channel_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    server_id: Mapped[int] = mapped_column(index=True)
+    after_id: Mapped[int]
+    at: Mapped[datetime]
+
+
+class UnapproachedRow(Base):
+    """A user to whom no persona may speak first."""
+
+    __tablename__ = "unapproached"
+
+    user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    at: Mapped[datetime]
+
+
 class OptOutRow(Base):
     """A user whose messages the bot does not read."""
 

@@ -21,15 +21,15 @@ from oshaberi.bot.turns.quotas import (
 )
 from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
 from oshaberi.bot.turns.services.model_access import (
-    LOCAL_MODEL,
     ModelAccess,
     ModelCandidate,
     key_needed,
+    not_allowed,
 )
 from oshaberi.chunks import ProviderError, Usage
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.sink import Sink
-from oshaberi.errors import OshaberiError
+from oshaberi.errors import OshaberiError, Sentence
 from oshaberi.providers.model_options import ModelOptions, options_of
 from oshaberi.providers.request.model_request import (
     ContextItem,
@@ -59,6 +59,8 @@ class GenerationSetup:
     tools: tuple[ToolDeclaration, ...] = ()
     begins_answer: bool = True
     """False if it continues an earlier answer."""
+    on_wait: Callable[[Sentence], None] | None = None
+    """Called with what makes an answer come much later than usual."""
     may_say_nothing: bool = False
     """Nobody waits for this answer, so an empty one is silence and no failure."""
 
@@ -195,13 +197,15 @@ class ModelCaller:
         address = (model.provider, model.model, model.base_url, candidate.secret)
         try:
             options = options_of(model.params)
-            settings = options.endpoint_settings() | self._models.headers_for(candidate)
+            settings = {**options.endpoint_settings(), **candidate.settings}
             ready = self._is_ready(model, address, settings)
             if not await setup.channel.until_stopped(ready):
-                error = ProviderError("model_error", LOCAL_MODEL, provider=model.provider)
+                words = not_allowed(model.provider)
+                error = ProviderError("model_error", words, provider=model.provider)
                 return StreamResult("error", data=error)
             items: tuple[Item, ...] = (*self._items, *rounds)
             request = request_for(options, items, setup.tools, setup.stream, setup.turn)
+            request = replace(request, on_wait=setup.on_wait)
         except InterruptedTurnError:
             raise
         except Exception as error:

@@ -54,8 +54,8 @@ class OperatorModel:
     model: ModelRecord
     keys: tuple[str, ...] = field(default=(), repr=False)
     price: TokenPrice | None = None
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Sent with each request."""
+    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Settings of its endpoint that only the operator may choose, such as `headers`."""
 
 
 @dataclass(slots=True)
@@ -82,6 +82,8 @@ class ModelCandidate:
     key: KeyRecord | None = None
     is_operators: bool = False
     """Whether the operator pays for it: with a key, or with the machine on which it runs."""
+    settings: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What only the operator may set, for a model that the operator pays for."""
 
     @property
     def secret(self) -> str | None:
@@ -115,13 +117,6 @@ class ModelAccess:
             MOST_SERVERS, "models", "keys"
         )
 
-    def headers_for(self, candidate: ModelCandidate) -> dict[str, Any]:
-        """Return the operator's headers for a model that the operator pays for, as a setting."""
-        links = self.operator.models if candidate.is_operators else ()
-        found = (dict(one.headers) for one in links if is_same_model(candidate.model, one))
-        headers = next(found, {})
-        return {"headers": headers} if headers else {}
-
     async def chain(self, path: ChannelPath, user_id: int) -> tuple[ModelCandidate, ...]:
         """Return the models of a channel, else of the nearest place above it, else the operator's.
 
@@ -147,7 +142,12 @@ class ModelAccess:
         It is checked when a model is chosen and each time it is used: by then the host name may
         have another address.
         """
-        if self.operator.allow_local_models or self._is_listed(model):
+        if self._is_listed(model):
+            return True
+        if is_of_cloud(model.provider):
+            # It would be paid for, and perhaps sent anywhere, with the operator's own account.
+            return False
+        if self.operator.allow_local_models:
             return True
         return not await is_local(model.provider, model.base_url)
 
@@ -239,10 +239,9 @@ def _unowned(record: ModelRecord, links: Sequence[OperatorModel]) -> list[ModelC
 
 
 def _of_link(link: OperatorModel) -> list[ModelCandidate]:
-    keys = [KeyRecord(0, link.model.provider, secret) for secret in link.keys]
-    return [ModelCandidate(link.model, key, True) for key in keys] or [
-        ModelCandidate(link.model, None, True)
-    ]
+    provider = link.model.provider
+    keys: list[KeyRecord | None] = [KeyRecord(0, provider, secret) for secret in link.keys]
+    return [ModelCandidate(link.model, key, True, link.settings) for key in keys or [None]]
 
 
 MOST_NAMED = 10
@@ -338,7 +337,23 @@ LOCAL_MODEL = Sentence(
     "runs the bot can choose it: in its settings file, or by setting allow_local_models there."
 )
 
+ACCOUNT_MODEL = Sentence(
+    "This model is asked with the account of whoever runs the bot. Only they can choose it, in the "
+    "settings file."
+)
+
 _PORTS = {"http": 80, "https": 443}
+
+
+def is_of_cloud(provider: str) -> bool:
+    """Return whether requests are signed with the credentials that this machine has for a cloud."""
+    preset = PRESETS.get(provider)
+    return preset is not None and bool(preset.cloud)
+
+
+def not_allowed(provider: str) -> Sentence:
+    """Return why a model may not be asked (`ModelAccess.may_ask`)."""
+    return ACCOUNT_MODEL if is_of_cloud(provider) else LOCAL_MODEL
 
 
 async def is_local(provider: str, base_url: str | None, resolve: Resolve = resolve_host) -> bool:

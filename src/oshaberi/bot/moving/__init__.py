@@ -1,0 +1,4 @@
+"""A server moves to another instance of the bot: its data as one archive (`oshaberi data export`).
+
+`archive` is the file, `checks` decides which rows of an archive can come, `move` does both ways.
+"""

@@ -1,0 +1,114 @@
+"""What personas need to speak first: where they did last, birthdays, and who does not want it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from sqlalchemy import delete, false, or_, select, update
+
+from oshaberi.bot.storage.outages import reads, writes
+from oshaberi.bot.storage.records import Birthday
+from oshaberi.bot.storage.schema.table_rows import BirthdayRow, OpeningRow, UnapproachedRow
+from oshaberi.bot.storage.transactions import Transactions, count, in_passing
+
+
+class OpeningRepository:
+    """Where and when personas spoke first. They do so again only after a person has written."""
+
+    def __init__(self, store: Transactions) -> None:
+        self._store = store
+
+    @writes
+    async def take(self, server_id: int, channel_id: int, newest_id: int) -> bool:
+        """Note that a persona speaks first now. Return False if it may not.
+
+        `newest_id` is the newest message of a person there. Of several processes, one gets True.
+        """
+        values = {"after_id": newest_id, "at": self._store.now(), "server_id": server_id}
+        row = self._store.insert(OpeningRow).values(channel_id=channel_id, **values)
+        row = row.on_conflict_do_update(
+            index_elements=["channel_id"],
+            set_=values,
+            where=OpeningRow.after_id < newest_id,
+        )
+        async with self._store.write() as session:
+            return bool(await count(session, row))
+
+    @reads
+    async def last_at(self, channel_id: int) -> datetime | None:
+        async with self._store.read() as session:
+            row = await session.get(OpeningRow, channel_id)
+            return None if row is None else row.at
+
+
+class BirthdayRepository:
+    def __init__(self, store: Transactions) -> None:
+        self._store = store
+
+    @writes
+    async def store(self, birthday: Birthday) -> None:
+        values = {"month": birthday.month, "day": birthday.day, "greeted_year": 0}
+        row = self._store.insert(BirthdayRow).values(
+            server_id=birthday.server_id, user_id=birthday.user_id, **values
+        )
+        row = row.on_conflict_do_update(index_elements=["server_id", "user_id"], set_=values)
+        async with self._store.write() as session:
+            await session.execute(row)
+
+    @writes
+    async def forget(self, server_id: int, user_id: int) -> bool:
+        theirs = BirthdayRow.server_id == server_id, BirthdayRow.user_id == user_id
+        async with self._store.write() as session:
+            return bool(await count(session, delete(BirthdayRow).where(*theirs)))
+
+    @reads
+    async def on(self, days: Collection[tuple[int, int]]) -> tuple[Birthday, ...]:
+        """Return the birthdays on these days, each a month and a day."""
+        is_on = or_(
+            false(),
+            *((BirthdayRow.month == month) & (BirthdayRow.day == day) for month, day in days),
+        )
+        async with self._store.read() as session:
+            rows = await session.scalars(select(BirthdayRow).where(is_on))
+            return tuple(
+                Birthday(row.server_id, row.user_id, row.month, row.day, row.greeted_year)
+                for row in rows
+            )
+
+    @writes
+    async def take(self, birthday: Birthday, year: int) -> bool:
+        """Note that a birthday is noticed this year. Of several processes, one gets True."""
+        mine = update(BirthdayRow).where(
+            BirthdayRow.server_id == birthday.server_id,
+            BirthdayRow.user_id == birthday.user_id,
+            BirthdayRow.greeted_year < year,
+        )
+        async with self._store.write() as session:
+            return bool(await count(session, mine.values(greeted_year=year)))
+
+
+class UnapproachedRepository:
+    """Users to whom no persona may speak first."""
+
+    def __init__(self, store: Transactions) -> None:
+        self._store = store
+
+    @writes
+    async def add(self, user_id: int) -> None:
+        row = self._store.insert(UnapproachedRow).values(user_id=user_id, at=self._store.now())
+        async with self._store.write() as session:
+            await session.execute(row.on_conflict_do_nothing())
+
+    @writes
+    async def remove(self, user_id: int) -> None:
+        theirs = delete(UnapproachedRow).where(UnapproachedRow.user_id == user_id)
+        async with self._store.write() as session:
+            await session.execute(in_passing(theirs))
+
+    @reads
+    async def among(self, user_ids: Collection[int]) -> frozenset[int]:
+        """Return those of these users to whom no persona may speak first."""
+        theirs = select(UnapproachedRow.user_id).where(UnapproachedRow.user_id.in_(user_ids))
+        async with self._store.read() as session:
+            return frozenset(await session.scalars(theirs))

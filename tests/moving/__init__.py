@@ -1,0 +1,1 @@
+"""A server moves from one instance of the bot to another, in an archive."""
