@@ -60,7 +60,91 @@ def rows() -> Iterator[tuple[str, ...]]:
                 yield (*words, f"{flags[0]}={value}")
 
 
-ROWS = tuple(rows())
+# Positional arguments, and texts that only the command can check.
+
+
+DEEP = "[" * 100_000
+POSITIONAL: tuple[tuple[str, ...], ...] = (
+    ("chunk", "none.md"),
+    ("chunk", "."),
+    ("chunk", "a\0b"),
+    ("chunk", "note.md", "another.md"),
+    ("replay", "none.json"),
+    ("replay", "."),
+    ("replay", "note.md"),
+    ("replay", "deep.json"),
+    ("replay", "a\0b"),
+    ("explain", "none.json"),
+    ("explain", "note.md"),
+    ("explain", "deep.json"),
+    ("settings", "no_such_setting"),
+    ("settings", "a\nb"),
+    ("settings", "\ud800"),
+    ("db", "backup", "."),
+    ("db", "backup", "note.md"),
+    ("db", "backup", "nowhere/copy.db"),
+    ("db", "restore", "none.db"),
+    ("db", "restore", "note.md"),
+    ("db", "restore", "."),
+    ("data", "export", "--server", "1", "note.md"),
+    ("data", "export", "--server", "1", "nowhere/x.zip"),
+    ("data", "export", "--user", "1", "x.zip"),
+    ("data", "import", "none.zip"),
+    ("data", "import", "."),
+    ("data", "import", "note.md"),
+    ("persona", "import", "none.png"),
+    ("persona", "import", "note.md"),
+    ("persona", "import", "deep.json"),
+    ("persona", "import", "."),
+    ("persona", "export", "Nobody", "--server", "1", "--out", "x.png"),
+    ("persona", "export", "Nobody", "--server", "1", "--out", "x.txt"),
+    ("persona", "export", "Nobody", "--server", "1", "--out", "nowhere/x.png"),
+    ("stage", "exec", "none.py"),
+    ("stage", "exec", "."),
+    ("completion", "none"),
+    ("completion", "bash", "zsh"),
+)
+TEXTS: tuple[tuple[str, ...], ...] = (
+    ("chunk", "note.md", "--set", "no_equals"),
+    ("chunk", "note.md", "--set", "no_such=1"),
+    ("chunk", "note.md", "--set", "humanizer_degree=nine"),
+    ("chunk", "note.md", "--set", "humanizer_degree=9"),
+    ("chunk", "note.md", "--set", f"known={DEEP}"),
+    ("chunk", "note.md", "--set", "=1"),
+    ("record", "--out", "x.json", "--provider", "nobody", "--model", "m", "--prompt", "hi"),
+    ("record", "--out", "x.json", "--provider", "openai", "--model", "", "--prompt", "hi"),
+    ("record", "--out", "x.json", "--model", "m", "--base-url", "no address", "--prompt", "hi"),
+    ("record", "--out", "x.json", "--model", "m", "--thinking", "a lot", "--prompt", "hi"),
+    ("record", "--out", "x.json", "--model", "m", "--key-env", "NO_SUCH_KEY", "--prompt", "hi"),
+    ("record", "--out", "nowhere/x.json", "--model", "m", "--prompt", "hi"),
+    ("models", "--provider", "nobody"),
+    ("models", "--provider", "openai", "--base-url", "no address"),
+    ("models", "--provider", "openai", "--base-url", "ftp://x"),
+    ("models", "--provider", "openai", "--key-env", "NO_SUCH_KEY"),
+    ("init", "--yes"),
+    ("bench", "--only", "nothing"),
+    ("bench", "--only", ""),
+    ("stage", "exec", "--permissions", "fly", "note.py"),
+    ("stage", "exec", "--world", "none.json", "note.py"),
+    ("stage", "exec", "--world", "deep.json", "note.py"),
+    ("data", "delete", "--user", "1", "--server", "2", "--yes"),
+    ("data", "delete", "--yes"),
+    ("data", "export"),
+)
+FILES = {"note.md": "Hello.\n", "note.py": "", "deep.json": DEEP}
+ROWS = (*rows(), *POSITIONAL, *TEXTS)
+"""`-` and a file that can be read are no bad input."""
+
+
+def test_every_positional_argument_has_a_row() -> None:
+    with_one = {
+        words
+        for words, command in commands()
+        if any(isinstance(one, click.Argument) for one in command.params)
+    }
+    assert {
+        words for words in with_one if any(row[: len(words)] == words for row in POSITIONAL)
+    } == with_one
 
 
 def test_the_table_reaches_every_command() -> None:
@@ -75,6 +159,10 @@ def test_bad_input_is_one_line(
     """One test for all rows: each takes milliseconds, and a folder for each would take longer."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OSHABERI_DATA_DIR", str(tmp_path / "data"))
+    for key in ("OPENAI_API_KEY", "OSHABERI_DISCORD_TOKEN"):
+        monkeypatch.delenv(key, raising=False)
+    for name, content in FILES.items():
+        (tmp_path / name).write_text(content)
     wrong = []
     for row in ROWS:
         status = cli.main(list(row))
@@ -87,4 +175,5 @@ def test_bad_input_is_one_line(
         if status not in expected or not is_told or "Traceback" in err:
             wrong.append((row, status, err[-200:]))
     assert wrong == []
-    assert list(tmp_path.iterdir()) == [], "nothing was made"
+    assert {one.name for one in tmp_path.iterdir()} == set(FILES), "nothing was made"
+    assert {one.name: one.read_text() for one in tmp_path.iterdir()} == FILES

@@ -21,14 +21,11 @@ from discord_stage.model_servers.scripts import Finish, Say
 from discord_stage.world.records import Webhook
 from oshaberi import cli
 from oshaberi.bot.config import load
+from oshaberi.bot.config.going_live import ADMINISTRATOR
 from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.storage.records import KeyRecord, ModelRecord
 from oshaberi.cli.doctor_checks import Finding, examine
-from oshaberi.cli.doctor_checks.channel_checks import (
-    ADMINISTRATOR,
-    EVERYTHING,
-    ChannelOverwrites,
-)
+from oshaberi.cli.doctor_checks.channel_checks import EVERYTHING, ChannelOverwrites
 from oshaberi.cli.doctor_checks.machine_checks import machine
 from tests.storage.database_servers import redis_url
 

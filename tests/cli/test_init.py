@@ -54,6 +54,21 @@ def initialised(
     return asyncio.run(main())
 
 
+def test_a_server_without_permissions_is_named() -> None:
+    guild = {
+        "name": "Tea House",
+        "members": ["mika"],
+        "channels": [{"name": "general"}],
+        "everyone": [],
+    }
+    bot = {"name": "Mochi", "permissions": ["view_channel", "read_message_history"]}
+    world = {"bot": bot, "guilds": [guild]}
+    done = initialised(*CHEAP, "--base-url", "URL", world=world)
+    assert done.exit_code == 0, done.output
+    assert "✗ Tea House: it cannot answer without Send Messages" in done.output
+    assert "– Tea House: it works without " in done.output
+
+
 def test_without_a_question(folder: Path) -> None:
     done = initialised(*CHEAP, "--base-url", "URL")
     assert done.exit_code == 0, done.output

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import stat
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from discord_stage.errors import RefusedFieldError, StageError
 from discord_stage.model_servers import ModelServer, OpenAIWire
 from discord_stage.model_servers.scripts import Say
 from oshaberi.bot.config import load
-from oshaberi.bot.config.going_live import LiveModel, write_settings
+from oshaberi.bot.config.going_live import NEEDED, LiveModel, joined_server, write_settings
+from oshaberi.bot.local_run import live_bot
 from oshaberi.bot.local_run.live_bot import LiveBot, code_of
 
 KEY = "sk-live-0123456789"
@@ -90,6 +92,75 @@ def test_of_two_clicks_one_starts_a_bot(tmp_path: Path) -> None:
         assert "on Discord already" in str(refused)
 
     beside_a_stage(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("moment", ["before it is ready", "while it runs"])
+def test_a_fault_is_not_a_start_that_never_ends(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    fall = asyncio.Event()
+
+    @asynccontextmanager
+    async def falling(
+        _settings: object, _environ: object, on_ready: Callable[[], None]
+    ) -> AsyncIterator[asyncio.Task[None]]:
+        if moment == "while it runs":
+            on_ready()
+            yield asyncio.create_task(fall.wait())  # type: ignore[arg-type]
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(live_bot, "running_bot", falling)
+
+    async def scenario(live: LiveBot, discord: Stage, _folder: Path) -> None:
+        start = {"token": discord.token, "start": True}
+        state = await live.act(start)
+        fall.set()
+        while state["state"] == "running":
+            await asyncio.sleep(0)
+            state = live.read({})
+        assert (state["state"], "the log says more" in state["why"]) == ("failed", True)
+        await asyncio.sleep(0)
+        assert "RuntimeError: a mistake of ours" in caplog.text
+        again = await live.act(start)
+        assert again["state"] in ("running", "failed"), "it can be started again"
+
+    beside_a_stage(tmp_path, scenario)
+
+
+def test_missing_permissions_are_named_by_server(tmp_path: Path) -> None:
+    async def scenario(live: LiveBot, discord: Stage, _folder: Path) -> None:
+        account = (await live.act({"token": discord.token}))["account"]
+        assert (account["servers"], account["ailing"]) == (1, [])
+        (guild,) = discord.world.guilds.values()
+        for role in guild.roles.values():
+            role.permissions = NEEDED["View Channels"]
+        account = (await live.act({"token": discord.token}))["account"]
+        (ailing,) = account["ailing"]
+        assert ailing["name"] == guild.name
+        assert ailing["needed"] == ("Send Messages", "Read Message History")
+        assert "Manage Webhooks" in ailing["wanted"]
+
+    beside_a_stage(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(
+    ("permissions", "lacks"),
+    [(None, False), ("x", False), ("9" * 40, False), ("8", False), (1024, False), ("0", True)],
+)
+def test_what_a_server_says_of_permissions_is_not_trusted(permissions: object, lacks: bool) -> None:
+    found = joined_server({"name": "Home", "permissions": permissions})
+    assert bool(found.needed) is lacks
+
+
+def test_a_link_to_a_settings_file_stays_a_link(tmp_path: Path) -> None:
+    real = tmp_path / "elsewhere" / "settings.toml"
+    link = tmp_path / "oshaberi.toml"
+    link.symlink_to(real)
+    for name in ("m", "n"):
+        write_settings(link, "a-token", LiveModel("openai", name, None, "key"))
+    assert link.is_symlink()
+    assert 'model = "m"' in real.read_text()
+    assert [one.name for one in real.parent.iterdir()] == ["settings.toml"]
 
 
 def test_a_settings_file_stays_as_private_as_it_was(tmp_path: Path) -> None:

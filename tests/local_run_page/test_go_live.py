@@ -38,6 +38,7 @@ class FakeDiscord:
             "file": "/home/me/oshaberi.toml",
         }
         self.switch = ""
+        self.ailing: list[dict[str, Any]] = []
         self.said: list[dict[str, Any]] = []
 
     def read(self, _asked: dict[str, Any]) -> dict[str, Any]:
@@ -51,7 +52,7 @@ class FakeDiscord:
             self.state |= {"state": "running", "name": "Taro"}
             return self.state
         link = invitation("123")
-        account = {"name": "Taro", "servers": 1, "intents_link": self.switch}
+        account = {"name": "Taro", "servers": 1, "ailing": self.ailing, "intents_link": self.switch}
         return {**self.state, "account": {**account, "invitation": link, "code": code_of(link)}}
 
 
@@ -97,6 +98,7 @@ def test_from_the_token_to_the_running_bot(
     invite = panel.get_by_role("link", name="Invite Taro to a server")
     expect(invite).to_have_attribute("href", invitation("123"))
     expect(panel).to_contain_text("in 1 server.")
+    expect(panel).to_contain_text("It has all permissions that it uses there.")
     expect(panel).to_contain_text("It answers with openai big.")
     expect(panel).to_contain_text("/home/me/oshaberi.toml")
     expect(panel.get_by_role("textbox", name="Name of its persona")).to_have_value("Taro")
@@ -128,8 +130,13 @@ def test_it_fits_a_phone_and_has_no_barriers(
     page = opened(visit, harness, viewport=PHONE, color_scheme=scheme)
     assert barriers(page) == []
     discord.switch = "https://discord.com/developers/applications/123/bot"
+    lost = {"needed": ["Send Messages"], "wanted": ["Manage Webhooks", "Attach Files"]}
+    discord.ailing = [
+        {"name": f"Server {number} with quite a long name", **lost} for number in range(12)
+    ]
     page.get_by_role("textbox", name="Token of the bot").fill(TOKEN)
     page.get_by_role("button", name="Check the token").click()
     page.get_by_role("img", name="QR code of the invitation of Taro").wait_for()
+    expect(page.get_by_role("dialog")).to_contain_text(": it cannot answer without Send Messages.")
     assert barriers(page) == []
     assert page.evaluate("document.scrollingElement.scrollWidth") <= PHONE["width"]

@@ -102,6 +102,36 @@ WANTED = {
 }
 
 
+ADMINISTRATOR = 1 << 3
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedServer:
+    """A server that the bot is in already, and which permissions its roles do not give it there."""
+
+    name: str
+    needed: tuple[str, ...] = ()
+    """Without these it cannot answer."""
+    wanted: tuple[str, ...] = ()
+    """Without these something is missing: faces of personas, pictures of tables."""
+
+
+def joined_server(guild: Mapping[str, Any]) -> JoinedServer:
+    """Return what Discord's list of a bot's servers says about one of them."""
+    name, granted = str(guild.get("name", "?")), guild.get("permissions")
+    if not isinstance(granted, str) or not granted.isdecimal() or len(granted) > 30:
+        return JoinedServer(name)
+    bits = int(granted)
+    if bits & ADMINISTRATOR:
+        return JoinedServer(name)
+    return JoinedServer(name, lacking(NEEDED, bits), lacking(WANTED, bits))
+
+
+def lacking(asked: Mapping[str, int], granted: int) -> tuple[str, ...]:
+    """Return the names of the permissions that are not granted."""
+    return tuple(name for name, bit in asked.items() if not granted & bit)
+
+
 def invitation(application_id: str) -> str:
     """Return the link that adds the bot to a server, with the permissions that it uses."""
     wanted = sum({**NEEDED, **WANTED}.values())
@@ -130,7 +160,7 @@ class DiscordAccount:
 
     name: str
     application_id: str
-    servers: int
+    servers: tuple[JoinedServer, ...]
     intents_link: str
 
     @property
@@ -153,12 +183,13 @@ async def account_of(token: str, environ: Mapping[str, str]) -> DiscordAccount:
         if answer.status != 200:
             raise ConfigError(f"Discord could not be asked ({answer.reason}): try it again")
     guilds = await api.get("/users/@me/guilds")
+    joined = guilds.body if isinstance(guilds.body, list) else []
     number = str(application.fields.get("id", ""))
     hears = int(application.fields.get("flags", 0)) & MESSAGE_CONTENT
     return DiscordAccount(
         str(me.fields.get("username", "?")),
         number,
-        len(guilds.body) if isinstance(guilds.body, list) else 0,
+        tuple(joined_server(one) for one in joined if isinstance(one, dict)),
         "" if hears else f"{PORTAL}/{number}/bot",
     )
 

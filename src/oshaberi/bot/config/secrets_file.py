@@ -72,8 +72,12 @@ def add_secrets(path: Path, added: Mapping[str, str]) -> None:
 
 
 def write_privately(path: Path, text: str, mode: int = OWNER_ONLY) -> None:
-    """Replace a file at once. Nobody ever sees half of it, and only its owner can read it."""
+    """Replace a file at once. Nobody ever sees half of it, and only its owner can read it.
+
+    A link stays one: the file that it leads to is replaced.
+    """
     try:
+        path = Path(os.path.realpath(path))
         path.parent.mkdir(parents=True, exist_ok=True)
         beside_it = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         handle = os.open(beside_it, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)

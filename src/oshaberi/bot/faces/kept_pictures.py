@@ -322,6 +322,10 @@ class Faces:
         if channel_id in self._channel_ids:
             self._verified.discard(server_id)
 
+    def note_brought_in(self, server_id: int) -> None:
+        """Note that pictures of a server have come of which there are only copies."""
+        self._verified.discard(server_id)
+
     def note_unseen(self, url: str) -> None:
         """Note that a webhook message came back without the avatar that it was given."""
         self._checked.forget(url)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ INSTANCE = "beside-the-stage"
 """The stage's bot has the usual name of this folder."""
 QUIET_SQUARES = 4
 """The white border that a QR code needs."""
+MOST_SHOWN = 20
+"""How many servers without some permission are named."""
 Json = dict[str, Any]
 
 
@@ -114,21 +116,24 @@ class LiveBot:
         self._ready.clear()
         with beside_stage(self._environ.get(STAGE_VARIABLE, "")):
             self._running = asyncio.create_task(self._run(settings, environ))
+        self._running.add_done_callback(_log_fault)
         ready = asyncio.create_task(self._ready.wait())
         await asyncio.wait({ready, self._running}, return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
 
     async def _run(self, settings: LoadedSettings, environ: Mapping[str, str]) -> None:
+        why = "something unexpected went wrong; the log says more"
         try:
             async with running_bot(settings, environ, on_ready=self._note_ready) as serving:
                 ending = asyncio.create_task(self._ending.wait())
                 await asyncio.wait({serving, ending}, return_when=asyncio.FIRST_COMPLETED)
                 ending.cancel()
+            why = ""
         except (OshaberiError, OSError) as error:
             log.error("the bot on Discord ended: %s", error)
-            self._state |= {"state": "failed", "why": str(error)}
-        else:
-            self._state |= {"state": "off"}
+            why = str(error)
+        finally:
+            self._state |= {"state": "failed" if why else "off", "why": why}
 
     def _note_ready(self) -> None:
         self._state |= {"state": "running"}
@@ -141,10 +146,17 @@ class LiveBot:
             await asyncio.wait({self._running})
 
 
+def _log_fault(running: asyncio.Task[None]) -> None:
+    if not running.cancelled() and (error := running.exception()) is not None:
+        log.error("the bot on Discord ended unexpectedly", exc_info=error)
+
+
 def _shown(account: DiscordAccount) -> Json:
+    ailing = [one for one in account.servers if one.needed or one.wanted]
     return {
         "name": account.name,
-        "servers": account.servers,
+        "servers": len(account.servers),
+        "ailing": [asdict(one) for one in ailing[:MOST_SHOWN]],
         "intents_link": account.intents_link,
         "invitation": account.invitation,
         "code": code_of(account.invitation),

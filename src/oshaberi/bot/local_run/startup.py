@@ -31,6 +31,8 @@ from oshaberi.bot.local_run.demo_world import (
 from oshaberi.bot.local_run.live_bot import LiveBot
 from oshaberi.bot.local_run.model_choice import ModelChoice
 from oshaberi.bot.local_run.page_opening import kept_token
+from oshaberi.bot.local_run.server_move import ServerMove
+from oshaberi.bot.local_run.window_picture import WindowPicture
 from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.wiring.bot_wiring import Bot, run
 from oshaberi.bot.wiring.shutdown_signals import ShutdownSignals
@@ -145,11 +147,15 @@ async def perform(
         others = OTHER_PERSONAS if settings.persona is None else frozenset[str]()
         answering = RunningTurns(stage.feed.publish)
         cards = CardDrop(next(iter(place.guilds)), place.channel("general").id)
+        window = WindowPicture(next(iter(place.guilds)))
+        move = ServerMove(next(iter(place.guilds)))
         stage.extensions |= {
             "answering": answering.extension(),
             **choice.extensions(),
             "live": live.extension(),
             "card": cards.extension(),
+            "window": window.extension(),
+            "move": move.extension(),
             "prompts": ControlExtension(read=lambda _asked: page_prompts(others)),
         }
         attach(streams, stage)
@@ -159,6 +165,8 @@ async def perform(
         def opened(bot: Bot) -> None:
             choice.give_to(bot.services)
             cards.give_to(bot)
+            window.give_to(bot)
+            move.give_to(bot)
             bot.channel_turns.watch_busy(answering.note)
 
         warming: list[asyncio.Task[None]] = []

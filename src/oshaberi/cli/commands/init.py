@@ -39,14 +39,14 @@ def command(
     yes: bool,
     config_file: Path | None,
 ) -> None:
-    """Ask for what a bot on Discord needs, try it, and write it down.
+    """Ask for what a bot on Discord needs, try it out, and write the settings.
 
     The token is checked, the invitation is shown, and the model answers one short question. Then
-    the settings are written into oshaberi.toml, and the secrets into oshaberi.env, which only you
-    can read. What oshaberi.toml has already, stays. Nothing is written if something fails.
+    the settings go into oshaberi.toml, and the secrets into oshaberi.env, which only you can read.
+    Whatever oshaberi.toml already contains is kept. If something fails, nothing is written.
 
-    Secrets are typed unseen, or taken from the environment: OSHABERI_DISCORD_TOKEN, and the usual
-    variable of the provider's key, such as OPENAI_API_KEY.
+    Secrets do not show while you type them. They can also come from the environment, from
+    OSHABERI_DISCORD_TOKEN and the usual variable for the provider's key, such as OPENAI_API_KEY.
 
     \b
     Examples:
@@ -93,6 +93,7 @@ class _Questions:
 async def _checked_account(token: str, questions: _Questions) -> DiscordAccount:
     """Say whose token it is, what is still to be switched on, and how to invite the bot."""
     from oshaberi.bot.config.going_live import account_of
+    from oshaberi.terminal_output import harmless
 
     account = await account_of(token, os.environ)
     click.echo(f"✓ Discord accepts the token: {account.name}")
@@ -104,6 +105,12 @@ async def _checked_account(token: str, questions: _Questions) -> DiscordAccount:
         if not questions.asks or not click.confirm("Look again?", default=True):
             break
         account = await account_of(token, os.environ)
+    for one in account.servers:
+        for sign, names in (("✗", one.needed), ("–", one.wanted)):
+            if names:
+                what = "cannot answer" if sign == "✗" else "works"
+                place = harmless(f"{sign} {one.name}: it {what} without {', '.join(names)}")
+                click.echo(f"{place}: change its role, or invite it again: {account.invitation}")
     if not account.servers:
         click.echo(f"– Invite it to your server: {account.invitation}")
         if sys.stdout.isatty():

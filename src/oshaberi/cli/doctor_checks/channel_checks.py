@@ -7,7 +7,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from dataclasses import dataclass
 from typing import Any
 
-from oshaberi.bot.config.going_live import NEEDED, SEND, WANTED, HttpAnswer, error_words
+from oshaberi.bot.config.going_live import (
+    ADMINISTRATOR,
+    NEEDED,
+    SEND,
+    WANTED,
+    HttpAnswer,
+    error_words,
+    lacking,
+)
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
 from oshaberi.terminal_output import counted
 
@@ -39,7 +47,6 @@ async def hears_from(url: str) -> str | None:
 # The permissions that the bot uses, and how the overwrites of a channel change them.
 
 
-ADMINISTRATOR = 1 << 3
 VIEW = NEEDED["View Channels"]
 CHANNEL_NEEDED = {
     SEND: NEEDED[SEND],
@@ -47,11 +54,6 @@ CHANNEL_NEEDED = {
     "Read Message History": NEEDED["Read Message History"],
 }
 EVERYTHING = (1 << 64) - 1
-
-
-def names_of(wanted: Mapping[str, int], granted: int) -> tuple[str, ...]:
-    """Return the names of the wanted permissions that are not granted."""
-    return tuple(name for name, bit in wanted.items() if not granted & bit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +182,8 @@ async def _inspect(
 
 def _missing_permissions(guild: Json, allowed: int) -> tuple[str, ...]:
     """Return what is missing in a channel only. What is missing everywhere has its own finding."""
-    everywhere = names_of(CHANNEL_NEEDED, int(guild.get("permissions", 0)))
-    return tuple(one for one in names_of(CHANNEL_NEEDED, allowed) if one not in everywhere)
+    everywhere = lacking(CHANNEL_NEEDED, int(guild.get("permissions", 0)))
+    return tuple(one for one in lacking(CHANNEL_NEEDED, allowed) if one not in everywhere)
 
 
 def _permissions_in(guild: Json, channel: Json, roles: frozenset[str], my_id: str) -> int:

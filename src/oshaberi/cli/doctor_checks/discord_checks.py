@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from oshaberi.bot.config.going_live import (
+    ADMINISTRATOR,
     MESSAGE_CONTENT,
     NEEDED,
     PORTAL,
@@ -14,13 +15,10 @@ from oshaberi.bot.config.going_live import (
     DiscordApi,
     HttpAnswer,
     invitation,
+    lacking,
 )
 from oshaberi.cli.doctor_checks import channel_checks
-from oshaberi.cli.doctor_checks.channel_checks import (
-    ADMINISTRATOR,
-    hears_from,
-    names_of,
-)
+from oshaberi.cli.doctor_checks.channel_checks import hears_from
 from oshaberi.cli.doctor_checks.finding import Finding, bad, good, note
 
 if TYPE_CHECKING:
@@ -124,7 +122,7 @@ def _missing(guild: Mapping[str, Any]) -> list[str]:
     granted = int(guild.get("permissions", 0))
     if guild.get("owner") or granted & ADMINISTRATOR:
         return []
-    return list(names_of({**NEEDED, **WANTED}, granted))
+    return list(lacking({**NEEDED, **WANTED}, granted))
 
 
 def _id_of(application: HttpAnswer) -> str:

@@ -7,6 +7,8 @@ import { openConnect } from "./connect_model.js";
 import { openGoLive } from "./go_live.js";
 import { modelPanel } from "./model_panel.js";
 import { ModelState } from "./model_state.js";
+import { movePanel, offerArchives } from "./server_move.js";
+import { openWindowPicture } from "./window_picture.js";
 
 const STYLE = "/page/extensions/local_run/model.css";
 
@@ -14,7 +16,7 @@ export async function extend(page) {
   document.head.append(el("link", { rel: "stylesheet", href: STYLE }));
   const model = new ModelState(page.api);
   const connect = () => openConnect(model);
-  const button = page.addHeadButton({ id: "connect-model", icon: "plug", label: "Connect a model", run: connect });
+  const button = page.addHeadButton({ id: "connect-model", icon: "plug", label: "Connect a model", keepsWords: true, run: connect });
   const seen = page.addThingToTry({
     title: "Connect a model",
     text: "On your machine, at Anthropic, Google, NovelAI, OpenAI, OpenRouter or any address",
@@ -25,6 +27,10 @@ export async function extend(page) {
     page.addHeadButton({ id: "go-live", icon: "globe", label: "Put it on Discord", run: live });
     page.addThingToTry({ title: "Put it on Discord", text: "A token, an invitation, and it answers there", run: live });
   }
+  if (page.actions.has("window")) {
+    const run = () => attempt(() => openWindowPicture(page));
+    page.addThingToTry({ title: "What the model reads", text: "A picture of its window: rules, persona, memories, history", run });
+  }
   model.addEventListener("change", () => {
     if (model.isDemo) button.say("Connect a model");
     else {
@@ -33,6 +39,10 @@ export async function extend(page) {
     }
   });
   page.addSetting(async () => ((await model.load()) ? modelPanel(model) : null));
+  if (page.actions.has("move")) {
+    page.addSetting(() => movePanel(page));
+    offerArchives(page);
+  }
   page.setGreeting(() => whoSpeaks(model, page.botName));
   offerCards(page);
   await model.load();

@@ -79,13 +79,14 @@ class GoLive {
   }
 
   #show() {
-    const { name, servers, intents_link: off, invitation, code } = this.account;
+    const { name, servers, ailing, intents_link: off, invitation, code } = this.account;
     clear(
       this.found,
       el("p", {}, "✓ This is ", el("b", {}, name), `, in ${counted(servers, "server")}.`),
       off
         ? el("p", { class: "field-error" }, "✗ Message Content is off, so it could not read what people write: ", link(off, "switch it on"), ", then check again.")
         : el("p", {}, "✓ Message Content is on."),
+      servers ? permissions(ailing) : null,
       el(
         "div",
         { class: "live-invitation" },
@@ -147,6 +148,19 @@ function field(label, name, props) {
   const id = freshId("live");
   const input = el("input", { id, autocomplete: "off", spellcheck: false, data: { field: name }, ...props });
   return { input, row: el("div", { class: "field" }, el("label", { for: id }, label), input) };
+}
+
+// What its roles do not allow it in the servers that it is in already.
+function permissions(ailing) {
+  if (!ailing.length) return el("p", {}, "✓ It has all permissions that it uses there.");
+  const named = (one) => [
+    el("b", {}, one.name),
+    one.needed.length ? `: it cannot answer without ${one.needed.join(", ")}.` : `: it works, but without ${one.wanted.join(", ")}.`,
+  ];
+  return [
+    el("p", {}, ailing.some((one) => one.needed.length) ? "✗" : "–", " It lacks permissions. Give them to its role, or invite it again:"),
+    el("ul", { class: "live-servers" }, ailing.map((one) => el("li", {}, named(one)))),
+  ];
 }
 
 const link = (href, words) => el("a", { href, target: "_blank", rel: "noreferrer" }, words);

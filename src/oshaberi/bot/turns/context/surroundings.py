@@ -156,12 +156,13 @@ async def surroundings(
     `window` is how many tokens the smallest model of the chain reads, if its options say so.
     """
     job, since = asked.job, sources.operator.context_since
-    config, asker = job.settings.turn, job.newest.said.author
+    config, question = job.settings.turn, job.newest.said
+    asker, channel_id = question.author, job.turn_channel.channel_id
     limit = 0 if job.kind == "deliver" else config.history_messages + len(job.asked)
     channel_info = await job.turn_channel.channel_info(job.before, limit)
     visible = visible_history(channel_info.history, asker, job.user_id)
     keeps_start = asker.can_read_history and job.before is None
-    start = sources.history_starts.get(job.newest.channel_id) if keeps_start else None
+    start = sources.history_starts.get(channel_id) if keeps_start else None
     visible, is_new = _from_start(visible, start, limit, config.history_messages // 2)
     channel_info = replace(channel_info, history=said_since(visible, since))
     ours = [one.id for one in channel_info.history if one.by_us]
@@ -176,11 +177,12 @@ async def surroundings(
     exchanges = stored.exchanges
     if keeps_start and is_new and visible:
         start = HistoryStart(visible[0].id, _first_shown(exchanges, config.short_memory_size))
-        sources.history_starts.put(job.newest.channel_id, start)
+        sources.history_starts.put(channel_id, start)
     if start is not None and start.exchange_at is not None:
         first_at = start.exchange_at
         exchanges = tuple(one for one in exchanges if one.at is None or one.at >= first_at)
-    go_on, summary = job.kind == "go_on", _summary(stored, job)
+    go_on = job.kind == "go_on"
+    summary = _summary(stored, question, is_wanted=config.summarise_history)
     asked_ids = () if go_on else job.message_ids
     return TurnSurroundings(
         asked=job.asked,
@@ -265,7 +267,7 @@ async def _or(what: str, work: Awaitable[T], instead: T) -> T:
 
 async def _stored(db: Database, job: QueuedJob, ours: list[int]) -> StoredSurroundings:
     """Read the stored surroundings. `ours` are the bot's own messages in the history."""
-    place, exchanges = job.newest, job.settings.turn.short_memory_size
+    place, exchanges = job.turn_channel, job.settings.turn.short_memory_size
     query = SurroundingsQuery(place.server_id, job.user_id, place.channel_id, exchanges, ours)
     return await db.reading.surroundings(query)
 
@@ -278,17 +280,18 @@ async def _reactions(db: Database, job: QueuedJob, ours: list[int]) -> tuple[Ans
     return tuple(one for one in found if one.user_id not in db.opt_outs)
 
 
-def _summary(stored: StoredSurroundings, job: QueuedJob) -> ConversationSummary | None:
+def _summary(
+    stored: StoredSurroundings, question: ChannelMessage, *, is_wanted: bool
+) -> ConversationSummary | None:
     """Return the summary, if it may be used.
 
     A summary of messages after the question must not be used: then an old message is being answered
     again.
     """
-    found, newest = stored.summary, job.newest.said
-    is_wanted = job.settings.turn.summarise_history and newest.author.can_read_history
-    if found is None or not is_wanted:
+    found = stored.summary
+    if found is None or not is_wanted or not question.author.can_read_history:
         return None
-    return found if found.last_id < newest.id else None
+    return found if found.last_id < question.id else None
 
 
 async def _texts(

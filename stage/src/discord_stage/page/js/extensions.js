@@ -73,9 +73,11 @@ class ExtensionPage {
     return { refresh: () => this.#app.toolbar.refresh() };
   }
 
-  // In the head line: { id, icon, label, run() } → { say(label, title) }.
-  addHeadButton({ id, icon: sign, label, run }) {
-    const button = el("button", { id, class: "head-button", type: "button", "aria-haspopup": "dialog", on: { click: run } });
+  // In the head line: { id, icon, label, keepsWords, run() } → { say(label, title) }. Where there is
+  // little room, only buttons that keep their words have any.
+  addHeadButton({ id, icon: sign, label, keepsWords = false, run }) {
+    const look = keepsWords ? "head-button keeps-words" : "head-button";
+    const button = el("button", { id, class: look, type: "button", "aria-haspopup": "dialog", on: { click: run } });
     const say = (words, title = words) => {
       button.title = title;
       button.setAttribute("aria-label", title);

@@ -1,0 +1,84 @@
+"""What the model would read for a question, part by part: the page's picture of its window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discord_stage.control.api import ControlExtension
+from discord_stage.errors import RefusedFieldError, StageError
+from oshaberi.bot.client.discord_client import OshaberiClient
+from oshaberi.bot.commands.command_context import CommandRefusedError, CommandUser
+from oshaberi.bot.commands.personas.persona_changes import personas_of
+from oshaberi.bot.commands.personas.preview_command import NAMES, previewed
+from oshaberi.bot.conversation.messages import Person
+from oshaberi.bot.turns.running.preview import TAGS, RequestPreview
+from oshaberi.bot.wiring.bot_wiring import Bot
+from oshaberi.languages import said
+from oshaberi.providers.request.token_estimate import item_tokens
+
+LONGEST_QUESTION = 2000
+LONGEST_SHOWN = 20_000
+"""How many characters of one part go to the page."""
+Json = dict[str, Any]
+
+
+class WindowPicture:
+    """`/stage/window`: the personas to choose from, and what one of them would read."""
+
+    def __init__(self, server_id: int) -> None:
+        self._server_id = server_id
+        self._client: OshaberiClient | None = None
+
+    def give_to(self, bot: Bot) -> None:
+        self._client = bot.client
+
+    def extension(self) -> ControlExtension:
+        return ControlExtension(read=self._read, act=self._act)
+
+    @property
+    def _running(self) -> OshaberiClient:
+        if self._client is None:
+            raise StageError("the bot is not running yet")
+        return self._client
+
+    async def _read(self, _asked: Json) -> list[str]:
+        return [one.name for one in await personas_of(self._running.context, self._server_id)]
+
+    async def _act(self, asked: Json) -> Json:
+        """Return the parts for `persona`, `question` and `channel`. Nothing is asked or stored."""
+        question = str(asked.get("question") or "").strip()
+        if not 0 < len(question) <= LONGEST_QUESTION:
+            raise RefusedFieldError("question", "write a question, of 2000 characters at most")
+        number = str(asked.get("channel") or "")
+        place = (
+            await self._running.find_turn_channel(int(number))
+            if number.isdecimal() and len(number) < 20
+            else None
+        )
+        if place is None or place.server_id != self._server_id:
+            raise StageError("open a channel of the server first")
+        asker = CommandUser(Person(0, "You", can_manage_server=True), place.path, is_owner=True)
+        name = str(asked.get("persona") or "")[:100]
+        try:
+            found = await previewed(self._running.context, asker, place, name, question)
+        except CommandRefusedError as error:
+            raise StageError(said(error.args[0])) from None
+        return shown_window(found)
+
+
+def shown_window(found: RequestPreview) -> Json:
+    """Return the parts in the order in which the model reads them, as JSON."""
+    parts = []
+    for tag in TAGS:
+        items = [one for one in found.items if one.tag == tag]
+        if items:
+            text = "\n\n".join(one.text for one in items)
+            parts.append(
+                {
+                    "tag": tag,
+                    "name": NAMES[tag],
+                    "tokens": sum(map(item_tokens, items)),
+                    "text": text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…",
+                }
+            )
+    return {"window": found.window, "total": found.total, "parts": parts}
