@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from pathlib import Path
 
 import pytest
 
+import oshaberi
 from oshaberi.virtual_time import DeadlockError, VirtualLoop, run_virtual, settle
 
 
@@ -117,3 +119,13 @@ def test_time_starts_at_zero_in_each_run() -> None:
         return loop.time()
 
     assert [run_virtual(main()), run_virtual(main())] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "reading", ["datetime.now(UTC)", "utcnow()", "_loop().time()", " loop.time()"]
+)
+def test_clocks_are_read_in_one_place(reading: str) -> None:
+    source = Path(oshaberi.__file__).parent
+    found = [str(file) for file in source.rglob("*.py") if reading in file.read_text()]
+    allowed = {str(source / name) for name in ("clocks.py", "virtual_time.py")}
+    assert set(found) <= allowed, "oshaberi.clocks has the clocks"

@@ -15,6 +15,7 @@ import oshaberi
 from oshaberi.bot.observability.metrics import GAUGES, LAG_SECONDS, BotMetrics, ProcessGauges
 from oshaberi.bot.turns.admission.single_message_rules import NO_QUESTION, WHY
 from oshaberi.chunks import ErrorType
+from oshaberi.clocks import loop_time_s
 from oshaberi.discord_io import RequestBudget
 from oshaberi.stream.result import Status
 from oshaberi.virtual_time import run_virtual
@@ -137,7 +138,7 @@ def test_requests_that_wait_are_measured() -> None:
         for _ in range(2):
             await budget.turn()
         assert waits == []
-        budget.answered()
+        budget.answered(loop_time_s())
         await budget.turn()
         await budget.close()
 

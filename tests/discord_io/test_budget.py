@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from discord_stage import Fault, Settings
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.sink import Post, WireState
 from oshaberi.discord_io.requests.limits import (
     KEPT_ROOMS,
@@ -40,7 +41,7 @@ async def left_at(
         await budget.turn(rank)
         left.append((now(), rank))
         await asyncio.sleep(answer_s)
-        budget.answered()
+        budget.answered(loop_time_s())
 
     await asyncio.gather(*(one(rank) for rank in ranks))
     await budget.close()
@@ -82,7 +83,7 @@ def test_who_gives_up_costs_nothing() -> None:
     async def main() -> None:
         budget = RequestBudget(1)
         await budget.turn()
-        budget.answered()
+        budget.answered(loop_time_s())
         given_up = asyncio.create_task(budget.turn())
         waiting = asyncio.create_task(budget.turn())
         await asyncio.sleep(0.5)
@@ -103,7 +104,7 @@ def test_typing_is_left_out_first() -> None:
         assert not budget.allows(TYPING)
         assert budget.allows(REACTION)
         for _ in range(PER_SECOND // 2 + 1):
-            budget.answered()
+            budget.answered(loop_time_s())
         crowd = asyncio.create_task(left_at(budget, [NEEDED] * 3 * PER_SECOND))
         await asyncio.sleep(0.1)
         assert not budget.allows(REACTION)

@@ -17,7 +17,7 @@ from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.picture_files import PictureFiles
 from oshaberi.bot.storage.repositories.personal_data import RetentionPeriods
 from oshaberi.bot.storage.schema.ownership import DataSubject
-from oshaberi.clocks import utc_now
+from oshaberi.clocks import loop_time_s, utc_now
 from oshaberi.terminal_output import counted
 
 log = logging.getLogger(__name__)
@@ -63,12 +63,11 @@ class DataRetention:
     async def run(self) -> None:
         """Delete again and again until cancelled. Skips a round if the database is down."""
         next_pass_s = 0.0
-        loop = asyncio.get_running_loop()
         while True:
             try:
                 await self._db.opt_outs.refresh()
-                if loop.time() >= next_pass_s and self._servers() is not None:
-                    next_pass_s = loop.time() + EVERY_S
+                if loop_time_s() >= next_pass_s and self._servers() is not None:
+                    next_pass_s = loop_time_s() + EVERY_S
                     await self.delete_what_is_due()
             except StorageError as error:
                 log.error("what is too old could not be deleted: %s", error)

@@ -13,7 +13,7 @@ from typing import Any
 
 import discord
 
-from oshaberi.clocks import loop_time_s
+from oshaberi.clocks import loop_time_s, utc_now
 from oshaberi.delivery.sink import AmbiguousError, ArrivalUnknownError, DiscordRefusalError, Post
 from oshaberi.discord_io.channels import ChannelAddress, may_read_history
 from oshaberi.discord_io.requests.answers import objects_of
@@ -180,7 +180,7 @@ class ArrivalSearch:
         if known:
             return known - ID_SLACK
         ago = timedelta(seconds=loop_time_s() - since)
-        return discord.utils.time_snowflake(discord.utils.utcnow() - ago - CLOCK_SLACK)
+        return discord.utils.time_snowflake(utc_now() - ago - CLOCK_SLACK)
 
     def _candidates(
         self, seen: Iterable[SeenArrival], post: Post, since: float

@@ -12,6 +12,7 @@ from datetime import timedelta
 import discord
 from discord.http import HTTPClient
 
+from oshaberi.clocks import utc_now
 from oshaberi.delivery.sink import DiscordRefusalError, SinkError
 from oshaberi.discord_io.arrivals import PAGE
 from oshaberi.discord_io.channels import ChannelAddress, may_manage_messages, may_read_history
@@ -75,7 +76,7 @@ class MessageRemoval:
 
     async def _in_bulk(self, ids: Sequence[int]) -> list[int]:
         """Delete in bulk what Discord allows. Return the ids that must be deleted one by one."""
-        oldest = discord.utils.time_snowflake(discord.utils.utcnow() - BULK_AGE)
+        oldest = discord.utils.time_snowflake(utc_now() - BULK_AGE)
         young = [number for number in ids if number > oldest]
         rest = [number for number in ids if number <= oldest]
         for start in range(0, len(young), BULK):

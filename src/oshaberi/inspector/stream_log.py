@@ -10,10 +10,11 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from oshaberi.chunks import ProviderError
+from oshaberi.clocks import utc_now
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.response import LimitWait
 from oshaberi.delivery.sink import Sent
@@ -191,10 +192,6 @@ TELL_S = 0.2
 Listener = Callable[[Json], None]
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class StreamLog:
     """Keeps the last `most` streams. `clock` measures in seconds how long a stream runs."""
 
@@ -205,7 +202,7 @@ class StreamLog:
         most_bytes: int = MOST_BYTES,
         masker: SecretMasker | None = None,
         clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], datetime] = _utc_now,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._most = most
         self._most_bytes = most_bytes

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oshaberi.chunks import Chunk
+from oshaberi.clocks import loop_time_s
 from oshaberi.stream.provider_protocol import Provider, WrappedProvider
 
 LOST_PATIENCE_S = 1.0
@@ -97,12 +98,11 @@ class _Tape:
 
     async def _next(self, stream: AsyncIterator[Any]) -> Any:
         """Wait for the next chunk and measure only this wait, not the time the reader takes."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
+        began_s = loop_time_s()
         try:
             return await anext(stream)
         finally:
-            self._silence_s += loop.time() - began
+            self._silence_s += loop_time_s() - began_s
 
     def _note(self, chunk: Chunk | None) -> None:
         self.heard.append(HeardStream(self._silence_s * 1000, chunk))

@@ -18,7 +18,7 @@ from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.conversation.messages import IncomingMessage
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.turns.admission.single_message_rules import WHY
-from oshaberi.clocks import loop_time_s
+from oshaberi.clocks import loop_time_s, utc_now
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io.channels import may_read_history
 from oshaberi.terminal_output import counted
@@ -133,7 +133,7 @@ class MissedMessages:
 
         Channels do not wait for each other.
         """
-        now = discord.utils.utcnow()
+        now = utc_now()
         edge, newest = map(discord.utils.time_snowflake, (now - self._max_age, now))
         places = self._active(edge)
         served = [(place, _newest(place)) for place in places]
@@ -388,11 +388,10 @@ class UnansweredSearch:
 
     async def _read_again(self, missed_messages: MissedMessages) -> None:
         """Read the channels that Discord did not answer for. No other search waits for it."""
-        loop = asyncio.get_running_loop()
-        end_s = loop.time() + self._context.settings().discord_outage_patience_s
+        end_s = loop_time_s() + self._context.settings().discord_outage_patience_s
         pause_s = FIRST_PAUSE_SECONDS
-        while missed_messages.unread and loop.time() < end_s:
-            await asyncio.sleep(min(pause_s, end_s - loop.time()))
+        while missed_messages.unread and loop_time_s() < end_s:
+            await asyncio.sleep(min(pause_s, end_s - loop_time_s()))
             pause_s = min(2 * pause_s, LAST_PAUSE_SECONDS)
             if self._outage is not None:
                 await self._outage.resolved()

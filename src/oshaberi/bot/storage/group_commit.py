@@ -132,6 +132,7 @@ class GroupCommit:
         self._kept = KeptWrites(self._waiting, breaker)
         loop = asyncio.get_running_loop()
         self._is_virtual = isinstance(loop, VirtualLoop)
+        self._now_s = loop_clock()
         self._outside_work: Callable[[], AbstractContextManager[None]] = (
             loop.still if isinstance(loop, VirtualLoop) else nullcontext
         )
@@ -225,7 +226,7 @@ class GroupCommit:
             self._task = loop.create_task(self._run(), name="group commit")
         if not linger_s:
             self._hurry.set()
-        elif self._linger is None or self._linger.when() > loop.time() + linger_s:
+        elif self._linger is None or self._linger.when() > self._now_s() + linger_s:
             self._set_linger(loop.call_later(linger_s, self._hurry.set))
         if self._breaker.is_away:
             self._kept.keep(entries)
@@ -238,7 +239,8 @@ class GroupCommit:
     async def _run(self) -> None:
         while True:
             await self._hurry.wait()
-            await self._breaker.wait_until_back()
+            if self._breaker.is_away:
+                await self._breaker.wait_until_back()
             await self._pace()
             self._set_linger(None)
             await self._clear_up_doubt()
@@ -252,11 +254,10 @@ class GroupCommit:
 
     async def _pace(self) -> None:
         """Wait a moment after the last transaction, so that more entries can join the next."""
-        loop = asyncio.get_running_loop()
-        left_s = self._began_s + INTERVAL_SECONDS - loop.time()
+        left_s = self._began_s + INTERVAL_SECONDS - self._now_s()
         if left_s > 0 and not self._is_virtual:
             await asyncio.sleep(left_s)
-        self._began_s = loop.time()
+        self._began_s = self._now_s()
 
     async def _store(self, batch: list[WriteEntry]) -> None:
         """Write all entries in one transaction; if one is refused, each in its own."""
@@ -286,8 +287,7 @@ class GroupCommit:
 
     async def _transaction(self, entries: list[WriteEntry]) -> None:
         """Run a transaction. If it hangs, release the callers and keep waiting for its outcome."""
-        now_s = loop_clock()
-        began_s = now_s()
+        began_s = self._now_s()
         with self._outside_work():
             task = asyncio.create_task(self._runner.run(entries, self._breaker.note_activity))
             try:
@@ -295,7 +295,7 @@ class GroupCommit:
                 await asyncio.wait({task})
             finally:
                 task.cancel()
-                self._breaker.meter.on_call("commit", now_s() - began_s)
+                self._breaker.meter.on_call("commit", self._now_s() - began_s)
         task.result()
 
     async def _clear_up_doubt(self) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from oshaberi.bot.storage.engine import OWNER_ONLY, PREPARE_SECONDS
 from oshaberi.bot.storage.errors import StorageError, storage_error
 from oshaberi.bot.storage.leases import no_owner
+from oshaberi.clocks import utc_now
 
 SUFFIX = ".backup"
 MOMENT = "%Y%m%dT%H%M%SZ"
@@ -206,7 +207,7 @@ def _link(file: Path, revision: str) -> Path:
 
 
 def _free_path(file: Path, revision: str) -> Path:
-    at = datetime.now(UTC)
+    at = utc_now()
     while (path := backup_path(file, revision, at)).exists():
         at += timedelta(seconds=1)
     return path

@@ -22,6 +22,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from oshaberi.clocks import loop_time_s
+
 log = logging.getLogger(__name__)
 
 CLEAN = 1
@@ -134,7 +136,7 @@ class SqliteErasure:
             async with self._alone:
                 attempt = await asyncio.to_thread(self._attempt, is_rewritten)
             if not is_rewritten:
-                self._rest_until_s = self._loop.time() + REST_FACTOR * attempt.seconds
+                self._rest_until_s = loop_time_s() + REST_FACTOR * attempt.seconds
             if attempt.reason is None:
                 break
             if pause_s == FIRST_PAUSE_SECONDS:
@@ -155,7 +157,7 @@ class SqliteErasure:
 
     async def _wait_for_rest(self) -> int:
         """Wait until the file may be rewritten again. Return the number of the newest request."""
-        while self._loop.time() < self._rest_until_s:
+        while loop_time_s() < self._rest_until_s:
             await asyncio.sleep(FIRST_PAUSE_SECONDS)
         return self._wanted
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from oshaberi.bot.tools.definition import Tool, ToolContext, ToolFailedError, is_valid
 from oshaberi.chunks import ToolCall
+from oshaberi.clocks import loop_time_s
 from oshaberi.providers.request.model_request import ToolResult
 from oshaberi.secret_redaction import SecretValues
 from oshaberi.text.measure import grapheme_edge
@@ -390,9 +391,8 @@ class ToolCallRunner:
 
 async def _run_logged(call: ToolCall, answering: Awaitable[ToolResult]) -> ToolResult:
     """Log the call without its arguments, and return its result."""
-    loop = asyncio.get_running_loop()
     name = call.name if is_valid(call.name) else repr(call.name[:_LONGEST_NAME])
-    begun, outcome = loop.time(), "cut off"
+    began_s, outcome = loop_time_s(), "cut off"
     values = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
     try:
         with turn_span(f"execute_tool {name}", values) as span:
@@ -402,4 +402,4 @@ async def _run_logged(call: ToolCall, answering: Awaitable[ToolResult]) -> ToolR
         outcome = "failed" if result.is_error else "answered"
         return result
     finally:
-        log.info("tool %s %s, %d ms", name, outcome, (loop.time() - begun) * 1000)
+        log.info("tool %s %s, %d ms", name, outcome, (loop_time_s() - began_s) * 1000)

@@ -15,9 +15,10 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
+from oshaberi.clocks import utc_now
 from oshaberi.delivery.attachments import DeliveryPlugIns
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.response import ResponseState
@@ -55,10 +56,6 @@ def _default_turn() -> TurnConfig:
     from oshaberi.bot.conversation.turn_config import TurnConfig
 
     return TurnConfig()
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +167,8 @@ class Tool:
     """None means the setting `tool_timeout_ms`."""
     source: str = "built-in"
     """`built-in`, the Python module, or the name of the MCP server."""
+    strict: bool = False
+    """Whether the model's API should enforce the schema, if it can."""
     offered: Callable[[ToolContext], bool] | None = None
     """Decides whether the tool is offered in this turn; None means always."""
 

@@ -123,9 +123,8 @@ class StoredCache(Generic[K, V]):
         self, feed: ChangeFeed, key: K, owner: int | str, load: Callable[[], Awaitable[V]]
     ) -> V:
         """Read a value. If it changes meanwhile, its stamp differs and it is read again."""
-        loop = asyncio.get_running_loop()
-        stamps, news, now_s = self._stamps(feed, owner), feed.news, loop.time()
-        over = self._loading[key] = loop.create_future()
+        stamps, news, now_s = self._stamps(feed, owner), feed.news, loop_time_s()
+        over = self._loading[key] = asyncio.get_running_loop().create_future()
         try:
             value = await load()
         except StorageError as error:

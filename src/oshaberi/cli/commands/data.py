@@ -8,13 +8,13 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
 
 from oshaberi.cli.options import config_option, settings_of, whisper
+from oshaberi.clocks import utc_now
 from oshaberi.terminal_output import counted
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def export(
     records = with_database(settings_of(config_file), work)
     document = {
         f"{subject.kind}_id": str(subject.id),
-        "exported_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "exported_at": utc_now().isoformat(timespec="seconds"),
         "records": records,
     }
     content = json.dumps(document, ensure_ascii=False, indent=1) + "\n"

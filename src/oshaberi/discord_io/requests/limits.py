@@ -161,11 +161,11 @@ class RequestBudget:
             if not waiter.done() or waiter.cancelled():
                 self._forget(rank, waiter)
 
-    def answered(self) -> None:
+    def answered(self, now_s: float) -> None:
         """Note that one of the sent requests has its answer, or will never get one."""
         if self._left_at:
             self._left_at.popleft()
-            self._answered_at.append(loop_time_s())
+            self._answered_at.append(now_s)
 
     async def close(self) -> None:
         """Stop releasing requests."""

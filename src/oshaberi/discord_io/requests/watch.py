@@ -195,16 +195,9 @@ class RequestTrace(aiohttp.TraceConfig):
         ctx: SimpleNamespace,
         params: aiohttp.TraceRequestExceptionParams,
     ) -> None:
-        self._answered(ctx)
-        self._time(ctx, params, 0)
-        left_at = getattr(ctx, "left_at", None)
-        if self.outage is not None and left_at is not None and _is_api(params.url):
-            note_failure(self.outage, params.exception, loop_time_s() - left_at)
-
-    def _answered(self, ctx: SimpleNamespace) -> None:
-        if getattr(ctx, "counts", False):
-            ctx.counts = False
-            self.budget.answered()
+        seconds = self._note_end(ctx, params, 0)
+        if self.outage is not None and seconds is not None:
+            note_failure(self.outage, params.exception, seconds)
 
     async def _on_head(
         self,
@@ -212,8 +205,7 @@ class RequestTrace(aiohttp.TraceConfig):
         ctx: SimpleNamespace,
         params: aiohttp.TraceRequestEndParams,
     ) -> None:
-        self._answered(ctx)
-        self._time(ctx, params, params.response.status)
+        self._note_end(ctx, params, params.response.status)
         if _is_api(params.url):
             self.guard.note(params.response.status)
             if self.outage is not None:
@@ -221,16 +213,26 @@ class RequestTrace(aiohttp.TraceConfig):
         if exchange := _exchange.get():
             exchange.head(params.response.status, params.response.headers)
 
-    def _time(
+    def _note_end(
         self,
         ctx: SimpleNamespace,
         params: aiohttp.TraceRequestEndParams | aiohttp.TraceRequestExceptionParams,
         status: int,
-    ) -> None:
+    ) -> float | None:
+        """Note that a request has ended. Return how long one to Discord's API took.
+
+        Returns None for other requests, and for one that was not sent.
+        """
+        now_s = loop_time_s()
+        if getattr(ctx, "counts", False):
+            ctx.counts = False
+            self.budget.answered(now_s)
         left_at = getattr(ctx, "left_at", None)
-        if left_at is not None and _is_api(params.url):
-            seconds = loop_time_s() - left_at
-            self.meter.on_answer(kind_of(params.method, params.url.path), status, seconds)
+        if left_at is None or not _is_api(params.url):
+            return None
+        seconds: float = now_s - left_at
+        self.meter.on_answer(kind_of(params.method, params.url.path), status, seconds)
+        return seconds
 
     async def _turn(self) -> None:
         if not self.guard.is_spaced:

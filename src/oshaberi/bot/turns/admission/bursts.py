@@ -11,6 +11,7 @@ import re
 
 from oshaberi.bot.conversation.messages import IncomingMessage
 from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.clocks import loop_time_s
 
 TYPING_SECONDS = 10.0
 """How long Discord shows that somebody is typing, unless they send a message first."""
@@ -78,8 +79,7 @@ class Burst:
 
     async def over(self) -> None:
         """Wait until the burst has ended."""
-        loop = asyncio.get_running_loop()
-        while self.is_open(now_s := loop.time()):
+        while self.is_open(now_s := loop_time_s()):
             try:
                 async with asyncio.timeout(self.ends_s - now_s):
                     await self._changed.wait()

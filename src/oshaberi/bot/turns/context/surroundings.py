@@ -27,6 +27,7 @@ from oshaberi.bot.conversation.messages import (
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import (
+    AnswerReaction,
     ConversationSummary,
     Exchange,
     Fact,
@@ -89,6 +90,8 @@ class TurnSurroundings:
     """Questions in the history that get their own answer after this one."""
     lore: LoreScan = field(default_factory=LoreScan)
     """The entries of lorebooks that the conversation wakes."""
+    reactions: tuple[AnswerReaction, ...] = ()
+    """How people reacted to the bot's messages in the history, if the model is told."""
     instruction: str = ""
     """What an admin of the server tells the model in this channel."""
 
@@ -119,6 +122,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MOST_FILES = 4
+MOST_REACTIONS = 30
+"""How many reactions the model is told of."""
 MOST_BYTES = 64 * 1024
 _TEXTS = (
     "application/json",
@@ -151,30 +156,33 @@ async def surroundings(
     `window` is how many tokens the smallest model of the chain reads, if its options say so.
     """
     job, since = asked.job, sources.operator.context_since
-    config, asker = job.settings.turn, job.newest.said.author
+    config, question = job.settings.turn, job.newest.said
+    asker, channel_id = question.author, job.turn_channel.channel_id
     limit = 0 if job.kind == "deliver" else config.history_messages + len(job.asked)
     channel_info = await job.turn_channel.channel_info(job.before, limit)
     visible = visible_history(channel_info.history, asker, job.user_id)
     keeps_start = asker.can_read_history and job.before is None
-    start = sources.history_starts.get(job.newest.channel_id) if keeps_start else None
+    start = sources.history_starts.get(channel_id) if keeps_start else None
     visible, is_new = _from_start(visible, start, limit, config.history_messages // 2)
     channel_info = replace(channel_info, history=said_since(visible, since))
     ours = [one.id for one in channel_info.history if one.by_us]
     faces = sources.usable_faces(job.turn_channel.server_id, asked.persona, job.personas)
-    stored, texts, lore, (persona, personas) = await asyncio.gather(
+    stored, texts, lore, reactions, (persona, personas) = await asyncio.gather(
         _or("memory", _stored(sources.db, job, ours), StoredSurroundings()),
         _texts(sources.read_text, job, channel_info),
         _or("lore", _lore(sources, asked, channel_info, window), LoreScan()),
+        _or("reactions", _reactions(sources.db, job, ours), ()),
         faces,
     )
     exchanges = stored.exchanges
     if keeps_start and is_new and visible:
         start = HistoryStart(visible[0].id, _first_shown(exchanges, config.short_memory_size))
-        sources.history_starts.put(job.newest.channel_id, start)
+        sources.history_starts.put(channel_id, start)
     if start is not None and start.exchange_at is not None:
         first_at = start.exchange_at
         exchanges = tuple(one for one in exchanges if one.at is None or one.at >= first_at)
-    go_on, summary = job.kind == "go_on", _summary(stored, job)
+    go_on = job.kind == "go_on"
+    summary = _summary(stored, question, is_wanted=config.summarise_history)
     asked_ids = () if go_on else job.message_ids
     return TurnSurroundings(
         asked=job.asked,
@@ -195,6 +203,7 @@ async def surroundings(
         answered_ids=asked.answered_ids,
         waiting_ids=asked.waiting_ids(),
         lore=lore,
+        reactions=reactions,
         instruction=config.channel_instruction,
     )
 
@@ -258,22 +267,31 @@ async def _or(what: str, work: Awaitable[T], instead: T) -> T:
 
 async def _stored(db: Database, job: QueuedJob, ours: list[int]) -> StoredSurroundings:
     """Read the stored surroundings. `ours` are the bot's own messages in the history."""
-    place, exchanges = job.newest, job.settings.turn.short_memory_size
+    place, exchanges = job.turn_channel, job.settings.turn.short_memory_size
     query = SurroundingsQuery(place.server_id, job.user_id, place.channel_id, exchanges, ours)
     return await db.reading.surroundings(query)
 
 
-def _summary(stored: StoredSurroundings, job: QueuedJob) -> ConversationSummary | None:
+async def _reactions(db: Database, job: QueuedJob, ours: list[int]) -> tuple[AnswerReaction, ...]:
+    """Read how people reacted to these messages of the bot."""
+    if not job.settings.turn.reactions_in_context or job.kind == "deliver" or not ours:
+        return ()
+    found = await db.reactions.to(ours, MOST_REACTIONS)
+    return tuple(one for one in found if one.user_id not in db.opt_outs)
+
+
+def _summary(
+    stored: StoredSurroundings, question: ChannelMessage, *, is_wanted: bool
+) -> ConversationSummary | None:
     """Return the summary, if it may be used.
 
     A summary of messages after the question must not be used: then an old message is being answered
     again.
     """
-    found, newest = stored.summary, job.newest.said
-    is_wanted = job.settings.turn.summarise_history and newest.author.can_read_history
-    if found is None or not is_wanted:
+    found = stored.summary
+    if found is None or not is_wanted or not question.author.can_read_history:
         return None
-    return found if found.last_id < newest.id else None
+    return found if found.last_id < question.id else None
 
 
 async def _texts(
