@@ -372,3 +372,20 @@ def test_unsigned_history_is_replayed_as_pairs(family: Family) -> None:
     order = [body.index(word) for word in (b"Kyoto", b"rain-4711", b"error-0815")]
     assert order == sorted(order)
     assert b"unsigned" not in body
+
+
+@every_family
+def test_a_redirect_is_named_and_not_followed(family: Family) -> None:
+    moved = Status(302, "", {"location": "http://127.0.0.1:9/elsewhere"})
+    problem = error(chunks(family, moved))
+    assert "redirects" in problem.message
+    assert not problem.retryable
+
+
+@every_family
+def test_when_a_server_wants_to_be_asked_again_is_known(family: Family) -> None:
+    if family.preset in ("google", "vertex"):
+        pytest.skip("it says so in the error itself (test_google)")
+    busy = Status(429, '{"error": {"message": "Slow down"}}', {"retry-after": "7"})
+    problem = error(chunks(family, busy))
+    assert (problem.type, problem.raw["retry_after_s"]) == ("rate_limit", 7.0)

@@ -234,3 +234,61 @@ def test_bedrock_is_not_offered_a_search() -> None:
     asked = Request((said("user", "hi", "current"),), search=True)
     assert "tools" not in anthropic_body(asked, Endpoint("bedrock", "claude-1"))
     assert "tools" in anthropic_body(asked, Endpoint("vertex-claude", "claude-1"))
+
+
+def spoken(*pieces: bytes, words: str = "", **more: Any) -> list[Chunk]:
+    """What comes of a spoken answer in these pieces."""
+    assembler = ChunkAssembler("p", ASKED)
+    found: list[Chunk] = []
+    for piece in pieces:
+        audio = {"id": "audio_1", "data": base64.b64encode(piece).decode(), **more}
+        found += assembler.take(read_chat({"choices": [{"delta": {"audio": audio}}]}))
+    said_aloud = {"audio": {"transcript": words, "expires_at": 1}}
+    found += assembler.take(
+        read_chat({"choices": [{"delta": said_aloud, "finish_reason": "stop"}]})
+    )
+    return [*found, *assembler.finish()]
+
+
+def test_what_a_model_says_aloud_is_one_file_and_its_words() -> None:
+    samples = bytes(range(256)) * 40
+    found = spoken(samples[:7], samples[7:4000], samples[4000:], words="Good evening.")
+    assert text(found) == "Good evening."
+    (file,) = (one for chunk in found for one in chunk.files)
+    assert file.name == "sound-1.wav"
+    with wave.open(BytesIO(file.content)) as sound:
+        assert sound.readframes(sound.getnframes()) == samples
+        assert (sound.getnchannels(), sound.getsampwidth(), sound.getframerate()) == (1, 2, 24_000)
+    assert found[-1].type == "done"
+
+
+def test_a_sound_with_a_header_stays_as_it_is() -> None:
+    found = spoken(b"ID3" + b"x" * 10, b"more")
+    (file,) = (one for chunk in found for one in chunk.files)
+    assert (file.name, file.content) == ("sound-1.mp3", b"ID3" + b"x" * 10 + b"more")
+
+
+def test_a_sound_without_end_has_no_content() -> None:
+    piece = b"x" * (MOST_BYTES // 4)
+    found = spoken(*[piece] * 20, words="and so on")
+    (file,) = (one for chunk in found for one in chunk.files)
+    assert (file.name, file.content) == ("sound-1", b"")
+    assert text(found) == "and so on"
+    broken = read_chat({"choices": [{"delta": {"audio": {"data": "no base64!"}}}]})
+    assembler = ChunkAssembler("p", ASKED)
+    assembler.take([*broken, FinishStep("stop")])
+    assert assembler.finish()[0].files == (AnswerFile("sound-1"),)
+
+
+def test_a_sound_is_lost_where_its_words_were_cut() -> None:
+    asked = Request(ASKED.items, speaker_guard=True, speakers=("Mika",))
+    assembler = ChunkAssembler("p", asked)
+    audio = {"data": base64.b64encode(b"samples").decode(), "transcript": "Yes.\nMika: no"}
+    steps = read_chat({"choices": [{"delta": {"audio": audio}}]})
+    found = [*assembler.take(steps), *assembler.finish()]
+    assert text(found) == "Yes."
+    assert not any(chunk.files for chunk in found)
+
+
+def test_silence_is_no_file() -> None:
+    assert not any(chunk.files for chunk in spoken(words="Only words."))

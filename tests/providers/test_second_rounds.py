@@ -1,7 +1,9 @@
 """The second round of every recorded tool call: what the model sent goes back to it whole.
 
 Each recording is decoded a second time here, without the adapters, into the model's turn as its API
-would want it back. Reads recordings that are no part of the project; without them it is skipped.
+would want it back. `python -m tests.providers.test_second_rounds` counts them.
+
+Reads recordings that are no part of the project; without them it is skipped.
 """
 
 from __future__ import annotations
@@ -9,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -197,24 +201,45 @@ def _answer(recorded: RecordedBody) -> list[Chunk]:
     return asyncio.run(read(adapter))
 
 
-SEVERAL_ANSWERS = frozenset({"be11e74400961bb2"})
-"""Fixtures that cannot have a second round: thirty answers in one file, one after the other."""
+CANNOT: Mapping[str, str] = {
+    "be11e74400961bb2": "thirty answers in one file, one after the other",
+}
+"""Fixtures that cannot have a second round, each with its reason."""
 _WORDS = (b"tool_calls", b"tool_use", b"functionCall", b"function_call")
 ROUNDS = [
     recorded
     for recorded in recordings()
-    if recorded.path.stem not in SEVERAL_ANSWERS
+    if recorded.path.stem not in CANNOT
     and any(word in recorded.path.read_bytes() for word in _WORDS)
 ]
 
 
 @pytest.mark.parametrize("recorded", ROUNDS or [pytest.param(None, marks=MISSING)], ids=str)
 def test_the_second_round_has_everything(recorded: RecordedBody) -> None:
+    is_whole(recorded)
+
+
+def is_whole(recorded: RecordedBody) -> bool:
+    """Check a second round. False if there is none, because the answer only mentions tools."""
     found = _answer(recorded)
     calls = found[-1].calls
     if not calls:
-        return  # it only mentions tools
+        return False
     thoughts = tuple(part for chunk in found for part in chunk.thoughts)
     results = tuple(ToolResult("7") for _ in calls)
     done = ToolRound(calls, results, text(found), thoughts, recorded.family, MODEL)
     CHECKS[recorded.family](done, events_of(recorded.path.read_bytes()))
+    return True
+
+
+def main() -> None:
+    """Print how many recordings have a second round, and which cannot."""
+    counted = Counter(one.family for one in ROUNDS if is_whole(one))
+    lines = [f"{len(recordings())} recordings, {counted.total()} second rounds, all whole"]
+    lines += [f"  {family}: {count}" for family, count in counted.items()]
+    lines += [f"cannot: {stem}: {reason}" for stem, reason in CANNOT.items()]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -13,10 +13,10 @@ from typing import Any
 
 from oshaberi.checked_json import parse_json
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.foreign_bodies import body_beginning, pieces_within
+from oshaberi.foreign_bodies import pieces_within
 from oshaberi.providers.base import EndpointAdapter
 from oshaberi.providers.connections.sdk import load_sdk
-from oshaberi.providers.error_classification import ProviderFailure, provider_error
+from oshaberi.providers.error_classification import provider_error
 from oshaberi.providers.request.dialogue import DialogueTurn, as_text, system_text, turns
 from oshaberi.providers.request.model_request import Endpoint, Request, ToolRound
 from oshaberi.providers.request.parameters import stop_strings
@@ -24,9 +24,9 @@ from oshaberi.providers.request.preparation import prepared
 from oshaberi.providers.wire.errors import (
     StreamError,
     body_failure,
+    check_status,
     explained,
     read_failure,
-    refused_by_page,
 )
 from oshaberi.providers.wire.sse_decoder import SseDecoder
 from oshaberi.providers.wire.steps import FinishStep, Step
@@ -63,7 +63,7 @@ class NovelAIAdapter(EndpointAdapter):
         wanted = body(ready, self.endpoint)
         answer = _NovelAIStream(ready, self.endpoint, wanted["parameters"]["max_length"])
         async with self._post(wanted) as response:
-            await _check(response)
+            await check_status(response)
             decoder = SseDecoder()
             pieces = response.content.iter_any()
             async for piece in pieces_within(pieces, response.headers, self.endpoint.budgets.body):
@@ -175,7 +175,7 @@ class _NovelAIStream:
         if not event:
             return ""
         if "token" not in event:
-            raise StreamError(_failure(event, event.get("statusCode")))
+            raise StreamError(body_failure(event, event.get("statusCode")))
         self._left -= 1
         shown = self._until.feed(str(event["token"] or ""))
         if self._until.is_found:
@@ -197,21 +197,3 @@ def _event(data: str) -> Event:
     if not isinstance(event, dict):
         raise TypeError("an event is not an object")
     return event
-
-
-async def _check(response: Any) -> None:
-    if 200 <= response.status < 300:
-        return
-    content = await body_beginning(response.content.iter_any(), response.headers)
-    text = content.decode("utf-8", "replace")
-    try:
-        said = parse_json(text)
-    except ValueError:
-        said = text
-    raise StreamError(_failure(said, response.status))
-
-
-def _failure(said: Any, status: int | None) -> ProviderFailure:
-    if not said or (isinstance(said, str) and said.lstrip().startswith("<")):
-        return refused_by_page(status)
-    return body_failure(said, status)

@@ -13,10 +13,10 @@ from contextlib import aclosing, asynccontextmanager
 from importlib import import_module
 from typing import Any
 
-from oshaberi.checked_json import parse_json, whole_count
+from oshaberi.checked_json import whole_count
 from oshaberi.chunks import Chunk, ProviderError, ThoughtPart, text_chunk
 from oshaberi.errors import Sentence
-from oshaberi.foreign_bodies import body_beginning, pieces_within
+from oshaberi.foreign_bodies import pieces_within
 from oshaberi.providers.base import EndpointAdapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.connections.sdk import load_sdk
@@ -41,13 +41,11 @@ from oshaberi.providers.request.parameters import (
 )
 from oshaberi.providers.request.preparation import known_window, prepared
 from oshaberi.providers.wire.errors import (
-    REDIRECTS,
     StreamError,
     body_failure,
+    check_status,
     explained,
     read_failure,
-    redirected,
-    refused_by_page,
 )
 from oshaberi.providers.wire.sse_decoder import read_object
 from oshaberi.providers.wire.steps import CallPiece, FinishStep, Step, TokenCount, token_count
@@ -158,7 +156,7 @@ class OllamaAdapter(EndpointAdapter):
             url, json=wanted, headers=headers, timeout=timeout, allow_redirects=False
         )
         async with posted as response:
-            await _check(response)
+            await check_status(response)
             most = self.endpoint.budgets.body
             pieces = pieces_within(response.content.iter_any(), response.headers, most)
             async with aclosing(_lines(pieces)) as lines:
@@ -316,18 +314,3 @@ async def _lines(pieces: Any) -> AsyncGenerator[str, None]:
     last = b"".join(held).strip()
     if last:
         yield last.decode("utf-8", "replace")
-
-
-async def _check(response: Any) -> None:
-    if 200 <= response.status < 300:
-        return
-    if response.status in REDIRECTS:
-        raise StreamError(redirected(response.status))
-    content = await body_beginning(response.content.iter_any(), response.headers)
-    try:
-        said = parse_json(content)
-    except ValueError:
-        said = content.decode("utf-8", "replace")
-    if not said or (isinstance(said, str) and said.lstrip().startswith(("<", "404"))):
-        raise StreamError(refused_by_page(response.status))
-    raise StreamError(body_failure(said, response.status))

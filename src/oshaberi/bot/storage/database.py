@@ -38,6 +38,10 @@ from oshaberi.bot.storage.records import (
     TurnTraces,
     UsedRequest,
 )
+from oshaberi.bot.storage.repositories.answers import (
+    AnswerReactionRepository,
+    AnswerVersionRepository,
+)
 from oshaberi.bot.storage.repositories.journal import JournalRepository, QuestionRepository
 from oshaberi.bot.storage.repositories.lorebooks import LorebookRepository
 from oshaberi.bot.storage.repositories.memory import (
@@ -244,6 +248,8 @@ class Database:
         self.questions = QuestionRepository(store)
         self.instances = InstanceRepository(store)
         self.turns = TurnRepository(store)
+        self.versions = AnswerVersionRepository(store)
+        self.reactions = AnswerReactionRepository(store)
         self.reading = TurnReading(store)
         self.personal_data = PersonalDataRepository(store)
         self.moving = MovingRepository(store)
@@ -342,6 +348,7 @@ class Database:
         """Delete data that is too old or too much. Call it now and then."""
         kept = (self.journal, self.turns, self.memory, self.summaries, self.sprite_messages)
         entries = [one.pruning() for one in (*kept, self.tables, self.usage_counts)]
+        entries += [one.pruning() for one in (self.versions, self.reactions)]
         for error in await self._store.writer.write_all(entries):
             if error is not None:
                 raise error

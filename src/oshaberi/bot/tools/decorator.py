@@ -273,6 +273,7 @@ def tool(
     description: str | None = None,
     permission: Permission = "everyone",
     timeout_ms: int | None = None,
+    strict: bool = False,
     offered: Offered | None = None,
 ) -> Callable[[Function], Tool]: ...
 
@@ -285,6 +286,7 @@ def tool(
     description: str | None = None,
     permission: Permission = "everyone",
     timeout_ms: int | None = None,
+    strict: bool = False,
     offered: Offered | None = None,
 ) -> Tool | Callable[[Function], Tool]:
     """Make a tool of a function: its name and docstring describe it, its type hints the parameters.
@@ -305,6 +307,7 @@ def tool(
             permission=permission,
             timeout_ms=timeout_ms,
             source=function.__module__,
+            strict=strict,
             offered=offered,
         )
         _check(new_tool, where)

@@ -167,6 +167,8 @@ class Tool:
     """None means the setting `tool_timeout_ms`."""
     source: str = "built-in"
     """`built-in`, the Python module, or the name of the MCP server."""
+    strict: bool = False
+    """Whether the model's API should enforce the schema, if it can."""
     offered: Callable[[ToolContext], bool] | None = None
     """Decides whether the tool is offered in this turn; None means always."""
 

@@ -85,7 +85,7 @@ class ToolBox:
 
 def _declaration(one: NamedTool) -> ToolDeclaration:
     description = _shorten(one.tool.description, LONGEST_DESCRIPTION)
-    return ToolDeclaration(one.name, description, one.tool.parameters)
+    return ToolDeclaration(one.name, description, one.tool.parameters, one.tool.strict)
 
 
 def _is_offered(tool: Tool, context: ToolContext) -> bool:

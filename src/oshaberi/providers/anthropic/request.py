@@ -39,6 +39,7 @@ from oshaberi.providers.request.parameters import (
     sampling,
     stop_strings,
 )
+from oshaberi.providers.request.strict_schemas import strict_schema
 from oshaberi.providers.wire.signed_blocks import TEXT_BEGINS, unpacked
 
 T = TypeVar("T")
@@ -104,7 +105,7 @@ def body(
     stops = stop_strings(request, (), most_stop_strings(endpoint, known))
     mark = cache_mark(request.cache) if known.cache_marks else {}
     searches = request.search and endpoint.name not in _WITHOUT_SEARCH
-    tools = [*(SEARCH for _ in range(searches)), *map(_tool, request.tools)]
+    tools = [*(SEARCH for _ in range(searches)), *(_tool(one, known) for one in request.tools)]
     system = _system(request.items, mark)
     if tools and mark and not system:
         tools[-1] |= mark
@@ -269,6 +270,8 @@ def _answered(turn: ToolRound, ids: list[str]) -> list[Fields]:
     ]
 
 
-def _tool(tool: ToolDeclaration) -> Fields:
-    schema = dict(tool.parameters)
-    return {"name": tool.name, "description": tool.description, "input_schema": schema}
+def _tool(tool: ToolDeclaration, capabilities: ModelCapabilities) -> Fields:
+    enforced = strict_schema(tool, capabilities)
+    schema = enforced or dict(tool.parameters)
+    made = {"name": tool.name, "description": tool.description, "input_schema": schema}
+    return {**made, "strict": True} if enforced else made

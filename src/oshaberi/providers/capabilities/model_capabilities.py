@@ -36,6 +36,8 @@ class ModelCapabilities:
     tools_with_effort: bool = True
     search_with_tools: bool = True
     """Whether the provider's own search can be offered beside tools."""
+    strict_tools: bool = True
+    """Whether the API may be asked to enforce the schema of a tool."""
     parallel_calls: bool = True
     """Whether the history may have several calls in one turn."""
     thinking: ThinkingStyle = "effort"

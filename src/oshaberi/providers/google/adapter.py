@@ -15,7 +15,6 @@ from typing import Any
 
 from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
-from oshaberi.foreign_bodies import body_beginning
 from oshaberi.providers.base import EndpointAdapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.connections.sdk import NO_KEY, load_sdk
@@ -36,13 +35,7 @@ from oshaberi.providers.refusals.negotiation import (
 from oshaberi.providers.request.dialogue import has_images
 from oshaberi.providers.request.model_request import Endpoint, Request
 from oshaberi.providers.request.parameters import known_capabilities
-from oshaberi.providers.wire.errors import (
-    REDIRECTS,
-    StreamError,
-    explained,
-    read_failure,
-    redirected,
-)
+from oshaberi.providers.wire.errors import StreamError, check_status, explained, read_failure
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 
 MANDATORY = frozenset({"system_instruction", "automatic_function_calling"})
@@ -183,12 +176,9 @@ class GoogleAdapter(EndpointAdapter):
 async def _take(request: Any, handler: Any) -> Any:
     """Take streams and refusals away from the SDK, which would read all of them."""
     response = await handler(request)
-    if response.status == 200:
-        raise _AnsweredError(response)
     try:
-        if response.status in REDIRECTS:
-            raise StreamError(redirected(response.status))
-        content = await body_beginning(response.content.iter_any(), response.headers)
-    finally:
+        await check_status(response, refusal_failure)
+    except BaseException:
         response.close()
-    raise StreamError(refusal_failure(response.status, content))
+        raise
+    raise _AnsweredError(response)

@@ -30,6 +30,7 @@ from oshaberi.providers.request.parameters import (
     stop_strings,
 )
 from oshaberi.providers.request.preparation import prepared
+from oshaberi.providers.request.strict_schemas import strict_schema
 from oshaberi.providers.wire.signed_blocks import unpacked
 
 # The fields that tell Gemini how much to think: a budget up to Gemini 2.5, else a level.
@@ -104,13 +105,22 @@ def _config(
 def _tools(request: Request, capabilities: ModelCapabilities) -> dict[str, Any]:
     """Return the tools. Older models take Google's search or ours, not both: then it is theirs."""
     declared = _declarations(request)
+    enforced = _enforced(request, capabilities)
     if not request.search:
-        return {"tools": declared or None}
+        return {"tools": declared or None, "tool_config": enforced or None}
     search: dict[str, Any] = {"google_search": {}}
     if not declared or not capabilities.search_with_tools:
         return {"tools": [search]}
     both = {"include_server_side_tool_invocations": True}
-    return {"tools": [search, *declared], "tool_config": both}
+    return {"tools": [search, *declared], "tool_config": {**both, **enforced}}
+
+
+def _enforced(request: Request, capabilities: ModelCapabilities) -> dict[str, Any]:
+    """Ask for calls that follow the schemas: of all tools, so all of them must want it."""
+    wanted = [strict_schema(tool, capabilities) for tool in request.tools]
+    if not wanted or None in wanted:
+        return {}
+    return {"function_calling_config": {"mode": "VALIDATED"}}
 
 
 def _declarations(request: Request) -> list[dict[str, Any]]:

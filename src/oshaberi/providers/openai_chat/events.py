@@ -9,7 +9,7 @@ from typing import Any
 from oshaberi.chunks import Chunk, ErrorType, ThoughtKind, ThoughtPart, text_chunk
 from oshaberi.providers.error_classification import ProviderFailure
 from oshaberi.providers.openai_chat.request import CALL_EXTRA, THINKING_BLOCKS
-from oshaberi.providers.wire.answer_files import FileStep, from_data_url
+from oshaberi.providers.wire.answer_files import FileStep, SoundPiece, from_data_url
 from oshaberi.providers.wire.errors import StreamError, body_failure
 from oshaberi.providers.wire.sse_decoder import DONE
 from oshaberi.providers.wire.steps import (
@@ -85,6 +85,7 @@ def _steps(event: Event, delta: Event, finish: str | None, keeps: bool) -> Itera
         raise _failed(event, finish)
     yield from _thoughts(delta, keeps)
     yield from _content(delta.get("content") or delta.get("refusal"))
+    yield from _spoken(delta.get("audio"))
     yield from _pictures(delta.get("images"))
     yield from _cited(event, delta)
     for call in delta.get("tool_calls") or ():
@@ -138,6 +139,15 @@ def _cited(event: Event, delta: Event) -> Iterator[CitedPage]:
     for url in () if results else event.get("citations") or ():
         if isinstance(url, str):
             yield CitedPage(url)
+
+
+def _spoken(audio: Any) -> Iterator[Step]:
+    """Yield what a model says aloud: the words, and a piece of the sound."""
+    if isinstance(audio, Mapping):
+        if audio.get("transcript"):
+            yield Chunk("text", str(audio["transcript"]))
+        if isinstance(audio.get("data"), str) and audio["data"]:
+            yield SoundPiece(audio["data"])
 
 
 def _pictures(images: Any) -> Iterator[FileStep]:

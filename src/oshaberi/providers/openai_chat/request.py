@@ -36,6 +36,7 @@ from oshaberi.providers.request.parameters import (
     sampling,
     stop_strings,
 )
+from oshaberi.providers.request.strict_schemas import strict_schema
 from oshaberi.providers.wire.signed_blocks import unpacked
 
 # The fields that tell an OpenAI-compatible server how much to think.
@@ -115,7 +116,7 @@ def body(
     if not quirks.get("no_stream_options"):
         made["stream_options"] = {"include_usage": True}
     if request.tools:
-        made["tools"] = [_tool(tool) for tool in request.tools]
+        made["tools"] = [_tool(tool, known) for tool in request.tools]
     stops = stop_strings(request, (), most_stop_strings(endpoint, known))
     limit = known.limit_field or quirks.get("max_tokens", "max_tokens")
     optional: Fields = {
@@ -263,10 +264,12 @@ def _kept(signature: str | None) -> Fields:
     return fields
 
 
-def _tool(tool: ToolDeclaration) -> Fields:
+def _tool(tool: ToolDeclaration, capabilities: ModelCapabilities) -> Fields:
+    enforced = strict_schema(tool, capabilities, all_required=True)
     function = {
         "name": tool.name,
         "description": tool.description,
-        "parameters": dict(tool.parameters),
+        "parameters": enforced or dict(tool.parameters),
+        **({"strict": True} if enforced else {}),
     }
     return {"type": "function", "function": function}

@@ -36,6 +36,7 @@ from oshaberi.providers.request.parameters import (
     output_tokens,
     sampling,
 )
+from oshaberi.providers.request.strict_schemas import strict_schema
 from oshaberi.providers.wire.signed_blocks import unpacked
 
 # The fields that tell OpenAI's models how much to reason, and to return their reasoning.
@@ -89,7 +90,7 @@ def body(
     }
     optional: Fields = {
         "include": include(endpoint),
-        "tools": [*map(_tool, request.tools), *_own_tools(request)] or None,
+        "tools": [*(_tool(one, known) for one in request.tools), *_own_tools(request)] or None,
         "max_output_tokens": output_tokens(request, known),
         "reasoning": reasoning(request.thinking, known),
         **sampling(request, known),
@@ -170,14 +171,15 @@ def _own_tools(request: Request) -> list[Fields]:
     return [*search, {"type": "image_generation"}] if request.pictures else [*search]
 
 
-def _tool(tool: ToolDeclaration) -> Fields:
-    """Declare a tool, not as strict: strict is the default here, and requires special schemas."""
+def _tool(tool: ToolDeclaration, capabilities: ModelCapabilities) -> Fields:
+    """Declare a tool. That a schema is enforced is the default here, which few can have."""
+    enforced = strict_schema(tool, capabilities, all_required=True)
     return {
         "type": "function",
         "name": tool.name,
         "description": tool.description,
-        "parameters": dict(tool.parameters),
-        "strict": False,
+        "parameters": enforced or dict(tool.parameters),
+        "strict": enforced is not None,
     }
 
 

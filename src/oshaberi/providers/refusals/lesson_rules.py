@@ -8,6 +8,7 @@ from typing import Any
 
 from oshaberi.providers.capabilities.learned import Lesson
 from oshaberi.providers.refusals.named_fields import Found, Refusal, Teach
+from oshaberi.providers.request.strict_schemas import asks_for_strict
 
 # The lessons about how a model is told to think.
 
@@ -133,6 +134,12 @@ def _tools(refusal: Refusal, _found: Found) -> Lesson | None:
     return Lesson("it takes no tools", {"tools": False}) if refusal.has_tools else None
 
 
+def _strict_tools(refusal: Refusal, _found: Found) -> Lesson | None:
+    if not asks_for_strict(refusal.sent):
+        return None
+    return Lesson("it does not enforce the schemas of tools", {"strict_tools": False})
+
+
 def _named_tools(refusal: Refusal, found: Found) -> Lesson | None:
     return _tools(refusal, found) if refusal.names("tools") else None
 
@@ -206,6 +213,10 @@ def _change(text: str, **changes: Any) -> Teach:
 
 
 RULES: tuple[tuple[str, Teach], ...] = (
+    (
+        r"\bstrict\b|schema|grammar|additional_?properties|function_?calling|VALIDATED",
+        _strict_tools,
+    ),
     (
         r"unknown variant `?'?\"?image|image_url is only supported"
         r"|image[^.]{0,40} (?:(?:is|are|was) )?n[o']t (?:supported|enabled|available)"

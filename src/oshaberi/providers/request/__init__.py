@@ -4,5 +4,6 @@
 - `token_estimate`: how many tokens a request has, for windows and for quotas.
 - `preparation`: fits a request to an endpoint: its length, its pictures. `answer_budgets`: how
   much an answer may be.
-- `dialogue` and `parameters`: what all families need to build a body.
+- `dialogue` and `parameters`: what all families need to build a body. `strict_schemas`: which
+  schemas of tools an API can enforce.
 """

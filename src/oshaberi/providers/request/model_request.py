@@ -75,6 +75,8 @@ class ToolDeclaration:
     parameters: Mapping[str, Any] = field(
         default_factory=lambda: {"type": "object", "properties": {}}
     )
+    strict: bool = False
+    """Whether the API should enforce the schema, if it can."""
 
 
 @dataclass(frozen=True, slots=True)

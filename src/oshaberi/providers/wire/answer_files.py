@@ -39,6 +39,40 @@ class FileStep(NamedTuple):
     mime: str = ""
 
 
+class SoundPiece(NamedTuple):
+    """A piece of the answer as it is spoken, in base64: all pieces are one file."""
+
+    data: str
+
+
+class SpokenAnswer:
+    """The pieces of a spoken answer. Without a header they are samples, as OpenAI sends them."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._is_broken = False
+
+    def add(self, piece: SoundPiece) -> None:
+        content = b"" if self._is_broken else _decoded(piece.data)
+        self._size += len(content)
+        self._is_broken = self._is_broken or not content or self._size > MOST_BYTES
+        if self._is_broken:
+            self._pieces.clear()
+        else:
+            self._pieces.append(content)
+
+    def file(self, number: int) -> AnswerFile | None:
+        """Return the file; without content if it cannot be shown, None if nothing was spoken."""
+        if not self._size and not self._is_broken:
+            return None
+        content = b"".join(self._pieces)
+        if content and not _kind(content)[1]:
+            content = _as_wave(content, _RAW_SOUND)
+        _what, ending = _kind(content)
+        return AnswerFile(f"sound-{number}.{ending}" if ending else f"sound-{number}", content)
+
+
 def from_data_url(url: object) -> FileStep | None:
     """Return the file of a `data:` URL. Other URLs are not fetched."""
     if not isinstance(url, str) or not url.startswith("data:"):

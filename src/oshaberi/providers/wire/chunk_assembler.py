@@ -10,7 +10,13 @@ from oshaberi.chunks import Chunk, ProviderError, ThoughtKind, ThoughtPart, Usag
 from oshaberi.errors import Sentence
 from oshaberi.providers.request.answer_budgets import BudgetExceededError, BudgetMeter
 from oshaberi.providers.request.model_request import Request
-from oshaberi.providers.wire.answer_files import MOST_FILES, FileStep, answer_file
+from oshaberi.providers.wire.answer_files import (
+    MOST_FILES,
+    FileStep,
+    SoundPiece,
+    SpokenAnswer,
+    answer_file,
+)
 from oshaberi.providers.wire.signed_blocks import SignedBlocks
 from oshaberi.providers.wire.steps import (
     PAUSED,
@@ -136,6 +142,7 @@ class ChunkAssembler:
         self._cited: dict[str, CitedPage] = {}
         self._most_sources = request.most_sources
         self._files = 0
+        self._spoken = SpokenAnswer()
 
     def take(self, steps: Sequence[Step]) -> Sequence[Chunk]:
         """Take steps. Return the chunks that are ready."""
@@ -191,6 +198,8 @@ class ChunkAssembler:
                     self._cited.setdefault(url, step)
             case FileStep():
                 return self._file(step)
+            case SoundPiece():
+                self._spoken.add(step)
             case FinishStep():
                 self._finish = step if step.reason or self._finish is None else self._finish
             case Chunk():
@@ -262,7 +271,13 @@ class ChunkAssembler:
         if self._reasoning_tail is not None:
             tail, text = self._reasoning_tail.finish()
         released = self._outlet.feed(text) if text else ""
-        return [*self._tail(tail), *_said(released + self._outlet.finish())]
+        said = _said(released + self._outlet.finish())
+        if self._outlet.ended_by is not None:
+            # What was cut off was spoken, too.
+            return [*self._tail(tail), *said]
+        spoken = self._spoken.file(self._files + 1)
+        sound = (Chunk("text", files=(spoken,)),) if spoken else ()
+        return [*self._tail(tail), *said, *sound]
 
     def _cut_short(self) -> Chunk:
         """End the text here, and drop the model's calls."""

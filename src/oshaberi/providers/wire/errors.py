@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from oshaberi.checked_json import bounded_seconds, whole_count
+from oshaberi.checked_json import bounded_seconds, parse_json, whole_count
 from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
-from oshaberi.foreign_bodies import BodyTooLargeError, PackedBodyError
+from oshaberi.foreign_bodies import BodyTooLargeError, PackedBodyError, body_beginning
 from oshaberi.providers.cloud_accounts import failed_sign_in
 from oshaberi.providers.connection_problems import FAILED, NOTHING_LISTENS, connection_problem
 from oshaberi.providers.error_classification import ProviderFailure, our_failure
@@ -42,6 +42,9 @@ _TLS_OBJECT = re.compile(r" ssl:<[^<>]*>")
 """What aiohttp writes about every connection, encrypted or not."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """Redirects are not followed: a server could send requests into the operator's network."""
+
+
+ReadRefusal = Callable[[int, bytes], ProviderFailure]
 
 
 class StreamError(Exception):
@@ -125,9 +128,30 @@ def refused_by_page(status: int | None, **more: Any) -> ProviderFailure:
     return our_failure(words, status=status, **more)
 
 
+async def check_status(response: Any, read: ReadRefusal | None = None) -> None:
+    """Raise StreamError if an aiohttp response is a refusal. Only the beginning of it is read."""
+    status = response.status
+    if 200 <= status < 300:
+        return
+    if status in REDIRECTS:
+        raise StreamError(redirected(status))
+    content = await body_beginning(response.content.iter_any(), response.headers)
+    if read is not None:
+        raise StreamError(read(status, content))
+    try:
+        body = parse_json(content)
+    except ValueError:
+        body = content.decode("utf-8", "replace")
+    raise StreamError(_refusal(status, body, response.headers))
+
+
 def _http(error: Exception, status: int) -> ProviderFailure:
-    body = getattr(error, "body", None)
     headers = getattr(getattr(error, "response", None), "headers", {})
+    return _refusal(status, getattr(error, "body", None), headers)
+
+
+def _refusal(status: int, body: Any, headers: Mapping[str, str]) -> ProviderFailure:
+    """Read a refusal: the one reader of all families but Google's, whose errors have a form."""
     if status in REDIRECTS:
         return redirected(status)
     if not body or _is_page(body):

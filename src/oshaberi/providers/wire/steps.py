@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from oshaberi.checked_json import whole_count
 from oshaberi.chunks import Chunk
-from oshaberi.providers.wire.answer_files import FileStep
+from oshaberi.providers.wire.answer_files import FileStep, SoundPiece
 
 
 class CallPiece(NamedTuple):
@@ -112,7 +112,7 @@ class FinishStep(NamedTuple):
     reason_with_calls: str | None = None
 
 
-Step = Chunk | CallPiece | SignedBlock | TokenCount | CitedPage | FileStep | FinishStep
+Step = Chunk | CallPiece | SignedBlock | TokenCount | CitedPage | FileStep | SoundPiece | FinishStep
 
 PAUSED = "pause_turn"
 """A finish reason that does not end the answer: it continues in another stream."""

@@ -7,7 +7,18 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, and_, bindparam, delete, func, insert, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.group_commit import WriteEntry, WriteStep, turns_lane
@@ -105,6 +116,33 @@ class ExchangeRepository:
                 ExchangeRow.channel_id == channel_id, ExchangeRow.at == at
             )
             return await count(session, gone)
+
+    @reads
+    async def answer_at(self, channel_id: int, moments: Sequence[datetime]) -> tuple[str, str]:
+        """Return what turns of these times answered, and the details: all parts of one answer."""
+        rows = select(ExchangeRow).where(
+            ExchangeRow.channel_id == channel_id, ExchangeRow.at.in_(moments)
+        )
+        async with self._store.read() as session:
+            parts = (await session.scalars(rows.order_by(ExchangeRow.id))).all()
+        answered = "\n".join(part.answered for part in parts if part.answered)
+        return answered, "\n".join(part.details for part in parts if part.details)
+
+    @writes
+    async def replace_answer(
+        self, channel_id: int, moments: Sequence[datetime], answered: str, details: str
+    ) -> None:
+        """Replace what an answer said, given by the times of its parts. The last one keeps it."""
+        here = ExchangeRow.channel_id == channel_id
+        words = {"answered": answered, "details": details}
+        async with self._store.write() as session:
+            known = select(ExchangeRow.at).where(here, ExchangeRow.at.in_(moments))
+            found = tuple(await session.scalars(known.order_by(ExchangeRow.id)))
+            for at in found[:-1]:
+                await session.execute(delete(ExchangeRow).where(here, ExchangeRow.at == at))
+            for at in found[-1:]:
+                changed = update(ExchangeRow).where(here, ExchangeRow.at == at)
+                await session.execute(changed.values(**words))
 
     @writes
     async def forget_channel(self, channel_id: int) -> int:

@@ -14,6 +14,8 @@ from typing import Literal
 from sqlalchemy import ColumnElement, Select, and_, or_, select, union
 
 from oshaberi.bot.storage.schema.table_rows import (
+    AnswerReactionRow,
+    AnswerVersionRow,
     ApiKeyRow,
     Base,
     BirthdayRow,
@@ -141,6 +143,16 @@ OWNERSHIP: tuple[TableOwnership, ...] = (
         TableSourceRow,
         of_user=lambda user: TableSourceRow.message_id.in_(_answers_to(user)),
         of_server=lambda server: TableSourceRow.channel_id.in_(_places_of(server)),
+    ),
+    TableOwnership(
+        AnswerVersionRow,
+        of_user=lambda user: AnswerVersionRow.user_id == user,
+        of_server=lambda server: AnswerVersionRow.server_id == server,
+    ),
+    TableOwnership(
+        AnswerReactionRow,
+        of_user=lambda user: AnswerReactionRow.user_id == user,
+        of_server=lambda server: AnswerReactionRow.server_id == server,
     ),
     TableOwnership(
         ExchangeRow,

@@ -417,6 +417,52 @@ class TurnMessageRow(Base):
     )
 
 
+class AnswerVersionRow(Base):
+    """One version of an answer. All have the channel, the question and the persona in common.
+
+    `is_shown`: it stands in the channel instead of the newest one. `is_applied` is false while the
+    messages in the channel are being changed to it.
+    """
+
+    __tablename__ = "answer_versions"
+    __table_args__ = (
+        UniqueConstraint("channel_id", "asked_id", "persona", "number"),
+        Index(None, "channel_id", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    channel_id: Mapped[int]
+    server_id: Mapped[int]
+    user_id: Mapped[int] = mapped_column(index=True)
+    asked_id: Mapped[int]
+    persona: Mapped[str]
+    number: Mapped[int] = mapped_column(Integer)
+    texts: Mapped[list[str]] = mapped_column(JSON)
+    """The texts of its messages."""
+    answered: Mapped[str]
+    """What short-term memory has of it."""
+    details: Mapped[str]
+    undelivered: Mapped[str]
+    is_shown: Mapped[bool]
+    is_applied: Mapped[bool]
+    at: Mapped[datetime] = mapped_column(index=True)
+
+
+class AnswerReactionRow(Base):
+    """A user's reaction to a message of the bot. `verdict`: 1 good, -1 bad, 0 neither."""
+
+    __tablename__ = "answer_reactions"
+    __table_args__ = (Index(None, "channel_id", "message_id"), Index(None, "server_id", "at"))
+
+    message_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, index=True)
+    emoji: Mapped[str] = mapped_column(primary_key=True)
+    channel_id: Mapped[int]
+    server_id: Mapped[int]
+    verdict: Mapped[int] = mapped_column(Integer)
+    at: Mapped[datetime] = mapped_column(index=True)
+
+
 class ScheduleRow(Base):
     """A reminder or task. `next_at` is when it is due; None if it has no further time.
 

@@ -4,5 +4,6 @@
   and those that an answer calls.
 - `turn`: one turn, from an admitted message to its outcome.
 - `turn_journal`: its entry in the journal.
+- `turn_buttons`: the buttons under its answer.
 - `preview`: what a model would read in a turn.
 """

@@ -19,6 +19,7 @@ from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob, 
 from oshaberi.bot.turns.admission.message_admission import MessageAdmission
 from oshaberi.bot.turns.admission.questions import OpenQuestions
 from oshaberi.bot.turns.admission.single_message_rules import reason_word
+from oshaberi.bot.turns.answer_versions import AnswerVersions
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.notices import StatusReactions, notify_overload, notify_too_late
 from oshaberi.bot.turns.outcome import (
@@ -30,6 +31,7 @@ from oshaberi.bot.turns.outcome import (
 )
 from oshaberi.bot.turns.personas import allowed_in, who_is_called, who_joins_in
 from oshaberi.bot.turns.running.turn import Turn
+from oshaberi.bot.turns.running.turn_buttons import TurnButtons
 from oshaberi.bot.turns.services.model_access import ModelName
 from oshaberi.bot.turns.services.turn_services import (
     BackgroundTasks,
@@ -325,10 +327,12 @@ class TurnRunner:
         reason_of: Callable[[int], str | None],
         failing: Callable[[], frozenset[ModelName]],
         background: BackgroundTasks,
+        versions: AnswerVersions,
         clock: Callable[[], datetime],
         draw: Callable[[], float],
     ) -> None:
         self._new_turn = new_turn
+        self._versions = versions
         self._traffic = traffic
         self._observers = observers
         self._reactions = reactions
@@ -407,8 +411,9 @@ class TurnRunner:
             turn = self._new_turn(asked, queue.channel)
             known_to_fail = self._failing()
             began_s = loop_time_s() if job.asked_s is None or played else job.asked_s
+            buttons = TurnButtons(job, turn.newest_message_id, self._versions)
             with of_turn(turn.ids):
-                outcome = await self._traced(turn, job)
+                outcome = await self._with_buttons(turn, job, buttons)
                 times = turn.times(job.asked_s)
                 if not played:
                     self._observers.on_answered(times)
@@ -416,8 +421,17 @@ class TurnRunner:
                 log_answer(outcome, times, loop_time_s() - began_s, why, known_to_fail)
                 played.append(AnsweredPersona(persona, outcome))
                 self._background.start("the thought log", turn.log_thoughts(outcome))
+                self._background.start("the answer's buttons", buttons.finish(outcome))
             if outcome.interrupted:
                 return
+
+    async def _with_buttons(self, turn: Turn, job: QueuedJob, buttons: TurnButtons) -> TurnOutcome:
+        if job.settings.turn.answer_buttons == "always":
+            self._background.start("the button to stop", buttons.follow())
+        try:
+            return await self._traced(turn, job)
+        finally:
+            buttons.end()
 
     async def _traced(self, turn: Turn, job: QueuedJob) -> TurnOutcome:
         values = {"oshaberi.why": job.why, "oshaberi.kind": job.kind}

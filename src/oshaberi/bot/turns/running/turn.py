@@ -146,6 +146,10 @@ class Turn:
         """Return why the answer is given, if this message is part of it so far; else None."""
         return self._job.why if self._response.has_sent(message_id) else None
 
+    def newest_message_id(self) -> int | None:
+        """Return the newest message of the answer so far, or None."""
+        return next((one.id for one in reversed(self._response.messages) if one.id), None)
+
     def times(self, asked_s: float | None) -> AnswerTimes:
         """Return how long the answer took, counted from the question."""
         return answer_times(asked_s, self._response)
