@@ -7,7 +7,18 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.group_commit import WriteEntry, WriteStep, turns_lane
@@ -95,12 +106,7 @@ class ExchangeRepository:
         This includes turns whose records still wait to be written. Raises StorageAwayError if they
         are deleted later.
         """
-        steps = (
-            WriteStep(_FORGET_EXCHANGE, {"its_channel": channel_id, "its_message": message_id})
-            for message_id in message_ids
-        )
-        lane = turns_lane(channel_id)
-        await self._store.writer.write(*steps, lane=lane, repeatable=True)
+        await _forget_messages(self._store, _FORGET_EXCHANGE, channel_id, message_ids)
 
     @writes
     async def forget_at(self, channel_id: int, at: datetime) -> int:
@@ -151,6 +157,17 @@ class ExchangeRepository:
         await self._store.writer.flush()
         async with self._store.write() as session:
             return await count(session, delete(ExchangeRow).where(ExchangeRow.user_id == user_id))
+
+
+async def _forget_messages(
+    store: Transactions, forget: Executable, channel_id: int, message_ids: Sequence[int]
+) -> None:
+    """Delete what was made of these messages, in order with the records of the channel's turns."""
+    steps = (
+        WriteStep(forget, {"its_channel": channel_id, "its_message": message_id})
+        for message_id in message_ids
+    )
+    await store.writer.write(*steps, lane=turns_lane(channel_id), repeatable=True)
 
 
 def exchange_record(row: Any) -> Exchange:
@@ -299,12 +316,7 @@ class SummaryRepository:
 
         Raises StorageAwayError if it is deleted later.
         """
-        steps = (
-            WriteStep(_FORGET_SUMMARY, {"its_channel": channel_id, "its_message": message_id})
-            for message_id in message_ids
-        )
-        lane = turns_lane(channel_id)
-        await self._store.writer.write(*steps, lane=lane, repeatable=True)
+        await _forget_messages(self._store, _FORGET_SUMMARY, channel_id, message_ids)
 
     @writes
     async def forget_channel(self, channel_id: int) -> int:

@@ -236,13 +236,6 @@ class KeyRepository:
             return await count(session, rows) > 0
 
     @reads
-    async def count_servers(self) -> int:
-        """Return how many servers have models of their own."""
-        owners = select(func.count(ModelRow.owner_id.distinct())).where(ModelRow.scope == "server")
-        async with self._store.read() as session:
-            return await session.scalar(owners) or 0
-
-    @reads
     async def unowned(self) -> int:
         """Count the keys that older versions stored in direct messages without an owner."""
         rows = select(func.count()).select_from(ApiKeyRow).where(_keys_within(UNOWNED))

@@ -149,25 +149,11 @@ class BusyChannel:
     """The question may not be complete: its author is still writing."""
 
 
-def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
-    """Return a job with one more message of its author's burst.
-
-    The personas that any of its messages calls answer.
-    """
-    asked = tuple(sorted((*begun.asked, *part.asked), key=lambda one: one.said.id))
-    return replace(
-        begun,
-        turn_channel=part.turn_channel,
-        asked=asked,
-        answering=_called(asked, begun.personas) or begun.answering,
-    )
-
-
 def with_changes(job: QueuedJob, asked: tuple[IncomingMessage, ...]) -> QueuedJob:
     """Return a job after an edit or deletion, for the personas that its messages now call."""
     if not job.is_message:
         return replace(job, asked=asked)
-    called = _called(asked, job.personas)
+    called = personas_called(asked, job.personas)
     if not called and asked and not job.is_uninvited:
         uncalled = job.settings.turn.answering_persona
         answering = who_answers(asked[-1], job.personas, uncalled=uncalled)
@@ -175,7 +161,7 @@ def with_changes(job: QueuedJob, asked: tuple[IncomingMessage, ...]) -> QueuedJo
     return replace(job, asked=asked, answering=called or job.answering)
 
 
-def _called(
+def personas_called(
     asked: Sequence[IncomingMessage], personas: Sequence[PersonaRecord]
 ) -> tuple[PersonaRecord, ...]:
     """Return the personas that the messages call and that may answer in this channel."""
