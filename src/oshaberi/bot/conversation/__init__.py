@@ -5,4 +5,6 @@
   others; and so what a persona may be called.
 - `answer_buttons`: the buttons under an answer, as values.
 - `turn_config`: the settings of a turn.
+- `persona_options`: what one persona does differently from them.
+- `time_zones`: time zones by name.
 """
