@@ -39,7 +39,7 @@ def test_the_page_has_every_command() -> None:
 def test_the_page_has_every_entry_of_the_menu() -> None:
     text = PAGE.read_text(encoding="utf-8")
     menu = [one.name for one in describe_commands() if not one.name.startswith("/")]
-    assert len(menu) == 4
+    assert len(menu) == 5
     assert [name for name in menu if f"**{name}**" not in text] == []
 
 

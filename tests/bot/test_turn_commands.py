@@ -199,7 +199,7 @@ def test_the_menu_tells_anew_and_says_why() -> None:
         await harness.channel_turns.idle()
         assert "newest answer" in await harness.choose("Regenerate", old)
         assert "newest answer" in await harness.choose("Continue from here", old)
-        assert "do not remember" in await harness.choose("Regenerate", asked)
+        assert "not part of an answer" in await harness.choose("Regenerate", asked)
         assert await harness.choose("Regenerate", new) == "Answering again."
         await said(harness, "First.", "Third.")
         await harness.channel_turns.idle()

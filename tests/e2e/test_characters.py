@@ -30,6 +30,15 @@ CARDS = {
     "CHARX": ("mochi.charx", charx()),
 }
 
+ALONE, IN_A_GROUP = "*yawns* Welcome, Renny.", "A full house today."
+GREETINGS = {"V1": ALONE, "V2": ALONE, "V3": IN_A_GROUP, "CHARX": IN_A_GROUP}
+
+
+async def quiet(here: BotHarness, *names: str) -> None:
+    """Let them not greet."""
+    for name in names or ("Mochi",):
+        await here.run("persona set", {"name": name, "option": "greeting", "value": "off"})
+
 
 async def bring_in(here: BotHarness, name: str, content: bytes) -> str:
     return await here.confirmed("persona import", {"file": PostedFile(name, content)})
@@ -40,8 +49,8 @@ def test_a_card_comes_in_and_talks(version: str) -> None:
     async def scenario(here: BotHarness) -> None:
         told = await bring_in(here, *CARDS[version])
         assert told == "**Mochi** is here, and answers from now on."
-        here.ask("hello")
-        await here.says("Hm?")
+        here.ask("what is there?")
+        await here.says(GREETINGS[version], "Hm?")
         asked = here.asked()
         name = "Mochi" if version in ("V1", "V2") else "Mo"
         assert f"{name} is a sleepy cat who keeps a tea house." in asked.system
@@ -56,6 +65,7 @@ def test_a_card_comes_in_and_talks(version: str) -> None:
 def test_lore_wakes_in_english_and_japanese_and_why_this_turn_names_it() -> None:
     async def scenario(here: BotHarness) -> None:
         await bring_in(here, *CARDS["V2"])
+        await quiet(here)
         here.ask("good morning")
         await here.says("one")
         assert "blue tin" not in here.asked().text
@@ -78,6 +88,7 @@ def test_two_personas_talk_to_each_other_by_their_talkativeness() -> None:
         await bring_in(here, *CARDS["V2"])
         anko = json.dumps(as_v2(DATA_V2 | {"name": "Anko", "extensions": {}})).encode()
         await bring_in(here, "anko.json", anko)
+        await quiet(here, "Mochi", "Anko")
         for name in ("Mochi", "Anko"):
             await here.run("persona talkative", {"name": name, "percent": 100})
         here.ask("hello you two")
@@ -115,6 +126,7 @@ def test_a_character_goes_out_as_it_came() -> None:
 def test_a_preview_is_what_the_model_reads() -> None:
     async def scenario(here: BotHarness) -> None:
         await bring_in(here, *CARDS["V2"])
+        await quiet(here)
         here.post("the bot is new here", user="mika")
         options = {"name": "Mochi", "question": "do you have matcha?"}
         asked = here.stage.people.run("persona preview", options, user="mika", channel="general")

@@ -17,6 +17,7 @@ from discord import app_commands
 
 from oshaberi.bot.commands import COMMANDS
 from oshaberi.bot.config import SERVER_KEYS
+from oshaberi.bot.conversation.persona_options import OPTIONS as PERSONA_OPTIONS
 from oshaberi.providers.model_options import OPTIONS
 
 SOURCE = Path(__file__).parents[2] / "src" / "oshaberi"
@@ -31,9 +32,10 @@ def sentences() -> set[MessageId]:
 
 
 def described_settings() -> Iterator[str]:
-    """What `/config` and `/model option` say about each setting."""
+    """What `/config`, `/model option` and `/persona set` say about each setting."""
     yield from (setting.what for setting in SERVER_KEYS.values())
     yield from (option.what for option in OPTIONS.values())
+    yield from (option.metadata["what"] for option in PERSONA_OPTIONS.values())
 
 
 def _said_in(path: Path) -> Iterator[MessageId]:

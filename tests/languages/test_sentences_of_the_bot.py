@@ -32,7 +32,9 @@ SPEAKING = sorted(
         SOURCE / "bot/turns/admission/single_message_rules.py",
         SOURCE / "bot/turns/notices.py",
         SOURCE / "bot/turns/quotas.py",
+        SOURCE / "bot/turns/control_reply.py",
         SOURCE / "bot/turns/turn_control.py",
+        SOURCE / "bot/conversation/answer_buttons.py",
     ]
 )
 """The modules whose texts people read."""

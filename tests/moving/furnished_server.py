@@ -46,8 +46,9 @@ async def furnish(db: Database, data_dir: Path, server_id: int = SERVER) -> None
         sprites=(SpriteRecord("happy", ADDRESS), SpriteRecord("sad", None, True)),
         is_default=True,
         is_age_restricted=True,
+        options={"humanizer_degree": 3, "memory": "own", "channels": [CHANNEL]},
     )
-    await db.personas.save(ren)
+    ren = await db.personas.save(ren)
     saved = await db.personas.save(mochi.persona)
     await db.lorebooks.save(
         LorebookRecord(server_id, mochi.book.name, mochi.book.content, saved.id)
@@ -70,4 +71,5 @@ async def furnish(db: Database, data_dir: Path, server_id: int = SERVER) -> None
     await db.keys.add(KeyRecord(server_id, "anthropic", "sk-ant-very-secret"))
     await db.facts.add(Fact(server_id, "likes tea", USER))
     await db.facts.add(Fact(server_id, "meets on Fridays"))
+    await db.facts.add(Fact(server_id, "Ren alone knows this", USER, persona_id=ren.id))
     await db.memory.add(Exchange(CHANNEL, USER, "What?", "Tea."), keep=9, days=9)

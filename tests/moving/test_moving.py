@@ -281,7 +281,7 @@ def test_who_opted_out_here_stays_unknown(url: str, archive: bytes, tmp_path: Pa
         await db.opt_outs.add(USER)
         arrival = await moved(db, tmp_path, archive)
         assert await db.facts.of(SERVER, USER) == ()
-        assert arrival.remarks == ("facts about people who have opted out here: 1",)
+        assert arrival.remarks == ("facts about people who have opted out here: 2",)
 
     with_database(url, scenario)
 
@@ -295,7 +295,7 @@ def test_memories_and_addresses_only_come_if_somebody_says_so(
         assert [one.model for one in await db.models.chain(SERVER)] == ["claude-haiku-4-5"]
         assert [one.partition(":")[0] for one in arrival.remarks] == [
             "the model openai/llama",
-            "2 facts",
+            "3 facts",
         ]
 
     with_database(url, scenario)

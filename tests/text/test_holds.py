@@ -15,7 +15,7 @@ from oshaberi.text.markers.open_markers import (
     HeldBoundary,
     OpenMarkers,
 )
-from oshaberi.text.markers.rules import MARKS, read_mark
+from oshaberi.text.markers.rules import MARK_HANDLERS, MARKS
 from oshaberi.text.segments.release import closing
 
 from .engine_runs import messages, run, shown, split
@@ -306,7 +306,7 @@ def test_every_kind_is_counted() -> None:
 
 @pytest.mark.parametrize("mark", sorted(MARKS))
 def test_every_mark_is_read(mark: str) -> None:
-    assert read_mark(OpenMarkers(500), f"a {mark}", 2, final=True) > 2
+    assert MARK_HANDLERS[mark](OpenMarkers(500), f"a {mark}", 2, True) > 2
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_every_mark_is_read(mark: str) -> None:
 def test_undecided_marks_wait(text: str) -> None:
     at = 2
     open_markers = OpenMarkers(500)
-    assert read_mark(open_markers, text, at, final=False) == -1
+    assert MARK_HANDLERS[text[at]](open_markers, text, at, False) == -1
     assert open_markers.stack == []
 
 

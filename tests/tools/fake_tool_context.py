@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from oshaberi.bot.conversation.answer_buttons import ButtonRows
 from oshaberi.bot.conversation.messages import (
     ChannelInfo,
     ChannelMessage,
     ChannelPath,
     IncomingMessage,
     Person,
+    PostedAnswer,
+    PostedMessage,
 )
 from oshaberi.bot.tools.definition import ToolContext
 from oshaberi.delivery.recording_sink import RecordingSink
@@ -79,6 +82,15 @@ class FakeToolChannel:
 
     async def delete(self, message_ids: Sequence[int]) -> None:
         self.messages = [one for one in self.messages if one.id not in message_ids]
+
+    async def posted(self, message_ids: Sequence[int]) -> PostedAnswer:
+        raise AssertionError(message_ids)
+
+    async def rewrite(self, message: PostedMessage, text: str) -> None:
+        raise AssertionError((message, text))
+
+    async def set_buttons(self, message_id: int, rows: ButtonRows) -> None:
+        raise AssertionError((message_id, rows))
 
     async def log_thoughts(
         self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None

@@ -7,18 +7,21 @@ from typing import Any
 
 import pytest
 
-from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
+from oshaberi.bot.conversation.messages import ChannelMessage, ChannelPath, IncomingMessage, Person
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.personas import (
+    AnswerPlace,
     AttributedSpeaker,
     allowed_in,
     speaker_of,
     who_answers,
     who_is_called,
+    who_speaks_up,
 )
 from tests.turns.turn_harness import ALICE, BOT_ID, EPOCH, REN, TOMORI
 
 KAI = PersonaRecord(7, "Kai", aliases=("Captain",), triggers=("kai",))
+HERE = ChannelPath(7, 50, None, 5)
 PERSONAS = (TOMORI, REN, KAI)
 
 
@@ -76,8 +79,46 @@ def test_a_channel_may_have_another_persona(words: str, uncalled: str, names: li
 
 def test_some_personas_answer_only_in_age_restricted_channels() -> None:
     grown_up = replace(KAI, is_age_restricted=True)
-    assert allowed_in((REN, grown_up), False) == (REN,)
-    assert allowed_in((REN, grown_up), True) == (REN, grown_up)
+    assert allowed_in((REN, grown_up), AnswerPlace(HERE, False, EPOCH)) == (REN,)
+    assert allowed_in((REN, grown_up), AnswerPlace(HERE, True, EPOCH)) == (REN, grown_up)
+
+
+def test_some_personas_answer_only_in_some_channels() -> None:
+    here, elsewhere = (
+        replace(KAI, options={"channels": [5]}),
+        replace(KAI, options={"channels": [6]}),
+    )
+    place = AnswerPlace(HERE, False, EPOCH)
+    assert allowed_in((REN, here, elsewhere), place) == (REN, here)
+    assert place.silences(elsewhere) == "not_here"
+
+
+def test_some_personas_sleep() -> None:
+    sleeper = replace(KAI, options={"awake_hours": "22-6:30 Asia/Tokyo"})
+    noon, night = EPOCH.replace(hour=3, minute=0), EPOCH.replace(hour=21, minute=29)
+    assert AnswerPlace(HERE, False, noon).silences(sleeper) == "asleep"
+    assert AnswerPlace(HERE, False, night).silences(sleeper) is None
+    assert AnswerPlace(HERE, False, None).silences(sleeper) is None
+
+
+def talkative(persona: PersonaRecord, share: float) -> PersonaRecord:
+    return replace(persona, card={"data": {"extensions": {"talkativeness": share}}})
+
+
+def test_who_speaks_up_where_nobody_is_called() -> None:
+    personas = (talkative(TOMORI, 0), talkative(REN, 0.5), talkative(KAI, 1))
+    counts = {"Tomori": 0, "Ren": 0, "Kai": 0}
+    firsts = set()
+    for number in range(400):
+        said = IncomingMessage(ChannelMessage(number, ALICE, "hm", EPOCH), 50, 7)
+        found = who_speaks_up(said, personas)
+        assert found == who_speaks_up(said, personas)
+        firsts.add(found[0].name)
+        for one in found:
+            counts[one.name] += 1
+    assert (counts["Tomori"], counts["Kai"]) == (0, 400)
+    assert 160 < counts["Ren"] < 240
+    assert firsts == {"Ren", "Kai"}
 
 
 def test_personas_call_each_other_by_trigger_only() -> None:

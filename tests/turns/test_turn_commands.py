@@ -8,7 +8,7 @@ from typing import Any
 
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
-from oshaberi.bot.turns import turn_control
+from oshaberi.bot.turns import control_reply
 from oshaberi.bot.turns.admission.single_message_rules import WHY
 from oshaberi.bot.turns.context.dialogue import GO_ON
 from oshaberi.stream.provider_protocol import Silence
@@ -37,14 +37,14 @@ def told(harness: TurnHarness) -> list[str]:
 
 def test_who_may_stop() -> None:
     async def scenario(harness: TurnHarness) -> None:
-        assert harness.channel_turns.stop(CHANNEL, ALICE.id, True) == turn_control.IDLE
+        assert harness.channel_turns.stop(CHANNEL, ALICE.id, True) == control_reply.IDLE
         await harness.hear("hi")
         await asyncio.sleep(1)
-        assert harness.channel_turns.stop(CHANNEL, BOB.id, False) == turn_control.NOT_YOURS
+        assert harness.channel_turns.stop(CHANNEL, BOB.id, False) == control_reply.NOT_YOURS
         assert harness.channel_turns.is_busy(CHANNEL)
-        assert harness.channel_turns.stop(CHANNEL, BOB.id, True) == turn_control.STOPPED
+        assert harness.channel_turns.stop(CHANNEL, BOB.id, True) == control_reply.STOPPED
         await harness.channel_turns.idle()
-        assert harness.channel_turns.stop(CHANNEL, ALICE.id, False) == turn_control.IDLE
+        assert harness.channel_turns.stop(CHANNEL, ALICE.id, False) == control_reply.IDLE
 
     run_turns(scenario, [Silence(60_000)])
 
@@ -55,7 +55,7 @@ def test_continue_delivers_what_was_not() -> None:
         assert harness.turn_channel.contents == ["One.", "Two."]
         assert (
             await harness.channel_turns.continue_(harness.turn_channel, ALICE)
-            == turn_control.CONTINUED
+            == control_reply.CONTINUED
         )
         await harness.channel_turns.idle()
         assert harness.turn_channel.contents == ["One.", "Two.", "Three.", "Four."]
@@ -93,11 +93,11 @@ def test_nothing_to_continue() -> None:
     async def scenario(harness: TurnHarness) -> None:
         assert (
             await harness.channel_turns.continue_(harness.turn_channel, ALICE)
-            == turn_control.NOTHING
+            == control_reply.NOTHING
         )
         assert (
             await harness.channel_turns.delete(harness.turn_channel, 1, ALICE)
-            == turn_control.UNKNOWN
+            == control_reply.UNKNOWN
         )
         assert await harness.channel_turns.why(1) is None
 
@@ -112,7 +112,7 @@ def test_regenerate() -> None:
         first = (await harness.turns())[-1].message_ids
         assert (
             await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
-            == turn_control.REGENERATED
+            == control_reply.REGENERATED
         )
         await harness.channel_turns.idle()
         assert harness.turn_channel.deleted == list(first)
@@ -129,7 +129,8 @@ def test_regenerate_needs_the_message() -> None:
         await harness.answer()
         harness.turn_channel.people.clear()
         assert (
-            await harness.channel_turns.regenerate(harness.turn_channel, ALICE) == turn_control.GONE
+            await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
+            == control_reply.GONE
         )
         assert harness.turn_channel.deleted == []
 
@@ -142,15 +143,15 @@ def test_others_may_not_and_moderators_may() -> None:
         mine = (await harness.turns())[-1].message_ids[0]
         assert (
             await harness.channel_turns.continue_(harness.turn_channel, BOB)
-            == turn_control.NOT_YOURS
+            == control_reply.NOT_YOURS
         )
         assert (
             await harness.channel_turns.regenerate(harness.turn_channel, BOB)
-            == turn_control.NOT_YOURS
+            == control_reply.NOT_YOURS
         )
         assert (
             await harness.channel_turns.delete(harness.turn_channel, mine, BOB)
-            == turn_control.NOT_YOURS
+            == control_reply.NOT_YOURS
         )
         assert harness.turn_channel.deleted == []
         assert (await harness.channel_turns.delete(harness.turn_channel, mine, MODERATOR)).ok
@@ -165,10 +166,11 @@ def test_while_an_answer_is_under_way() -> None:
         await harness.answer()
         await harness.hear("more")
         assert (
-            await harness.channel_turns.continue_(harness.turn_channel, ALICE) == turn_control.BUSY
+            await harness.channel_turns.continue_(harness.turn_channel, ALICE) == control_reply.BUSY
         )
         assert (
-            await harness.channel_turns.regenerate(harness.turn_channel, ALICE) == turn_control.BUSY
+            await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
+            == control_reply.BUSY
         )
         await harness.channel_turns.idle()
 
@@ -179,11 +181,11 @@ def test_of_two_that_come_at_once_one_is_done() -> None:
     async def scenario(harness: TurnHarness) -> None:
         await harness.answer()
         for work, done in (
-            (harness.channel_turns.continue_, turn_control.CONTINUED),
-            (harness.channel_turns.regenerate, turn_control.REGENERATED),
+            (harness.channel_turns.continue_, control_reply.CONTINUED),
+            (harness.channel_turns.regenerate, control_reply.REGENERATED),
         ):
             both = await asyncio.gather(*(work(harness.turn_channel, ALICE) for _ in range(2)))
-            assert both == [done, turn_control.BUSY]
+            assert both == [done, control_reply.BUSY]
             await harness.channel_turns.idle()
         assert harness.turn_channel.contents == ["One.", "Two.", "Three."]
 
@@ -207,16 +209,16 @@ def test_who_is_not_answered_any_more_cannot_ask_again() -> None:
             harness.settings.of = settings
             assert (
                 await harness.channel_turns.continue_(harness.turn_channel, ALICE)
-                == turn_control.NOT_LISTED
+                == control_reply.NOT_LISTED
             )
             assert (
                 await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
-                == turn_control.NOT_LISTED
+                == control_reply.NOT_LISTED
             )
         mine = (await harness.turns())[-1].message_ids[0]
         assert (
             await harness.channel_turns.delete(harness.turn_channel, mine, ALICE)
-            == turn_control.DELETED
+            == control_reply.DELETED
         )
 
     run_turns(scenario)
@@ -229,12 +231,12 @@ def test_a_persona_for_age_restricted_channels_does_not_go_on_elsewhere() -> Non
         assert await harness.answer("ren?", mention=False) == "trigger"
         place.is_age_restricted = False
         for ask in (harness.channel_turns.continue_, harness.channel_turns.regenerate):
-            assert await ask(place, ALICE) == turn_control.NOT_HERE
+            assert await ask(place, ALICE) == control_reply.NOT_HERE
         assert not await harness.channel_turns.resume(place, (await harness.turns())[-1])
         assert await harness.answer("ren?", mention=False) == "age_restricted"
         place.is_age_restricted = True
         again = await harness.channel_turns.regenerate(place, ALICE)
-        assert again == turn_control.REGENERATED
+        assert again == control_reply.REGENERATED
 
     run_turns(scenario, personas=(TOMORI, replace(REN, is_age_restricted=True)))
 
@@ -244,17 +246,17 @@ def test_who_asks_again_too_soon_waits() -> None:
         await harness.answer()
         assert (
             await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
-            == turn_control.TOO_SOON
+            == control_reply.TOO_SOON
         )
         await asyncio.sleep(10)
         assert (
             await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
-            == turn_control.REGENERATED
+            == control_reply.REGENERATED
         )
         await harness.channel_turns.idle()
         assert (
             await harness.channel_turns.continue_(harness.turn_channel, ALICE)
-            == turn_control.TOO_SOON
+            == control_reply.TOO_SOON
         )
         assert await harness.hear("hi") == "cooldown"
         assert (await harness.channel_turns.continue_(harness.turn_channel, MODERATOR)).ok
@@ -269,10 +271,10 @@ def test_delete_takes_the_whole_answer() -> None:
         ids = (await harness.turns())[-1].message_ids
         assert len(ids) == 4
         elsewhere = FakeTurnChannel(51)
-        assert await harness.channel_turns.delete(elsewhere, ids[1], ALICE) == turn_control.UNKNOWN
+        assert await harness.channel_turns.delete(elsewhere, ids[1], ALICE) == control_reply.UNKNOWN
         assert (
             await harness.channel_turns.delete(harness.turn_channel, ids[1], ALICE)
-            == turn_control.DELETED
+            == control_reply.DELETED
         )
         assert harness.turn_channel.deleted == list(ids)
 
@@ -289,7 +291,7 @@ def test_an_answer_and_its_continuations_are_deleted_as_one() -> None:
         first, second, third = (turn.message_ids for turn in await harness.turns())
         assert (
             await harness.channel_turns.delete(harness.turn_channel, second[0], ALICE)
-            == turn_control.DELETED
+            == control_reply.DELETED
         )
         assert harness.turn_channel.deleted == [*first, *second, *third]
         assert await harness.exchanges() == []
@@ -313,7 +315,7 @@ def test_an_answer_and_its_continuation_are_told_anew_as_one() -> None:
         old = [number for turn in (await harness.turns())[1:] for number in turn.message_ids]
         assert (
             await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
-            == turn_control.REGENERATED
+            == control_reply.REGENERATED
         )
         await harness.channel_turns.idle()
         assert harness.turn_channel.deleted == old
@@ -332,7 +334,8 @@ def test_what_is_continued_without_its_question_still_has_none() -> None:
         await harness.channel_turns.idle()
         assert [turn.asked_id for turn in await harness.turns()] == [asked, asked]
         assert (
-            await harness.channel_turns.regenerate(harness.turn_channel, ALICE) == turn_control.GONE
+            await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
+            == control_reply.GONE
         )
 
     run_turns(scenario, [text("Once")], [text("upon a time.")])
@@ -347,11 +350,11 @@ def test_a_deleted_answer_is_not_continued_but_can_be_told_anew() -> None:
         ).ok
         assert (
             await harness.channel_turns.continue_(harness.turn_channel, ALICE)
-            == turn_control.DELETED_BEFORE
+            == control_reply.DELETED_BEFORE
         )
         assert (
             await harness.channel_turns.regenerate(harness.turn_channel, ALICE)
-            == turn_control.REGENERATED
+            == control_reply.REGENERATED
         )
         await harness.channel_turns.idle()
         assert harness.turn_channel.contents[-1] == "Better."

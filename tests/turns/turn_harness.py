@@ -17,12 +17,15 @@ from typing import Any, TypeVar
 from sqlalchemy import select
 from sqlalchemy import text as sql
 
+from oshaberi.bot.conversation.answer_buttons import ButtonRows
 from oshaberi.bot.conversation.messages import (
     ChannelInfo,
     ChannelMessage,
     ChannelPath,
     IncomingMessage,
     Person,
+    PostedAnswer,
+    PostedMessage,
 )
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage import Database, SecretVault
@@ -178,6 +181,8 @@ class FakeTurnChannel:
         self.reactions: list[tuple[int, str]] = []
         self.undone: list[tuple[int, str]] = []
         self.deleted: list[int] = []
+        self.rewritten: list[tuple[int, str]] = []
+        self.buttons: list[tuple[int, list[str]]] = []
         self.thoughts: list[tuple[int, tuple[Embed, ...], WebhookFace | None]] = []
         self.answering: list[int | None] = []
         self.emojis: tuple[str, ...] = ()
@@ -256,6 +261,21 @@ class FakeTurnChannel:
 
     async def delete(self, message_ids: Sequence[int]) -> None:
         self.deleted += message_ids
+
+    async def posted(self, message_ids: Sequence[int]) -> PostedAnswer:
+        there = [one for one in self.channel.posted if one.id not in self.deleted]
+        ours = tuple(
+            PostedMessage(one.id, one.post.content, has_more=one.post.embed is not None)
+            for one in there
+            if one.id in message_ids
+        )
+        return PostedAnswer(ours)
+
+    async def rewrite(self, message: PostedMessage, text: str) -> None:
+        self.rewritten.append((message.id, text))
+
+    async def set_buttons(self, message_id: int, rows: ButtonRows) -> None:
+        self.buttons.append((message_id, [one.action for row in rows for one in row]))
 
     async def log_thoughts(
         self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None

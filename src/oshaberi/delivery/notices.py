@@ -6,6 +6,7 @@ The embeds are those of spec 04 O9. Text beyond the message limit is handled her
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.delivery.config import StreamConfig
@@ -42,6 +43,7 @@ BROKE_OFF = translatable("The answer broke off")
 
 async def show(embed: Embed, sender: ExactlyOnceSender, response: ResponseState) -> None:
     """Show a notice. A failure is only logged."""
+    embed = replace(embed, colour=response.notice_colour)
     outcome = await sender.deliver(Post(response.nonce(), embed=embed))
     if not isinstance(outcome, Delivered):
         log.warning("a notice could not be shown: %s (%s)", embed.title, outcome)

@@ -74,6 +74,8 @@ class ResponseState:
     first_sent_at: float | None = None
     last_sent_at: float | None = None
     messages: list[Sent] = field(default_factory=list)
+    notice_colour: int | None = None
+    """The colour of notices around this answer; None: the usual one."""
     notices: list[Sent] = field(default_factory=list)
     """Messages around the answer: who is answered, what went wrong."""
     limit_waits: list[LimitWait] = field(default_factory=list)

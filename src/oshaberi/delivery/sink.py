@@ -45,6 +45,8 @@ class Embed:
     description: str = ""
     offers_retry: bool = False
     """Whether a button under it asks for the answer once more."""
+    colour: int | None = None
+    """As 0xRRGGBB; None is the usual colour of notices."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,8 +120,10 @@ class WebhookHttp:
         thread_id: int | None,
         wire: WireState,
     ) -> Json:
-        path = f"/messages/{message_id}"
-        return await self._request("PATCH", hook, path, _address(thread_id), form, wire)
+        path, query = f"/messages/{message_id}", _address(thread_id)
+        if form.payload is not None and "components" in form.payload:
+            query["with_components"] = "true"
+        return await self._request("PATCH", hook, path, query, form, wire)
 
     async def delete(
         self,

@@ -126,7 +126,8 @@ class RestSink:
         }
         if post.embed is not None:
             embed = {"title": post.embed.title, "description": post.embed.description}
-            body["embeds"] = [embed | {"color": NOTICE_COLOUR}]
+            colour = NOTICE_COLOUR if post.embed.colour is None else post.embed.colour
+            body["embeds"] = [embed | {"color": colour}]
         return body
 
     def _sent(self, answer: Any) -> Sent:

@@ -219,11 +219,8 @@ class ModelOutput:
             self.first_token_at = now
         if self._on_chunk is not None:
             self._on_chunk()
-        if thoughts:
-            self._has_thoughts = True
-            for part in thoughts:
-                self.thoughts.piece(part)
-        self._files += files
+        if thoughts or files:
+            self._take_beside_text(thoughts, files)
         if self._dedup is not None:
             text = self._dedup.new_part(text)
         if finish_reason or usage or prefill:
@@ -237,10 +234,21 @@ class ModelOutput:
         if text:
             self.feed(text)
         if kind == "text":
-            self._limit_thinking(text, now)
+            if text[-1:].isalnum() and not self._engine.captures:
+                self._thinks_since = None  # the usual case
+            else:
+                self._limit_thinking(text, now)
         elif kind != "done":
             return False
         return not (self._ready or self.guarded or self.thinks_too_long)
+
+    def _take_beside_text(
+        self, thoughts: Iterable[ThoughtPart], files: Iterable[AnswerFile]
+    ) -> None:
+        for part in thoughts:
+            self._has_thoughts = True
+            self.thoughts.piece(part)
+        self._files += files
 
     def feed(self, text: str) -> None:
         """Feed text to the engine. What it completes is ready to be taken."""
@@ -250,7 +258,10 @@ class ModelOutput:
         self.characters += len(text)
         if self.silence is not None:
             text = self.silence.feed(text)
-        events = self._feed_engine(text) if text else ()
+        if self._first_words is None:
+            events = self._engine.feed(text)
+        else:
+            events = self._feed_engine(text) if text else ()
         if self._on_text is not None:
             self._on_text()
         if events:
@@ -390,9 +401,7 @@ class ModelOutput:
         model that sends nothing at all is left to the inactivity timer, and a tool call that
         arrives in pieces is not thinking.
         """
-        if not self._engine.captures and (
-            text[-1:].isalnum() or text[text.rfind(">") + 1 :].strip()
-        ):
+        if not self._engine.captures and text[text.rfind(">") + 1 :].strip():
             self._thinks_since = None
             return
         if self._thinks_since is None:

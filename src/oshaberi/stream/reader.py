@@ -151,20 +151,22 @@ class ChunkReader:
         self._timer.start()
         try:
             try:
-                stream = self._stream = self._provider.open(request)
+                self._stream = self._provider.open(request)
+                following = self._stream.__anext__
             except Exception as error:
                 return self._end_failed(self._classify(error))
             # Runs once per token, see `model_output`.
-            provider, output, now = self._provider, self._output, self._waits.now
+            normalise, now = self._provider.normalise, self._waits.now
+            output, take = self._output, self._output.take
             while True:
                 try:
-                    chunk = provider.normalise(await anext(stream))
+                    chunk = normalise(await following())
                 except (Exception, asyncio.CancelledError) as error:
                     return self._end_by(error)
                 if chunk is None:
                     self._timer.touch()
                     end = _STOPPED if output.stopped else None
-                elif output.take(chunk, now()):
+                elif take(chunk, now()):
                     continue
                 else:
                     end = await self._look_at(chunk)

@@ -21,16 +21,25 @@ DISCORD_TOKEN: Final = re.compile(
 CUSTOM_EMOJI: Final = re.compile(r"<a?:(\w{1,32}):(\d{1,20})>")
 
 URL_START: Final = re.compile(r"(?:https?|ftps?)://", re.IGNORECASE)
-URL_STOP: Final = re.compile(
+_URL_STOP: Final = re.compile(
     r"[\s<>\"`|"
     r"\u3000-\u3003\u3008-\u3011\u3014-\u301f"  # CJK punctuation and brackets
     r"\uff01\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff5e\uff61-\uff64]"  # full-width
 )
+_URL_STOP_IN_ASCII: Final = re.compile(r"[\t-\r\x1c- <>\"`|]")
+"""The same of an ASCII text, several times faster."""
 _GIVEN_BACK: Final = frozenset(".,;:!?'*_~]”’“‘„«»")
 
 _ROUND: Final = re.compile(r"[()]")
 _BACKTICKS: Final = re.compile(r"`+")
 _CODE_LIMIT: Final = 500
+
+
+def url_stop(text: str, start: int, end: int) -> int:
+    """Return where what may be a URL stops after `start`; -1 if it goes on to `end`."""
+    pattern = _URL_STOP_IN_ASCII if text.isascii() else _URL_STOP
+    found = pattern.search(text, start, end)
+    return found.start() if found else -1
 
 
 def url_end(text: str, start: int, stop: int) -> int:
@@ -54,6 +63,11 @@ def url_end(text: str, start: int, stop: int) -> int:
 
 def bracket_end(text: str, start: int, stop: int, depth: int = 1) -> int:
     """Return where the outermost of `depth` open brackets closes, at most `stop`."""
+    first = text.find(")", start, stop)
+    if first < 0:
+        return stop
+    if depth == 1 and text.find("(", start, first) < 0:
+        return first  # the usual case
     for bracket in _ROUND.finditer(text, start, stop):
         depth += 1 if bracket[0] == "(" else -1
         if depth == 0:
@@ -66,8 +80,8 @@ def urls(text: str) -> list[tuple[int, int]]:
     spans = []
     found = URL_START.search(text)
     while found:
-        stop = URL_STOP.search(text, found.end())
-        end = url_end(text, found.start(), stop.start() if stop else len(text))
+        stop = url_stop(text, found.end(), len(text))
+        end = url_end(text, found.start(), stop if stop >= 0 else len(text))
         spans.append((found.start(), end))
         found = URL_START.search(text, max(end, found.end()))
     return spans
@@ -75,6 +89,8 @@ def urls(text: str) -> list[tuple[int, int]]:
 
 def backticks_end(text: str, at: int) -> int:
     """Return the end of the run of backticks that begins at `at`."""
+    if text[at + 1 : at + 2] != "`":
+        return at + 1  # the usual case
     run = _BACKTICKS.match(text, at + 1)
     return run.end() if run else at + 1
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum, auto
-from typing import Final
+from typing import Final, Literal
 
 import regex
 
@@ -32,17 +31,17 @@ _TAG: Final = regex.compile(
     regex.IGNORECASE,
 )
 _SUMMARY: Final = re.compile(r"<summary\b[^<>\n]*>.*?</summary\s*>", re.IGNORECASE | re.DOTALL)
-# A `<` before one of these signs begins no tag: most of them need no closer look.
-_TICK_OR_TAG: Final = re.compile(r"`|<(?![\x00-,:-@\[-^`{-\x7f])")
+# A `<` before one of these signs, or before another whole name, begins no tag: most of them need no
+# closer look.
+_TICK_OR_TAG: Final = re.compile(
+    r"`|<(?![\x00-,:-@\[-^`{-\x7f]"
+    r"|/?(?!(?i:think|thinking|reasoning|details)[^\w.-])[A-Za-z0-9_.-]+[\x00-,/;-@\[-^`{-\x7f])"
+)
 _TAG_STOP: Final = re.compile(r"[<>\n]")
 _TAG_MAX: Final = 200
 
 
-class CaptureMode(Enum):
-    TEXT = auto()
-    FENCE = auto()
-    THINK = auto()
-    DETAILS = auto()
+CaptureMode = Literal["text", "fence", "think", "details"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +56,13 @@ class Capture(CopiedState):
     """Takes text; returns visible text and captured blocks, in order."""
 
     def __init__(self, code_limit: int, starts_in_thought: bool = False) -> None:
-        self._mode = CaptureMode.THINK if starts_in_thought else CaptureMode.TEXT
+        self._mode: CaptureMode = "think" if starts_in_thought else "text"
         self.captures = starts_in_thought
         """A block is open: nothing that comes now is visible."""
         self._code_limit = code_limit
         self._buffer = ""
+        self._has_angles = False
+        """There is a `<` in the buffer."""
         self._block: list[str] = []
         self._depth = 0
         self._ticks = 0
@@ -80,10 +81,9 @@ class Capture(CopiedState):
         """Return whether all of `text` is visible, which is the common case."""
         if self._buffer or self._seam or self.captures or not text:
             return False
-        if self._mode is CaptureMode.FENCE:
-            if "`" in text:
-                return False
-        elif _TICK_OR_TAG.search(text):
+        if "`" in text or (
+            self._mode == "text" and "<" in text and _TICK_OR_TAG.search(text) is not None
+        ):
             return False
         self._last = text[-1]
         return True
@@ -91,6 +91,7 @@ class Capture(CopiedState):
     def feed(self, text: str, final: bool = False) -> Iterator[Captured]:
         """Yield lazily: a consumer may react (`forget`) before the rest is read."""
         self._buffer += text
+        self._has_angles = "<" in self._buffer
         at = 0
         while at < len(self._buffer):
             after = self._step(at, final)
@@ -124,22 +125,30 @@ class Capture(CopiedState):
 
     def _step(self, at: int, final: bool) -> int:
         """Decide what begins at `at`. Return where it ends, or -1 to wait."""
-        if self._mode is CaptureMode.TEXT:
+        if self._mode == "text":
             return self._text(at, final)
-        if self._mode is CaptureMode.FENCE:
+        if self._mode == "fence":
             return self._fence(at, final)
         return self._captured(at, final)
 
     def _text(self, at: int, final: bool) -> int:
         buffer = self._buffer
-        found = _TICK_OR_TAG.search(buffer, at)
-        if found is None:
-            self._show(at, len(buffer))
-            return len(buffer)
-        if found.start() > at:
-            self._show(at, found.start())
-            return found.start()
-        return self._tag(at, final) if buffer[at] == "<" else self._backticks(at, final)
+        if buffer[at] == "`":
+            return self._backticks(at, final)
+        stop = self._next_tick_or_tag(at)
+        if stop == at:
+            return self._tag(at, final)
+        self._show(at, stop)
+        return stop
+
+    def _next_tick_or_tag(self, at: int) -> int:
+        """Return where the next backtick or tag may be; the end of the buffer if there is none."""
+        buffer = self._buffer
+        if self._has_angles:
+            found = _TICK_OR_TAG.search(buffer, at)
+            return found.start() if found else len(buffer)
+        tick = buffer.find("`", at)
+        return tick if tick >= 0 else len(buffer)
 
     def _tag(self, at: int, final: bool) -> int:
         found = match_tag(self._buffer, at, final)
@@ -151,14 +160,14 @@ class Capture(CopiedState):
         if found["think"]:
             self._think_tag(closes=bool(found["close"]))
         elif not found["close"]:
-            self._mode, self._depth = CaptureMode.DETAILS, 1
+            self._mode, self._depth = "details", 1
             self.captures = True
         self._seam = True
         return int(found.end())
 
     def _think_tag(self, closes: bool) -> None:
         if not closes:
-            self._mode = CaptureMode.THINK
+            self._mode = "think"
             self.captures = True
         elif not self.seen_thought:
             self._found = StrayClose()
@@ -186,7 +195,7 @@ class Capture(CopiedState):
         return end
 
     def _ends_block(self, found: regex.Match[str]) -> bool:
-        if self._mode is CaptureMode.THINK:
+        if self._mode == "think":
             closed = bool(found["think"] and found["close"])
         else:
             if found["details"]:
@@ -199,13 +208,13 @@ class Capture(CopiedState):
     def _close_block(self) -> None:
         inside = "".join(self._block)
         self._block = []
-        if self._mode is CaptureMode.DETAILS:
+        if self._mode == "details":
             inside = _SUMMARY.sub("", inside).strip()
             if inside:
                 self._found = Details(inside)
         elif inside := inside.strip():
             self._found = Thought(inside)
-        self._mode = CaptureMode.TEXT
+        self._mode = "text"
         self.captures = False
 
     def _backticks(self, at: int, final: bool) -> int:
@@ -215,13 +224,15 @@ class Capture(CopiedState):
             return -1
         ticks = end - at
         if ticks >= 3:
-            self._mode, self._ticks = CaptureMode.FENCE, ticks
+            self._mode, self._ticks = "fence", ticks
             self._show(at, end)
             return end
         close = inline_code_close(buffer, end, ticks, self._code_limit, final)
         if close < 0:
             return -1
-        if close and not _breaks_before_tag(buffer, end, close):
+        if close and buffer.find("<", end, close) < 0:
+            end = close  # the usual case
+        elif close and not _breaks_before_tag(buffer, end, close):
             end = _text_before_thought(buffer, end, close - ticks) or close
         self._show(at, end)
         return end
@@ -239,7 +250,7 @@ class Capture(CopiedState):
             self._show(at, tick)
             return tick
         if end - tick >= self._ticks:
-            self._mode = CaptureMode.TEXT
+            self._mode = "text"
         self._show(at, end)
         return end
 

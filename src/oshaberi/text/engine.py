@@ -176,8 +176,8 @@ class TextEngine:
         self._in_code = splitter.reads_code and not (undecided or self.captures)
         self._by_line = not (self._in_code or self._by_sentence)
         reach = self._longest if self._in_code else self._reach
-        at_most = 1 if splitter.waits_for_next else reach - held
-        self._at_most = max(at_most, self._at_least, 1)
+        at_most = 1 if splitter.waits_for_next else max(reach - held, 1)
+        self._at_most = max(at_most, self._at_least)
 
 
 class TextSteps(CopiedState):

@@ -20,6 +20,8 @@ _MARKER: Final = re.compile(
 )
 MARKER_BEGINS: Final = frozenset(" \t-*•+>#|0123456789")
 """With which a line begins that may be more than text."""
+_BULLETS: Final = frozenset("-*•+")
+_BLANKS: Final = frozenset(" \t")
 _BLOCK_BEGINS: Final = MARKER_BEGINS | {"`"}
 _FENCE: Final = re.compile(r"[ \t]*```")
 _RULE: Final = re.compile(
@@ -33,8 +35,15 @@ _TAB: Final = 4
 
 def block_kind(line: str) -> BlockKind:
     """Return the kind of block that `line` belongs to."""
-    if line[:1] not in MARKER_BEGINS:
+    first = line[:1]
+    if first not in MARKER_BEGINS:
         return "text"
+    if first in _BULLETS:
+        following = line[1:2]
+        if following in _BLANKS:
+            return "list"  # the usual case
+        if following != "#":
+            return "text"
     found = _MARKER.match(line)
     return cast(BlockKind, found.lastgroup) if found else "text"
 

@@ -129,14 +129,19 @@ class Card:
         return self._text("creator_notes")
 
     @property
-    def greetings(self) -> tuple[str, ...]:
-        """Return all first messages: the main one, its alternates, those for groups."""
-        found = (
-            self._text("first_mes"),
-            *self.data.get("alternate_greetings", ()),
-            *self.data.get("group_only_greetings", ()),
-        )
+    def own_greetings(self) -> tuple[str, ...]:
+        """Return the first message and its alternates."""
+        found = (self._text("first_mes"), *self.data.get("alternate_greetings", ()))
         return tuple(one for one in found if one.strip())
+
+    @property
+    def group_greetings(self) -> tuple[str, ...]:
+        """Return the first messages that are for groups alone."""
+        return tuple(one for one in self.data.get("group_only_greetings", ()) if one.strip())
+
+    @property
+    def greetings(self) -> tuple[str, ...]:
+        return (*self.own_greetings, *self.group_greetings)
 
     @property
     def tags(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ What only this bot knows of a persona (trigger words, other names) travels in th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +15,11 @@ from oshaberi.bot.characters.cards import Card, CardAsset, card_of, kept_card
 from oshaberi.bot.characters.lorebooks import Lorebook, book_from
 from oshaberi.bot.characters.macros import MacroValues
 from oshaberi.bot.characters.prompt import character_prompt
+from oshaberi.bot.conversation.persona_options import OPTIONS, checked_option, checked_options
 from oshaberi.bot.conversation.transcript import name_problem
 from oshaberi.bot.storage.records import LorebookRecord, PersonaRecord
 from oshaberi.clocks import utc_now
+from oshaberi.errors import ConfigError
 from oshaberi.languages import said, translated, translated_count
 from oshaberi.providers.request.token_estimate import text_tokens
 from oshaberi.text.normalize.webhook_names import MAX_UNITS
@@ -56,11 +59,39 @@ def persona_of_card(card: Card, server_id: int, name: str, taken: Iterable[str])
         samples=tuple(_pairs(ours.get("samples"))),
         is_age_restricted=ours.get("is_age_restricted") is True,
         card=kept_card(card),
+        options=options_in(card),
     )
     if book is None or not book.entries:
         return ImportedPersona(persona, None)
     title = _free_name(f"{name}: {book.name}" if book.name else name, taken)
     return ImportedPersona(persona, LorebookRecord(server_id, title, book.data))
+
+
+def options_in(card: Card) -> dict[str, Any]:
+    """Return the options of a persona that a card brings.
+
+    A card says neither which model is asked nor in which channels: that costs the server's money,
+    and other servers have other channels. What is not allowed is left out.
+    """
+    given = _ours(card).get("options")
+    found: dict[str, Any] = {"greeting": _usual_greeting(card)}
+    for name, value in (given if isinstance(given, Mapping) else {}).items():
+        if name in OPTIONS and OPTIONS[name].metadata["travels"]:
+            with suppress(ConfigError):
+                found[name] = checked_option(name, value)
+    return checked_options(found)
+
+
+def _usual_greeting(card: Card) -> str:
+    return "first" if card.greetings else "off"
+
+
+def _options_for_card(persona: PersonaRecord, card: Card) -> dict[str, Any]:
+    """Return the options that a card carries, but not what an import does by itself."""
+    stored = {name: one for name, one in persona.options.items() if name in OPTIONS}
+    found = {name: one for name, one in stored.items() if OPTIONS[name].metadata["travels"]}
+    greeting = found.pop("greeting", "off")
+    return found if greeting == _usual_greeting(card) else {**found, "greeting": greeting}
 
 
 def card_of_persona(
@@ -85,6 +116,7 @@ def _own_fields(persona: PersonaRecord, card: Card) -> dict[str, Any]:
         "triggers": list(persona.triggers),
         "samples": [list(pair) for pair in persona.samples],
         "is_age_restricted": persona.is_age_restricted,
+        "options": _options_for_card(persona, card),
     }
     return {key: value for key, value in fields.items() if value}
 
@@ -200,6 +232,15 @@ def left_out(card: Card) -> list[str]:
         lines.append(
             translated("{names}: only an address; add them with `/sprite add`", names=names)
         )
-    if card.greetings:
-        lines.append(translated("its greetings are kept in the card"))
+    options = options_in(card)
+    if options.pop("greeting", "off") != "off":
+        lines.append(
+            translated(
+                "it greets each channel in which it is first called; `/persona set` with the "
+                "option greeting ends that"
+            )
+        )
+    if options:
+        listed = ", ".join(f"{name} {value}" for name, value in options.items())
+        lines.append(translated("its options: {options}", options=listed))
     return lines

@@ -7,7 +7,9 @@ In: gateway events. Out: `IncomingMessage` values, and a `DiscordTurnChannel` to
 - `shards`: the shards of the client, and which of them are connected.
 - `message_reader`: which messages are talk, whose they are, and what they say; `discord_values`:
   Discord's people, places, texts and files as values.
-- `turn_channel`: a Discord channel with the methods that a turn needs.
+- `turn_channel`: a Discord channel with the methods that a turn needs; `posted_answers`: the
+  messages of an answer that are there already.
+- `answer_reactions`: what people's reactions to an answer do.
 - `unanswered`: looks for unanswered questions when the bot gets ready, and logs those that it
   finds.
 """

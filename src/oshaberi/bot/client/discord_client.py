@@ -15,6 +15,7 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
+from oshaberi.bot.client.answer_reactions import AnswerReactions
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.client.shards import ChannelsOfOtherShards, GatewayState, MovableShardsClient
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
@@ -22,7 +23,7 @@ from oshaberi.bot.client.unanswered import UnansweredLog, UnansweredSearch, When
 from oshaberi.bot.faces.picture_channel import PictureChannel
 from oshaberi.bot.storage.errors import StorageAwayError, StorageError
 from oshaberi.bot.turns.admission.channel_queue import Arrival
-from oshaberi.bot.turns.admission.questions import CLAIMED
+from oshaberi.bot.turns.admission.questions import CLAIMED, Claim
 from oshaberi.bot.turns.admission.single_message_rules import ADMITTED
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.delivery.service_outage import ServiceOutage
@@ -75,6 +76,7 @@ class OshaberiClient(MovableShardsClient):
         take_up: WhenReady | None = None,
         fence: LeaseFence | None = None,
         outage: ServiceOutage | None = None,
+        claim: Claim | None = None,
         **options: Any,
     ) -> None:
         self.guard = BanGuard()
@@ -104,6 +106,9 @@ class OshaberiClient(MovableShardsClient):
         self.unanswered = UnansweredLog()
         self.context = context
         self.reader = MessageReader(self, context.db.opt_outs)
+        self.claim = claim
+        """Decides which process handles an interaction; None if there is only one."""
+        self.reactions = AnswerReactions(context, self.reader, claim)
         self.tree = command_tree(self)
         self._alone = alone
         self._search = UnansweredSearch(
@@ -249,6 +254,12 @@ class OshaberiClient(MovableShardsClient):
         if channel_turns.awaits(after.channel.id, after.id):
             await channel_turns.amend(await self.reader.incoming(after))
 
+    async def on_raw_reaction_add(self, reaction: discord.RawReactionActionEvent) -> None:
+        await self.reactions.added(reaction, self.client_state)
+
+    async def on_raw_reaction_remove(self, reaction: discord.RawReactionActionEvent) -> None:
+        await self.reactions.removed(reaction)
+
     async def on_ready(self) -> None:
         if self.has_movable_shards and not self.guilds:
             log.info("logged in as %s; shards are taken as their leases are free", self.user)
@@ -355,6 +366,8 @@ def intents(*, members: bool = False) -> discord.Intents:
         emojis_and_stickers=True,
         guild_typing=True,
         dm_typing=True,
+        guild_reactions=True,
+        dm_reactions=True,
         members=members,
     )
 
@@ -401,7 +414,9 @@ async def forget_deleted(context: BotContext, channel_id: int, message_ids: Sequ
     """
     for message_id in message_ids:
         context.channel_turns.withdraw(channel_id, message_id)
-    for forget in (context.db.memory.forget_messages, context.db.summaries.forget_messages):
+    db = context.db
+    parts = (db.memory, db.summaries, db.versions, db.reactions)
+    for forget in (one.forget_messages for one in parts):
         try:
             await forget(channel_id, message_ids)
         except StorageAwayError as error:

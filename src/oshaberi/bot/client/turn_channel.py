@@ -12,11 +12,15 @@ import discord
 
 from oshaberi.bot.client.discord_values import AnyUser, is_age_restricted, path_of
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
+from oshaberi.bot.client.posted_answers import PostedAnswers
+from oshaberi.bot.conversation.answer_buttons import ButtonRows
 from oshaberi.bot.conversation.messages import (
     ChannelInfo,
     ChannelMessage,
     ChannelPath,
     IncomingMessage,
+    PostedAnswer,
+    PostedMessage,
 )
 from oshaberi.bot.conversation.transcript import plain_words
 from oshaberi.clocks import loop_time_s
@@ -56,6 +60,7 @@ class DiscordTurnChannel:
         self.channel_id = channel.id
         self.server_id = 0 if self._guild is None else self._guild.id
         self._fetched: dict[int, discord.Message] = {}
+        self._posted = PostedAnswers(reader, client_state, channel)
         self._people_ids: set[int] = set()
         """Ids of the people of the conversation that are known so far."""
 
@@ -173,6 +178,15 @@ class DiscordTurnChannel:
 
     async def delete(self, message_ids: Sequence[int]) -> None:
         await self._client_state.remove(self._channel, message_ids)
+
+    async def posted(self, message_ids: Sequence[int]) -> PostedAnswer:
+        return await self._posted.read(message_ids)
+
+    async def rewrite(self, message: PostedMessage, text: str) -> None:
+        await self._posted.rewrite(message, text)
+
+    async def set_buttons(self, message_id: int, rows: ButtonRows) -> None:
+        await self._posted.set_buttons(await self.message(message_id), rows)
 
     async def log_thoughts(
         self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None

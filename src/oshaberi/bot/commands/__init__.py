@@ -7,7 +7,8 @@
   `lore_limits`.
 - `config_commands`: `/config`, with `config_answers`; `channel_commands`: `/channel`;
   `memory_commands`: `/memory`; `privacy_commands`: `/privacy`.
-- `message_menu`: `/stop`, `/continue`, `/regenerate`, and the context menu of a message.
+- `message_menu`: `/stop`, `/continue`, `/regenerate`, and the context menu of a message;
+  `answer_buttons`: the buttons under an answer.
 - `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.
 """
 
@@ -20,6 +21,7 @@ import discord
 from discord import app_commands
 
 from oshaberi.bot.commands import (
+    answer_buttons,
     channel_commands,
     config_commands,
     help_command,
@@ -61,15 +63,16 @@ COMMANDS: tuple[Registered, ...] = (
     *personas.COMMANDS,
     *lore_commands.COMMANDS,
     *message_menu.MENU_COMMANDS,
+    *answer_buttons.MENU_COMMANDS,
 )
 
 
 def bot_command_tree(client: discord.Client, claim: Claim | None = None) -> BotCommandTree:
-    """Return the tree of all commands for a client, with the button *Try again*."""
+    """Return the tree of all commands for a client, with the buttons of messages."""
     tree = BotCommandTree(client, claim)
     for command in COMMANDS:
         tree.add_command(command)
-    client.add_dynamic_items(retry_item(retry))
+    client.add_dynamic_items(retry_item(retry), answer_buttons.AnswerItem)
     return tree
 
 

@@ -20,6 +20,7 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.turns.admission.single_message_rules import why_sentence
 from oshaberi.bot.turns.context.character import lore_lines
+from oshaberi.bot.turns.control_reply import UNKNOWN
 from oshaberi.languages import translatable, translated
 
 # Commands that act on the running answer or the last one. `bot.turns.turn_control` carries them
@@ -67,12 +68,10 @@ TURN_COMMANDS: tuple[Command, ...] = (stop, continue_, regenerate)
 # The context menu of a message (delete, regenerate, continue, why), and *Try again*.
 
 
-UNKNOWN = translatable("I do not remember this message. Choose one of my newer answers.")
 FORGOTTEN = translatable(
     "I no longer know why this message was or was not answered. I remember that for the newest "
     "4000 messages since my last start, and for stored answers and their questions."
 )
-NOT_NEWEST = translatable("Only my newest answer in this channel can be changed. Choose that one.")
 
 
 async def delete_turn(
@@ -85,15 +84,17 @@ async def delete_turn(
 async def regenerate_message(
     context: BotContext, asker: CommandUser, turn_channel: DiscordTurnChannel, message_id: int
 ) -> str:
-    await _must_be_newest(context, asker, message_id)
-    return await regenerate_turn(context, asker, turn_channel)
+    asker.must_write()
+    reply = await context.channel_turns.regenerate(turn_channel, asker.person, message_id)
+    return translated(reply.text)
 
 
 async def continue_message(
     context: BotContext, asker: CommandUser, turn_channel: DiscordTurnChannel, message_id: int
 ) -> str:
-    await _must_be_newest(context, asker, message_id)
-    return await continue_turn(context, asker, turn_channel)
+    asker.must_write()
+    reply = await context.channel_turns.continue_(turn_channel, asker.person, message_id)
+    return translated(reply.text)
 
 
 async def why_turn(
@@ -126,16 +127,6 @@ async def _lore_of(context: BotContext, message_id: int) -> list[str]:
         found = None if turn is None or turn.asked_id is None else woken.get(turn.asked_id)
     lines = [] if found is None else lore_lines(found)
     return [translated("Lore that it woke:"), *lines] if lines else []
-
-
-async def _must_be_newest(context: BotContext, asker: CommandUser, message_id: int) -> None:
-    """Refuse unless the answer is the newest of the channel: only that one can be redone."""
-    turn = await context.db.turns.of_message(message_id)
-    if turn is None or turn.channel_id != asker.channel_id:
-        raise CommandRefusedError(translated(UNKNOWN))
-    last = await context.db.turns.last(turn.channel_id)
-    if last is None or last.first_id != turn.first_id:
-        raise CommandRefusedError(translated(NOT_NEWEST))
 
 
 @app_commands.context_menu(name="Delete this turn")
@@ -171,7 +162,7 @@ async def retry(interaction: Interaction) -> None:
     try:
         message = interaction.message
         if message is None:
-            raise CommandRefusedError(translated(UNKNOWN))
+            raise CommandRefusedError(translated(UNKNOWN.text))
         await answer(interaction, regenerate_message(*context_here(interaction), message.id))
     except Exception as error:
         await tell_error(interaction, error)

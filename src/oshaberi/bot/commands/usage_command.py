@@ -86,7 +86,23 @@ async def _servers(context: BotContext, asker: CommandUser, place: QuotaPlace) -
     largest = await context.db.usage_counts.largest_users(server_id, day, MOST_USERS)
     lines += [translated("Most today:")] if largest else []
     lines += [f"- <@{user}>: {format_totals(totals)}" for user, totals in largest]
+    lines += await _verdicts(context, server_id)
     return [*lines, *await _remaining(context, asker, place, ("server",))]
+
+
+async def _verdicts(context: BotContext, server_id: int) -> list[str]:
+    """Say how often people rated an answer, if anybody did (`reaction_actions`)."""
+    since = context.services.clock() - timedelta(LATELY_DAYS)
+    good, bad = await context.db.reactions.verdicts(server_id, since)
+    if not good + bad:
+        return []
+    return [
+        translated(
+            "**Rated as good:** {good:,}; **as bad:** {bad:,} (answers, lately).",
+            good=good,
+            bad=bad,
+        )
+    ]
 
 
 async def _usage_lines(context: BotContext, account: UsageAccount, who: str) -> list[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from oshaberi.bot.config import LoadedSettings, Reloader, effective
+from oshaberi.bot.config.all_settings import with_new_names
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.logs import set_level
@@ -57,6 +58,7 @@ def persona_of(settings: LoadedSettings) -> PersonaRecord:
         avatar_url=entry.avatar_url,
         is_default=True,
         is_age_restricted=entry.age_restricted,
+        options=entry.options,
     )
 
 
@@ -141,7 +143,10 @@ class CurrentSettings:
         key = (server_id, *(one for one in path.ids if one in stored.channels))
         known = self._effective.get(key)
         if known is None or known.operators is not operators or known.stored is not stored:
-            known = _Effective(operators, stored, effective(operators, *stored.layers(path.ids)))
+            layers = stored.layers(path.ids)
+            nearer = frozenset(name for layer in layers[:-1] for name in with_new_names(layer))
+            settings = replace(effective(operators, *layers), of_channel=nearer)
+            known = _Effective(operators, stored, settings)
             self._effective.put(key, known)
         return known.settings
 

@@ -204,7 +204,7 @@ class ProcessConfig:
         default=None,
         metadata=_table(
             "has a `name` and optionally `prompt`, `aliases`, `triggers`, `avatar_url`, "
-            "`age_restricted`",
+            "`age_restricted`, and a table `options` (`/persona set`)",
             "a table",
         ),
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from oshaberi.bot.conversation.persona_options import checked_options
 from oshaberi.bot.conversation.transcript import name_problem
 from oshaberi.errors import ConfigError
 
@@ -165,8 +166,14 @@ class PersonaEntry:
     avatar_url: str | None = None
     age_restricted: bool = False
     """Whether it answers only in age-restricted channels."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What it does differently from the settings (`conversation.persona_options`)."""
 
     def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "options", checked_options(self.options))
+        except ConfigError as wrong:
+            raise ValueError(f"options.{wrong}") from None
         if not self.name.strip():
             raise ValueError("needs a name")
         problem = name_problem(" ".join(self.name.split()))

@@ -3,5 +3,8 @@
 - `messages`: channels, people, messages and attached files as plain values.
 - `transcript`: how messages are written down for a model, under names that cannot be mistaken for
   others; and so what a persona may be called.
+- `answer_buttons`: the buttons under an answer, as values.
 - `turn_config`: the settings of a turn.
+- `persona_options`: what one persona does differently from them.
+- `time_zones`: time zones by name.
 """

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeVar
 
+from oshaberi.bot.conversation.answer_buttons import ButtonRows
 from oshaberi.bot.storage.records import Exchange
 from oshaberi.delivery.sink import Embed, Sink, WebhookFace
 
@@ -96,6 +97,32 @@ class ChannelMessage:
     @property
     def own_words(self) -> str:
         return self.text if self.typed is None else self.typed
+
+
+@dataclass(frozen=True, slots=True)
+class PostedMessage:
+    """A message of the bot as it stands in the channel now. `text` is in Discord's syntax."""
+
+    id: int
+    text: str = field(repr=False)
+    webhook_id: int | None = None
+    face: WebhookFace | None = None
+    """The name and the picture that it shows, if a webhook sent it."""
+    has_more: bool = False
+    """Whether it has embeds or files besides its text."""
+    is_about: bool = False
+    """Whether it is not the answer itself, but says whom it answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostedAnswer:
+    """The messages of an answer that still exist, and what stands after the last one.
+
+    `after` holds the bot's messages; None stands for those of others.
+    """
+
+    messages: tuple[PostedMessage, ...] = ()
+    after: tuple[PostedMessage | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +236,15 @@ class TurnChannel(Protocol):
 
     async def delete(self, message_ids: Sequence[int]) -> None:
         """Delete messages of ours. Messages that are already gone are ignored."""
+
+    async def posted(self, message_ids: Sequence[int]) -> PostedAnswer:
+        """Return these messages of ours as they are now. Raises SinkError if Discord is away."""
+
+    async def rewrite(self, message: PostedMessage, text: str) -> None:
+        """Replace all that a message of ours shows by this text. Raises SinkError."""
+
+    async def set_buttons(self, message_id: int, rows: ButtonRows) -> None:
+        """Replace the answer's buttons under a message of ours. A refusal is not an error."""
 
     async def log_thoughts(
         self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None

@@ -37,9 +37,9 @@ def channel(what: str) -> Any:
     return field(default=0, metadata=about)
 
 
-def name(what: str) -> Any:
+def name(what: str, default: str = "") -> Any:
     about = {"name": True, "server_longest": LONGEST_TEXT, "what": what}
-    return field(default="", metadata=about)
+    return field(default=default, metadata=about)
 
 
 def passage(what: str, longest: int) -> Any:
@@ -114,6 +114,31 @@ class TurnConfig:
         "log", ("off", "log", "spoiler", "subtext"), "where the model's thoughts go"
     )
     status_reactions: bool = switch(False, "react with 👀 while working, then with ✅ or ⚠️")
+    answer_buttons: str = choice(
+        "off",
+        ("off", "menu", "always"),
+        "buttons under an answer: none; one that opens a menu; all, and one to stop it",
+    )
+    answer_versions: int = number(
+        1,
+        1,
+        10,
+        "how many versions of an answer are kept when it is written again; 1 keeps the newest",
+    )
+    answer_editing: str = choice(
+        "off",
+        ("off", "managers", "asker"),
+        "who may edit what the bot said: nobody; members with Manage Messages; the asker too",
+    )
+    reaction_actions: bool = switch(
+        False, "people act on an answer, or rate it, by reacting to it with one of these emoji"
+    )
+    reaction_delete: str = name("reaction that deletes an answer, or `none`", "❌")
+    reaction_again: str = name("reaction that asks for an answer again, or `none`", "🔁")
+    reaction_continue: str = name("reaction that continues an answer, or `none`", "▶️")
+    reaction_good: str = name("reaction that calls an answer good, or `none`", "👍")
+    reaction_bad: str = name("reaction that calls an answer bad, or `none`", "👎")
+    reactions_in_context: bool = switch(False, "the model sees how people reacted to its messages")
     thought_log_channel_id: int = channel("channel in which thoughts are posted; 0 is none")
     picture_channel_id: int = channel(
         "channel in which the pictures of personas are kept; 0: the bot makes a hidden one"
@@ -228,6 +253,8 @@ class EffectiveSettings:
 
     stream: StreamConfig
     turn: TurnConfig
+    of_channel: frozenset[str] = frozenset()
+    """The settings whose values come from the channel, its thread or its category."""
 
 
 def _checked_strings(key: str, value: object) -> tuple[str, ...]:

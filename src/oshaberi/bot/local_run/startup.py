@@ -131,44 +131,21 @@ async def perform(
     """
     streams, original = StreamLog(), (settings, environ)
     place = world(settings.persona)
+    guild_id = next(iter(place.guilds))
     settings, environ = _with_settings_of(place, settings, environ)
     putting_up = open_stage(
         place,
         settings.stage_port,
         kept_token(settings.data_dir),
-        keep_in=settings.data_dir / f"stage-{next(iter(place.guilds))}.jsonl",
+        keep_in=settings.data_dir / f"stage-{guild_id}.jsonl",
         fresh=fresh,
     )
     async with DemoModel(speed) as demo_model, putting_up as stage:
-        choice = ModelChoice(
-            demo_model, links(settings, environ), environ, next(iter(place.guilds))
-        )
+        choice = ModelChoice(demo_model, links(settings, environ), environ, guild_id)
         live = LiveBot(*original, choice.chosen)
-        others = OTHER_PERSONAS if settings.persona is None else frozenset[str]()
-        answering = RunningTurns(stage.feed.publish)
-        cards = CardDrop(next(iter(place.guilds)), place.channel("general").id)
-        window = WindowPicture(next(iter(place.guilds)))
-        move = ServerMove(next(iter(place.guilds)))
-        stage.extensions |= {
-            "answering": answering.extension(),
-            **choice.extensions(),
-            "live": live.extension(),
-            "card": cards.extension(),
-            "window": window.extension(),
-            "move": move.extension(),
-            "prompts": ControlExtension(read=lambda _asked: page_prompts(others)),
-        }
+        opened = _extend_page(stage, choice, live, has_own_persona=settings.persona is not None)
         attach(streams, stage)
-        stage.page_extensions["local_run"] = PageExtension(PAGE)
         await _settle_in(settings, stage)
-
-        def opened(bot: Bot) -> None:
-            choice.give_to(bot.services)
-            cards.give_to(bot)
-            window.give_to(bot)
-            move.give_to(bot)
-            bot.channel_turns.watch_busy(answering.note)
-
         warming: list[asyncio.Task[None]] = []
 
         def ready() -> None:
@@ -191,6 +168,35 @@ async def perform(
                 )
             finally:
                 await live.close()
+
+
+def _extend_page(
+    stage: Stage, choice: ModelChoice, live: LiveBot, *, has_own_persona: bool
+) -> Callable[[Bot], None]:
+    """Add what the page can do with the bot. Return what gives the parts an open bot."""
+    guild_id, channel_id = next(iter(stage.world.guilds)), stage.world.channel("general").id
+    answering = RunningTurns(stage.feed.publish)
+    cards, window = CardDrop(guild_id, channel_id), WindowPicture(guild_id)
+    move = ServerMove(guild_id)
+    others = frozenset[str]() if has_own_persona else OTHER_PERSONAS
+    stage.extensions |= {
+        "answering": answering.extension(),
+        **choice.extensions(),
+        "live": live.extension(),
+        "card": cards.extension(),
+        "window": window.extension(),
+        "move": move.extension(),
+        "prompts": ControlExtension(read=lambda _asked: page_prompts(others)),
+    }
+    stage.page_extensions["local_run"] = PageExtension(PAGE)
+
+    def opened(bot: Bot) -> None:
+        choice.give_to(bot.services)
+        for part in (cards, window, move):
+            part.give_to(bot)
+        bot.channel_turns.watch_busy(answering.note)
+
+    return opened
 
 
 @asynccontextmanager

@@ -36,6 +36,7 @@ from oshaberi.bot.config.all_settings import (
 from oshaberi.bot.config.redaction import secrets_in_url
 from oshaberi.bot.config.schema import check_value
 from oshaberi.bot.config.server_settings import check_limit
+from oshaberi.bot.conversation.persona_options import checked_options, known_options
 from oshaberi.bot.faces.own_face import BIO_LENGTH
 from oshaberi.bot.moving.archive import MovedServer, has_copy
 from oshaberi.bot.storage.records import MOST_FACTS, PersonaRecord
@@ -154,7 +155,8 @@ def _personas(_arriving: _Arriving, given: Given) -> Found:
         check_size(PersonaRecord(0, ""), record)
         avatar = None if record.avatar_url is None else checked_url(record.avatar_url)
         name = _new_name(checked_name(record.name), names, MOST_PERSONAS)
-        return {**row, "name": name, "avatar_url": avatar}
+        options = checked_options(known_options(record)) or None
+        return {**row, "name": name, "avatar_url": avatar, "options": options}
 
     yield from _each(given, lambda row: f"the persona {row['name']}", check)
 
@@ -321,8 +323,12 @@ def _facts(arriving: _Arriving, given: Given) -> Found:
     if given and not arriving.target.takes_memories:
         yield f"{counted(len(given), 'fact')}: personal data, add --memories if they should come"
         return
+    personas = arriving.ids("personas") | {0}
     for row in given:
         user_id = row["user_id"]
+        if row["persona_id"] not in personas:
+            yield f"the fact {_short(row['text'])}: the persona that knows it does not come"
+            continue
         if user_id is not None and user_id in arriving.target.opted_out:
             opted_out += 1
             continue

@@ -250,7 +250,10 @@ def _merged(coming: Rows, here: Rows) -> tuple[Rows, tuple[str, ...]]:
         "sprites": [row for row in coming["sprites"] if row["persona_id"] in its],
         "lorebooks": [row for row in lorebooks if row["persona_id"] in its],
         "models": _new_chains(coming["models"], here.get("models", ())),
-        "facts": _new_facts(coming["facts"], here.get("facts", ())),
+        "facts": _new_facts(
+            [row for row in coming["facts"] if not row["persona_id"] or row["persona_id"] in its],
+            here.get("facts", ()),
+        ),
         "own_faces": [] if here.get("own_faces") else list(coming["own_faces"]),
         "server_settings": new("server_settings", lambda row: row["key"]),
         "channel_settings": new("channel_settings", lambda row: (row["channel_id"], row["key"])),

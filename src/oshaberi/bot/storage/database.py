@@ -38,6 +38,10 @@ from oshaberi.bot.storage.records import (
     TurnTraces,
     UsedRequest,
 )
+from oshaberi.bot.storage.repositories.answers import (
+    AnswerReactionRepository,
+    AnswerVersionRepository,
+)
 from oshaberi.bot.storage.repositories.journal import JournalRepository, QuestionRepository
 from oshaberi.bot.storage.repositories.lorebooks import LorebookRepository
 from oshaberi.bot.storage.repositories.memory import (
@@ -46,6 +50,7 @@ from oshaberi.bot.storage.repositories.memory import (
     FactRepository,
     SummaryRepository,
     exchange_record,
+    fact_record,
     summary_record,
 )
 from oshaberi.bot.storage.repositories.messages import (
@@ -158,7 +163,7 @@ def _read_as_json(
     found = connection.execute(_ALL_AT_ONCE, values).one()
     summaries = [summary_record(row) for row in _rows(found.summary)]
     return StoredSurroundings(
-        _of_server_first(_fact(row) for row in _rows(found.facts)),
+        _of_server_first(fact_record(row) for row in _rows(found.facts)),
         tuple(exchange_record(row) for row in reversed(_rows(found.exchanges))),
         {row.message_id: (row.persona, row.sprite) for row in _rows(found.sprites)},
         {row.message_id: row.source for row in _rows(found.tables)},
@@ -172,10 +177,6 @@ def _rows(found: list[dict[str, Any]] | None) -> list[Any]:
         SimpleNamespace(**{**row, "at": datetime.fromisoformat(row["at"]).astimezone(UTC)})
         for row in found or ()
     ]
-
-
-def _fact(row: Any) -> Fact:
-    return Fact(row.server_id, row.text, row.user_id, row.at, row.id)
 
 
 def _of_server_first(facts: Iterable[Fact]) -> tuple[Fact, ...]:
@@ -208,7 +209,7 @@ def _facts(connection: Connection, query: SurroundingsQuery) -> tuple[Fact, ...]
     owners = {"server_id": query.server_id, "user_id": query.user_id}
     statement = _FACTS_OF_BOTH if query.server_id else _FACTS_OF_USER
     rows = connection.execute(statement, owners).all()
-    return _of_server_first(map(_fact, rows))
+    return _of_server_first(map(fact_record, rows))
 
 
 def _exchanges(
@@ -244,6 +245,8 @@ class Database:
         self.questions = QuestionRepository(store)
         self.instances = InstanceRepository(store)
         self.turns = TurnRepository(store)
+        self.versions = AnswerVersionRepository(store)
+        self.reactions = AnswerReactionRepository(store)
         self.reading = TurnReading(store)
         self.personal_data = PersonalDataRepository(store)
         self.moving = MovingRepository(store)
@@ -342,6 +345,7 @@ class Database:
         """Delete data that is too old or too much. Call it now and then."""
         kept = (self.journal, self.turns, self.memory, self.summaries, self.sprite_messages)
         entries = [one.pruning() for one in (*kept, self.tables, self.usage_counts)]
+        entries += [one.pruning() for one in (self.versions, self.reactions)]
         for error in await self._store.writer.write_all(entries):
             if error is not None:
                 raise error

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Literal
 
 from oshaberi.bot.storage.usage import UsageAccount, UsageTotals
 from oshaberi.delivery.journal import JournalledPost, JournalledStream, PostState
 
 __all__ = [
     "TAKEN_BACK",
+    "AnswerKey",
+    "AnswerReaction",
+    "AnswerVersion",
     "Exchange",
     "Fact",
     "JournalledPost",
@@ -64,6 +67,8 @@ class PersonaRecord:
     """Whether it answers only in channels that Discord marks as age-restricted."""
     card: Mapping[str, Any] | None = field(default=None, hash=False)
     """What a character card says besides name and prompt (`characters.cards.kept_card`)."""
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What it does differently from the settings (`conversation.persona_options`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +212,8 @@ class Fact:
     """None if the fact belongs to the server."""
     at: datetime | None = None
     id: int = 0
+    persona_id: int = 0
+    """The persona that alone knows it; 0: everybody on the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +273,47 @@ class TurnRecord:
     def first_id(self) -> int:
         """Return the id of the answer's first turn, which is the same for all its turns."""
         return self.answer_id or self.id
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerKey:
+    """What all versions of an answer have in common: the channel, the question and the persona."""
+
+    channel_id: int
+    asked_id: int
+    persona: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerVersion:
+    """A version of an answer that is kept. `number` counts up and is never given twice."""
+
+    number: int
+    texts: tuple[str, ...] = field(default=(), repr=False)
+    """The texts of its messages."""
+    answered: str = field(default="", repr=False)
+    """What short-term memory has of it; empty if it is not there."""
+    details: str = field(default="", repr=False)
+    undelivered: str = field(default="", repr=False)
+    is_shown: bool = False
+    """Whether it stands in the channel. If none does, the newest answer does, which is not kept."""
+    is_applied: bool = True
+    """False while the channel's messages are being changed to it."""
+
+
+Verdict = Literal[-1, 0, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerReaction:
+    """A user's reaction to a message of the bot. `verdict`: good, bad, or neither (0)."""
+
+    channel_id: int
+    server_id: int
+    message_id: int
+    user_id: int
+    emoji: str
+    verdict: Verdict = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,9 @@ class ToolContext:
     """The person for whom the tool runs, even if a persona asked. By default the author of
     `incoming`."""
 
+    memory_of: int = 0
+    """The persona whose own memory the tools use; 0: the memory of all personas."""
+
     def __post_init__(self) -> None:
         if not self.user_id:
             object.__setattr__(self, "user_id", self.incoming.user_id)

@@ -13,7 +13,9 @@ are in the order of a turn, and each imports only those before it:
 - `post_turn`: what is stored afterwards.
 - `running`: runs all of this, for one persona after the other.
 
-Then `turn_control` carries out commands: stop, continue, regenerate, delete, why.
+Then `turn_control` carries out commands: stop, continue, regenerate, delete, why. Their users are
+told a `control_reply`. `answer_versions` keeps the versions of an answer and shows one in place of
+another.
 
 Several parts use: `caches`, `notices` (what people see of a turn besides its answer) and `outcome`
 (how a turn ended, how long it took, and its line in the log).

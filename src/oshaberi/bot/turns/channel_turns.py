@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import Self
@@ -26,16 +26,19 @@ from oshaberi.bot.turns.admission.questions import (
     UnbegunQuestions,
 )
 from oshaberi.bot.turns.admission.single_message_rules import UnaddressedMessage, reason_word
+from oshaberi.bot.turns.answer_versions import AnswerVersions
 from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
 from oshaberi.bot.turns.context.surroundings import ContextSources
+from oshaberi.bot.turns.control_reply import ControlReply
 from oshaberi.bot.turns.notices import StatusReactions
 from oshaberi.bot.turns.personas import PersonaCache
 from oshaberi.bot.turns.post_turn import TurnRecords
 from oshaberi.bot.turns.quotas import QuotaBook
+from oshaberi.bot.turns.running.greeting import Greetings
 from oshaberi.bot.turns.running.queue_runner import QueueRunner, TurnRunner
 from oshaberi.bot.turns.running.turn import Turn
 from oshaberi.bot.turns.services.turn_services import BackgroundTasks, TurnServices
-from oshaberi.bot.turns.turn_control import ControlReply, TurnControl
+from oshaberi.bot.turns.turn_control import AnswerState, TurnControl
 from oshaberi.clocks import loop_time_s
 from oshaberi.stream.stops import ActiveChannel
 
@@ -94,14 +97,17 @@ class ChannelTurns:
             QuotaBook(db, models.operator, clock),
         )
         admission = MessageAdmission(services.settings, persona_cache, clock, services.draw)
+        versions = AnswerVersions(db)
         turns = TurnRunner(
             _turns_from(services, quotas),
             traffic=traffic,
             observers=services.observers,
             reactions=reactions,
+            greetings=Greetings(db.personas, services.notes.greeted, clock),
             reason_of=reasons.get,
             failing=models.outages.failing,
             background=background,
+            versions=versions,
             clock=clock,
             draw=services.draw,
         )
@@ -110,6 +116,8 @@ class ChannelTurns:
         control = TurnControl(
             *(db, services.settings, traffic.stops, models, quotas),
             *(persona_cache, admission.cooldowns, questions, runner),
+            versions=versions,
+            alone=traffic.alone,
         )
         return cls(
             persona_cache=persona_cache,
@@ -203,10 +211,15 @@ class ChannelTurns:
         """Stop the turn like `stop`, in whichever process it runs."""
         return await self._control.stop_anywhere(channel_id, by, may_manage)
 
-    async def continue_(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
-        """Send what was cut off or not delivered; otherwise ask the model to continue."""
+    async def continue_(
+        self, turn_channel: TurnChannel, by: Person, message_id: int | None = None
+    ) -> ControlReply:
+        """Send what was cut off or not delivered; otherwise ask the model to continue.
+
+        With `message_id` only if this message belongs to the newest answer.
+        """
         async with self._entering.through(turn_channel.channel_id):
-            return await self._control.continue_(turn_channel, by)
+            return await self._control.continue_(turn_channel, by, message_id)
 
     async def resume(
         self, turn_channel: TurnChannel, turn: TurnRecord, open_ids: frozenset[int] = frozenset()
@@ -222,14 +235,44 @@ class ChannelTurns:
             self._reasons.put(turn.asked_id, RESTART)
         return is_resumed
 
-    async def regenerate(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
-        """Delete the channel's last answer and ask for it again."""
+    async def regenerate(
+        self, turn_channel: TurnChannel, by: Person, message_id: int | None = None
+    ) -> ControlReply:
+        """Delete the channel's last answer and ask for it again.
+
+        With `message_id` only if this message belongs to it.
+        """
         async with self._entering.through(turn_channel.channel_id):
-            return await self._control.regenerate(turn_channel, by)
+            return await self._control.regenerate(turn_channel, by, message_id)
+
+    async def show_version(
+        self, turn_channel: TurnChannel, message_id: int, number: int, by: Person
+    ) -> ControlReply:
+        """Show another version of the answer that this message belongs to."""
+        async with self._entering.through(turn_channel.channel_id):
+            return await self._control.show_version(turn_channel, message_id, number, by)
+
+    async def edit(
+        self, turn_channel: TurnChannel, message_id: int, text: str, by: Person
+    ) -> ControlReply:
+        """Replace what a message of the bot says."""
+        async with self._entering.through(turn_channel.channel_id):
+            return await self._control.edit(turn_channel, message_id, text, by)
+
+    async def answer_of(
+        self, turn_channel: TurnChannel, message_id: int, by: Person
+    ) -> AnswerState | ControlReply:
+        """Return what this user may do with the answer that this message belongs to."""
+        return await self._control.answer_of(turn_channel, message_id, by)
+
+    async def finish_changes(self, find: Callable[[int], Awaitable[TurnChannel | None]]) -> int:
+        """Finish showing the versions that an earlier process was about to show."""
+        return await self._control.finish_changes(find)
 
     async def delete(self, turn_channel: TurnChannel, message_id: int, by: Person) -> ControlReply:
         """Delete the whole answer that this message is part of."""
-        return await self._control.delete(turn_channel, message_id, by)
+        async with self._entering.through(turn_channel.channel_id):
+            return await self._control.delete(turn_channel, message_id, by)
 
     async def why(self, message_id: int, channel_id: int | None = None) -> str | None:
         """Return why a message was answered or not, or why the bot wrote it; None if unknown.
@@ -243,6 +286,10 @@ class ChannelTurns:
         """Return the job that runs in a channel, or None."""
         queue = self._queues.get(channel_id)
         return None if queue is None else queue.job
+
+    def is_writing(self, channel_id: int, message_id: int) -> bool:
+        """Return whether a message belongs to the answer that is being written in a channel."""
+        return self.is_busy(channel_id) and self._runner.why_written(message_id) is not None
 
     def is_busy(self, channel_id: int) -> bool:
         return self._runner.is_busy(channel_id)

@@ -9,6 +9,7 @@ since a mention always works.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from oshaberi.text.normalize.pieces import is_spaced_letter
 
@@ -28,6 +29,9 @@ _FILLER = (
 )
 _OPENING = re.compile(
     rf"(?:(?P<greeting>{_GREETING})|(?:{_FILLER}))(?P<gap>[\s,，、.!！?？~〜…]{{0,8}})"
+)
+_ANY_OPENING = re.compile(
+    rf"\b(?:{_GREETING}|{_FILLER}|there)\b|(?:{_GREETING})(?=[\s!！?？~〜…。、]|$)"
 )
 _HONORIFIC = re.compile(
     r"[-\s]?(?:san|chan|kun|sama|senpai|sensei)\b|さん|ちゃん|くん|君|様|さま|先輩|先生|氏|님|씨|야|아"
@@ -75,6 +79,17 @@ def place_of_call(text: str, name: str) -> int:
     heard = text.strip()
     at = _at_beginning(heard[: LOOK + len(name)], name)
     return at if at >= 0 else _at_end(heard, name)
+
+
+def is_only_a_call(text: str, names: Iterable[str]) -> bool:
+    """Return whether a message says nothing but one of these names, perhaps with a greeting."""
+    rest = text.casefold().strip()
+    if len(rest) > LOOK:
+        return False
+    for name in sorted({one.strip().casefold() for one in names if one.strip()}, key=len)[::-1]:
+        rest = rest.replace(name, " ", 1)
+    rest = _HONORIFIC.sub(" ", _ANY_OPENING.sub(" ", rest))
+    return not any(sign.isalnum() for sign in rest)
 
 
 def _at_beginning(head: str, name: str) -> int:

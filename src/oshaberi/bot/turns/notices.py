@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.conversation.transcript import plain_name
@@ -131,14 +132,16 @@ class NoticeSender:
 
     async def show(self, embed: Embed, *, silent: bool = False) -> Sent | None:
         """Send a notice. Return its message, or None if it did not arrive."""
-        sent = await self._post(Post(self._nonce(), embed=embed, silent=silent))
+        post = Post(self._nonce(), embed=self._coloured(embed), silent=silent)
+        sent = await self._post(post)
         if sent is None:
             log.warning("a notice could not be shown: %s", embed.title)
         return sent
 
     async def reply(self, embed: Embed) -> None:
         """Send a notice as a reply to the question."""
-        if await self._post(Post(self._nonce(), embed=embed, reply=True)) is None:
+        coloured = self._coloured(embed)
+        if await self._post(Post(self._nonce(), embed=coloured, reply=True)) is None:
             log.warning("a notice could not be shown: %s", embed.title)
 
     async def say_quietly(self, text: str, face: WebhookFace | None) -> Sent | None:
@@ -158,6 +161,9 @@ class NoticeSender:
         finally:
             waits.close()
         return outcome.sent if isinstance(outcome, Delivered) else None
+
+    def _coloured(self, embed: Embed) -> Embed:
+        return replace(embed, colour=self._response.notice_colour)
 
     def _nonce(self) -> str:
         return self._response.nonce(self._response.next_number())

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from random import Random
+from typing import Literal
 
 from oshaberi.bot.characters.cards import card_of
-from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage
+from oshaberi.bot.conversation.messages import ChannelMessage, ChannelPath, IncomingMessage
+from oshaberi.bot.conversation.persona_options import answers_in, is_awake
 from oshaberi.bot.conversation.transcript import words_of
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import PersonaRecord
@@ -251,6 +255,18 @@ def who_answers(
     return asked or (named or default_of(personas),)
 
 
+def who_speaks_up(
+    incoming: IncomingMessage, personas: Sequence[PersonaRecord]
+) -> tuple[PersonaRecord, ...]:
+    """Return who answers a message that calls nobody, each by its talkativeness, in random order.
+
+    The chance depends on the message alone, so that it is the same whenever it is asked for.
+    """
+    drawn = [(Random(f"{incoming.said.id} {one.name}").random(), one) for one in personas]
+    willing = [(drew, one) for drew, one in drawn if drew < talkativeness_of(one)]
+    return tuple(one for _drew, one in sorted(willing, key=lambda pair: pair[0]))
+
+
 def who_is_asked(
     incoming: IncomingMessage, personas: Sequence[PersonaRecord], bot_name: str = ""
 ) -> tuple[PersonaRecord, ...]:
@@ -264,11 +280,37 @@ def who_is_asked(
     return tuple(dict.fromkeys([*([first] if first else []), *called]))
 
 
-def allowed_in(
-    personas: Sequence[PersonaRecord], is_age_restricted: bool
-) -> tuple[PersonaRecord, ...]:
-    """Return the personas, without age-restricted ones unless the channel is so too."""
-    return tuple(one for one in personas if is_age_restricted or not one.is_age_restricted)
+Silent = Literal["age_restricted", "not_here", "asleep"]
+"""Why a persona may not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPlace:
+    """Where and when personas would answer. `at` None: whether they are awake does not matter."""
+
+    path: ChannelPath
+    is_age_restricted: bool
+    at: datetime | None
+
+    @classmethod
+    def of(cls, incoming: IncomingMessage) -> AnswerPlace:
+        """Return the place and time of a message: whoever slept then does not answer it later."""
+        return cls(incoming.path, incoming.is_age_restricted, incoming.said.at)
+
+    def silences(self, persona: PersonaRecord) -> Silent | None:
+        """Return why the persona may not answer here; None if it may."""
+        if persona.is_age_restricted and not self.is_age_restricted:
+            return "age_restricted"
+        if not answers_in(persona, self.path):
+            return "not_here"
+        if self.at is not None and not is_awake(persona, self.at):
+            return "asleep"
+        return None
+
+
+def allowed_in(personas: Sequence[PersonaRecord], place: AnswerPlace) -> tuple[PersonaRecord, ...]:
+    """Return the personas that may answer there."""
+    return tuple(one for one in personas if place.silences(one) is None)
 
 
 def who_is_called(

@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import partial
 
 from oshaberi.bot.conversation.messages import TurnChannel
+from oshaberi.bot.conversation.persona_options import options_of
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
@@ -67,6 +68,8 @@ async def log_thoughts(
         return
     embeds = thought_embeds(persona.name, [result.thought_log for result in outcome.results])
     if embeds:
+        colour = options_of(persona).colour_number
+        embeds = tuple(replace(one, colour=colour) for one in embeds)
         await turn_channel.log_thoughts(channel, embeds, face_of(None, persona_of(persona)))
 
 

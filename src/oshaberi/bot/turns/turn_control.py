@@ -5,10 +5,13 @@ They return what the user of the command is told. `resume` continues an answer a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
+from oshaberi.bot.conversation.answer_buttons import VersionPlace
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person, TurnChannel
+from oshaberi.bot.conversation.persona_options import options_of
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import TAKEN_BACK, PersonaRecord, TurnRecord
 from oshaberi.bot.turns.admission.channel_queue import Kind, QueuedJob
@@ -20,56 +23,44 @@ from oshaberi.bot.turns.admission.single_message_rules import (
     unlisted,
     why_sentence,
 )
-from oshaberi.bot.turns.personas import PersonaCache, allowed_in, default_of, persona_called
+from oshaberi.bot.turns.answer_versions import AnswerVersions
+from oshaberi.bot.turns.control_reply import (
+    BUSY,
+    CLOSING,
+    CONTINUED,
+    DELETED,
+    DELETED_BEFORE,
+    GONE,
+    IDLE,
+    NO_EDITS,
+    NOT_HERE,
+    NOT_LISTED,
+    NOT_NEWEST,
+    NOT_YOURS,
+    NOTHING,
+    REFUSED,
+    REGENERATED,
+    STOPPED,
+    TOO_SOON,
+    UNKNOWN,
+    ControlReply,
+)
+from oshaberi.bot.turns.personas import (
+    AnswerPlace,
+    PersonaCache,
+    allowed_in,
+    default_of,
+    persona_called,
+)
 from oshaberi.bot.turns.quotas import QuotaBook, RequestQuota, quota_place, quota_words
 from oshaberi.bot.turns.running.queue_runner import QueueRunner
 from oshaberi.bot.turns.services.model_access import ModelAccess
-from oshaberi.bot.turns.services.turn_services import SettingsOf
+from oshaberi.bot.turns.services.turn_services import Alone, SettingsOf
 from oshaberi.clocks import loop_time_s, utc_now
-from oshaberi.languages import translatable
+from oshaberi.delivery.sink import SinkError
 from oshaberi.stream.stops import StopAnswer, StopRegistry
 
-
-@dataclass(frozen=True, slots=True)
-class ControlReply:
-    """The reply to the user of a command."""
-
-    ok: bool
-    text: str
-
-
-STOPPED = ControlReply(True, translatable("Stopped."))
-IDLE = ControlReply(False, translatable("There is nothing to stop here."))
-NOT_YOURS = ControlReply(
-    False, translatable("Only the person who asked, or somebody with Manage Messages, can do that.")
-)
-NOT_LISTED = ControlReply(
-    False,
-    translatable("The bot does not answer you here (see the lists of users, roles and channels)."),
-)
-NOT_HERE = ControlReply(
-    False, translatable("The persona that answered does so only in age-restricted channels.")
-)
-TOO_SOON = ControlReply(
-    False, translatable("You asked a moment ago. Wait a little, then try again (cooldown_ms).")
-)
-BUSY = ControlReply(
-    False, translatable("The bot is answering here. Wait until it is done, or use /stop.")
-)
-NOTHING = ControlReply(False, translatable("I do not remember an answer of mine in this channel."))
-GONE = ControlReply(
-    False, translatable("The message that I answered is deleted, so I cannot answer it again.")
-)
-UNKNOWN = ControlReply(
-    False, translatable("That message is not part of an answer that I remember.")
-)
-CONTINUED = ControlReply(True, translatable("Continuing."))
-REGENERATED = ControlReply(True, translatable("Answering again."))
-DELETED = ControlReply(True, translatable("The whole answer is deleted."))
-DELETED_BEFORE = ControlReply(
-    False, translatable("My last answer here was deleted. /regenerate writes a new one.")
-)
-CLOSING = ControlReply(False, translatable("The bot is shutting down. Try again in a moment."))
+log = logging.getLogger(__name__)
 
 _STOPS: Mapping[StopAnswer, ControlReply] = {
     "stopped": STOPPED,
@@ -92,6 +83,9 @@ class TurnControl:
         cooldowns: Cooldowns,
         questions: OpenQuestions,
         runner: QueueRunner,
+        *,
+        versions: AnswerVersions,
+        alone: Alone,
     ) -> None:
         self._db = db
         self._settings = settings
@@ -102,6 +96,8 @@ class TurnControl:
         self._cooldowns = cooldowns
         self._questions = questions
         self._runner = runner
+        self._versions = versions
+        self._alone = alone
 
     def stop(self, channel_id: int, by: int, may_manage: bool) -> ControlReply:
         """Stop the turn. The stop registry knows whose turn it is, and refuses other users."""
@@ -115,8 +111,10 @@ class TurnControl:
         )
         return _STOPS[await stopping]
 
-    async def continue_(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
-        found = await self._last(turn_channel, by)
+    async def continue_(
+        self, turn_channel: TurnChannel, by: Person, message_id: int | None = None
+    ) -> ControlReply:
+        found = await self._last(turn_channel, by, message_id)
         if isinstance(found, ControlReply):
             return found
         if found.status == TAKEN_BACK:
@@ -154,8 +152,10 @@ class TurnControl:
         await self._questions.keep_cut(job)
         return self._runner.enter(job) == job.why
 
-    async def regenerate(self, turn_channel: TurnChannel, by: Person) -> ControlReply:
-        found = await self._last(turn_channel, by)
+    async def regenerate(
+        self, turn_channel: TurnChannel, by: Person, message_id: int | None = None
+    ) -> ControlReply:
+        found = await self._last(turn_channel, by, message_id)
         if isinstance(found, ControlReply):
             return found
         asked = await self._asked(turn_channel, found)
@@ -165,6 +165,10 @@ class TurnControl:
         if used_up is not None:
             return used_up  # before the answer that is there is deleted
         job = await self._job(turn_channel, found, asked, "regenerate")
+        try:
+            await self._versions.keep(turn_channel, found, job.settings.turn.answer_versions)
+        except SinkError:
+            return REFUSED
         await self._take_back(turn_channel, found)
         return self._enter(job, by, REGENERATED)
 
@@ -175,7 +179,74 @@ class TurnControl:
         if not _may(by, turn):
             return NOT_YOURS
         await self._take_back(turn_channel, turn)
+        await self._versions.forget(turn)
         return DELETED
+
+    async def answer_of(
+        self, turn_channel: TurnChannel, message_id: int, by: Person
+    ) -> AnswerState | ControlReply:
+        """Return what somebody may do with an answer. It is not checked whether they do it."""
+        turn = await self._db.turns.of_message(message_id)
+        if turn is None or turn.channel_id != turn_channel.channel_id or turn.status == TAKEN_BACK:
+            return UNKNOWN
+        settings = await self._settings(turn_channel.path)
+        may_edit = may_edit_answer(settings.turn.answer_editing, by, turn)
+        return AnswerState(await self._versions.place(turn), may_edit)
+
+    async def show_version(
+        self, turn_channel: TurnChannel, message_id: int, number: int, by: Person
+    ) -> ControlReply:
+        found = await self._changeable(turn_channel, message_id, by)
+        if isinstance(found, ControlReply):
+            return found
+        settings = await self._settings(turn_channel.path)
+        async with self._alone(f"turn:{turn_channel.channel_id}"):
+            return await self._versions.show(turn_channel, found, number, settings)
+
+    async def edit(
+        self, turn_channel: TurnChannel, message_id: int, text: str, by: Person
+    ) -> ControlReply:
+        found = await self._changeable(turn_channel, message_id, by)
+        if isinstance(found, ControlReply):
+            return found
+        settings = await self._settings(turn_channel.path)
+        if not may_edit_answer(settings.turn.answer_editing, by, found):
+            return NO_EDITS
+        log.info(
+            "user %s edits message %s of the bot in channel %s",
+            *(by.id, message_id, turn_channel.channel_id),
+        )
+        async with self._alone(f"turn:{turn_channel.channel_id}"):
+            return await self._versions.edit(turn_channel, found, message_id, text, settings)
+
+    async def finish_changes(self, find: Callable[[int], Awaitable[TurnChannel | None]]) -> int:
+        """Finish showing the versions that an earlier process was about to show."""
+        unfinished = await self._db.versions.unapplied()
+        for key in unfinished:
+            turn_channel = await find(key.channel_id)
+            if turn_channel is None:
+                await self._db.versions.forget(key)
+                continue
+            settings = await self._settings(turn_channel.path)
+            async with self._alone(f"turn:{key.channel_id}"):
+                await self._versions.finish(turn_channel, key, settings)
+        return len(unfinished)
+
+    async def _changeable(
+        self, turn_channel: TurnChannel, message_id: int, by: Person
+    ) -> TurnRecord | ControlReply:
+        """Return the answer of a message, if this user may change it in place now."""
+        if self._runner.is_closing:
+            return CLOSING
+        if self._runner.is_busy(turn_channel.channel_id):
+            return BUSY
+        turn = await self._db.turns.of_message(message_id)
+        if turn is None or turn.channel_id != turn_channel.channel_id or turn.status == TAKEN_BACK:
+            return UNKNOWN
+        if not _may(by, turn):
+            return NOT_YOURS
+        config = (await self._settings(turn_channel.path)).turn
+        return NOT_LISTED if unlisted(by, turn_channel.path, config) else turn
 
     async def why(self, message_id: int, channel_id: int | None, reason: str | None) -> str | None:
         reason = reason or await self._stored_reason(message_id, channel_id)
@@ -202,10 +273,19 @@ class TurnControl:
             if part.at is not None:
                 await self._db.memory.forget_at(part.channel_id, part.at)
 
-    async def _last(self, turn_channel: TurnChannel, by: Person) -> TurnRecord | ControlReply:
+    async def _last(
+        self, turn_channel: TurnChannel, by: Person, message_id: int | None
+    ) -> TurnRecord | ControlReply:
+        """Return the newest answer, if this user may ask anew and the message belongs to it."""
         if self._runner.is_busy(turn_channel.channel_id):
             return BUSY
         turn = await self._db.turns.last(turn_channel.channel_id)
+        if message_id is not None:
+            of_message = await self._db.turns.of_message(message_id)
+            if of_message is None or of_message.channel_id != turn_channel.channel_id:
+                return UNKNOWN
+            if turn is None or turn.first_id != of_message.first_id or turn.status == TAKEN_BACK:
+                return NOT_NEWEST
         if turn is None:
             return NOTHING
         if not _may(by, turn):
@@ -215,9 +295,13 @@ class TurnControl:
         return await self._refusal(turn_channel, by) or turn
 
     async def _may_answer(self, turn_channel: TurnChannel, turn: TurnRecord) -> bool:
-        """Return whether the persona of a turn may answer in its channel as the channel is now."""
+        """Return whether the persona of a turn may answer in its channel as the channel is now.
+
+        It may also do so while it sleeps: somebody asked for it by a command.
+        """
         persona = await self._persona(turn_channel, turn)
-        return bool(allowed_in((persona,), turn_channel.is_age_restricted))
+        place = AnswerPlace(turn_channel.path, turn_channel.is_age_restricted, None)
+        return bool(allowed_in((persona,), place))
 
     async def _persona(self, turn_channel: TurnChannel, turn: TurnRecord) -> PersonaRecord:
         personas = await self._persona_cache.of(turn_channel.server_id)
@@ -237,7 +321,8 @@ class TurnControl:
         """Return why the quota refuses it. The quota of the original user counts."""
         place = quota_place(turn_channel, turn.user_id)
         own = (await self._settings(turn_channel.path)).turn
-        candidates = await self._models.chain(turn_channel.path, turn.user_id)
+        first = options_of(await self._persona(turn_channel, turn)).models
+        candidates = await self._models.chain(turn_channel.path, turn.user_id, first)
         refusal = await RequestQuota(self._quotas, own, place).refusal(candidates)
         return None if refusal is None else ControlReply(False, quota_words(refusal, place))
 
@@ -279,6 +364,21 @@ def _incoming(
         category_id=path.category_id,
         is_age_restricted=turn_channel.is_age_restricted,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerState:
+    """Which of its versions an answer shows, and whether somebody may edit it."""
+
+    place: VersionPlace | None
+    may_edit: bool
+
+
+def may_edit_answer(who: str, by: Person, turn: TurnRecord) -> bool:
+    """Return whether somebody may edit what the bot said; `who` is the setting."""
+    if who == "asker":
+        return _may(by, turn)
+    return who == "managers" and by.can_manage_messages
 
 
 def _may(by: Person, turn: TurnRecord) -> bool:

@@ -89,6 +89,7 @@ class ConnectedBot:
             context,
             partial(bot_command_tree, claim=stores.shared.claim),
             alone=stores.shared.alone,
+            claim=stores.shared.claim,
             when_ready=self._when_ready,
             take_up=self._take_up,
             guild_ready_timeout=guild_ready_timeout,
@@ -123,6 +124,9 @@ class ConnectedBot:
     async def _when_ready(self) -> None:
         await adopt_direct_keys(self._stores.db, self.client.application)
         count = await self._recovery.run()
+        changed = await self._context.channel_turns.finish_changes(self.client.find_turn_channel)
+        if changed:
+            log.info("shown whole: %s of answers", counted(changed, "version"))
         if count:
             log.info("settled: %s of an earlier process", counted(count, "answer"))
         self._is_ready.set()

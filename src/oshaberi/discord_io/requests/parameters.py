@@ -31,7 +31,7 @@ def notice_embed(embed: Embed) -> discord.Embed:
     return discord.Embed(
         title=shortened(embed.title, TITLE_LIMIT),
         description=shortened(embed.description, DESCRIPTION_LIMIT) or None,
-        colour=NOTICE_COLOUR,
+        colour=NOTICE_COLOUR if embed.colour is None else embed.colour,
     )
 
 

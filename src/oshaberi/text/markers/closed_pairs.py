@@ -9,34 +9,49 @@ import re
 from typing import Final
 
 from oshaberi.text.atoms import (
-    URL_STOP,
     backticks_end,
     code_limit,
     inline_code_close,
     url_end,
+    url_stop,
 )
 from oshaberi.text.markers.open_markers import OpenMarkers
-from oshaberi.text.markers.rules import MARKS, read_mark
+from oshaberi.text.markers.rules import MARK_HANDLERS, MARKS
 
 _SCHEME: Final = re.compile(r"(?:https?|ftps?)$", re.IGNORECASE)
 _BEGUN: Final = re.compile(r"(?:h|htt?|f|ft|(?:https?|ftps?)(?::/{0,2})?)$", re.IGNORECASE)
 _BEGUN_MAX: Final = 8
 
 
-def interest_in(marks: str) -> re.Pattern[str]:
-    """Return the pattern of what a reader stops at: `marks`, a newline, a backtick, `://`.
+class Interest:
+    """What a reader stops at: marks, a newline, a backtick, `://`.
 
-    It begins with one set of characters: `re` skips everything else much faster than it tries
-    alternatives at each place.
+    A pattern begins with one set of characters: `re` skips everything else much faster than it
+    tries alternatives at each place, and faster still if all of the set is ASCII.
     """
+
+    __slots__ = ("_any", "_ascii")
+
+    def __init__(self, marks: str) -> None:
+        self._any = _stops_at(marks)
+        self._ascii = _stops_at("".join(mark for mark in marks if mark.isascii()))
+
+    def pattern(self, text: str) -> re.Pattern[str]:
+        """Return the pattern that finds what is in `text`."""
+        return self._ascii if text.isascii() else self._any
+
+
+def _stops_at(marks: str) -> re.Pattern[str]:
     return re.compile(rf"[\n`:{re.escape(marks)}](?<!:(?!//))")
 
 
-_INTEREST: Final = interest_in(MARKS)
+_INTEREST: Final = Interest(MARKS)
 
 
 def url_start(text: str, colon: int) -> int:
     """Return where the URL with `://` at `colon` begins, or -1 if it is not a URL."""
+    if text[max(0, colon - 5) : colon] == "https":
+        return colon - 5  # the usual case
     scheme = _SCHEME.search(text, max(0, colon - 5), colon)
     return scheme.start() if scheme else -1
 
@@ -61,20 +76,28 @@ def find_openers(text: str, hold_limit: int) -> list[tuple[str, int]]:
 
 def _read(text: str, hold_limit: int) -> OpenMarkers:
     open_markers = OpenMarkers(hold_limit)
-    at = _quote_block(open_markers, text, 0)
-    while found := _INTEREST.search(text, at):
-        at = found.start()
-        while open_markers.stack and at >= open_markers.expiry():
-            open_markers.expire()
+    at, end = _quote_block(open_markers, text, 0), len(text)
+    search = _INTEREST.pattern(text).search
+    while at < end:
         mark = text[at]
-        if mark == "\n":
+        read_mark = MARK_HANDLERS.get(mark)
+        if read_mark is None:
+            found = search(text, at)
+            if found is None:
+                break
+            at = found.start()
+            mark = text[at]
+            read_mark = MARK_HANDLERS.get(mark)
+        while open_markers.stack and at > open_markers.stack[0][1] + hold_limit:
+            open_markers.expire()
+        if read_mark is not None:
+            at = read_mark(open_markers, text, at, True)
+        elif mark == "\n":
             at = _line(open_markers, text, at)
         elif mark == "`":
             at = _code(open_markers, text, at, code_limit(hold_limit))
-        elif mark == ":":
-            at = _url(open_markers, text, at)
         else:
-            at = read_mark(open_markers, text, at, final=True)
+            at = _url(open_markers, text, at)
     return open_markers
 
 
@@ -111,7 +134,7 @@ def _url(open_markers: OpenMarkers, text: str, at: int) -> int:
     start = url_start(text, at)
     if start < 0:
         return at + 3
-    stop = URL_STOP.search(text, at + 3)
-    end = max(at + 3, url_end(text, start, stop.start() if stop else len(text)))
+    stop = url_stop(text, at + 3, len(text))
+    end = max(at + 3, url_end(text, start, stop if stop >= 0 else len(text)))
     open_markers.spans.append((start, end, True))
     return end

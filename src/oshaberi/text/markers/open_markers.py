@@ -140,7 +140,8 @@ class OpenMarkers(CopiedState):
         kind = self._drop_oldest()
         if kind == "[":
             self.labels = [label for label in self.labels if label > at]
-        self._release(kind, rule)
+        if self.held:
+            self._release(kind, rule)
 
     def line_break(self) -> None:
         """Handle a newline. The text of the newest link may continue, and delays lines from now on.

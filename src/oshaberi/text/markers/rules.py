@@ -29,11 +29,6 @@ _OPENERS_OF: Final = {
 }  # fmt: skip
 
 
-def read_mark(open_markers: OpenMarkers, text: str, at: int, final: bool) -> int:
-    """Read the marker at `at`. Return where reading continues, or WAIT."""
-    return MARK_HANDLERS[text[at]](open_markers, text, at, final)
-
-
 def is_unspaced(char: str) -> bool:
     """Return whether `char` is Han, kana or Hangul: markers may touch letters there."""
     return (
@@ -259,6 +254,8 @@ def _may_be_latex(tail: str) -> bool:
     return len(tail) < 2 or any(word.startswith(tail) for word in _LATEX)
 
 
+# Each reads the marker at a place, and returns where reading continues, or WAIT. The last argument
+# says that the text ends here.
 MARK_HANDLERS: Final[dict[str, Callable[[OpenMarkers, str, int, bool], int]]] = {
     "(": _paren,
     ")": _paren_close,

@@ -21,7 +21,7 @@ from oshaberi.text.decision_observer import Observer
 from oshaberi.text.line_kinds import begins_block
 from oshaberi.text.measure import has_visible, utf16_len
 from oshaberi.text.messages.chunker import SegmentChunker
-from oshaberi.text.messages.packing import MessagePacking, PackedPart, PackingPolicy
+from oshaberi.text.messages.packing import MessagePacking, PackedPart
 from oshaberi.text.normalize.webhook_names import SpriteUsernames
 from oshaberi.text.segments.buffer import short_gap
 
@@ -79,7 +79,7 @@ class MessageComposer(CopiedState):
     @property
     def packs(self) -> bool:
         """Whether lines are packed now, so that nothing is urgent."""
-        return self._packing.policy(self.count, self.sealed) is not PackingPolicy.EACH
+        return self._packing.policy(self.count, self.sealed) != "each"
 
     def take(self) -> list[Event]:
         out, self._out = self._out, []
@@ -241,8 +241,8 @@ class MessageComposer(CopiedState):
     def _place(self, part: PackedPart) -> None:
         packing = self._packing
         policy = packing.policy(self.count, part.end)
-        alone = policy is PackingPolicy.ALL and part.identity is not None
-        if policy is PackingPolicy.EACH or alone:
+        alone = policy == "all" and part.identity is not None
+        if policy == "each" or alone:
             self._flush(part.boundary)
             whole = part.is_code and not alone
             self._send(part, [part.text] if whole else self._messages(part, alone))
@@ -250,7 +250,7 @@ class MessageComposer(CopiedState):
         if packing.parts and packing.ends_before(part, policy):
             self._flush()
         packing.add(part)
-        if packing.is_full and policy is not PackingPolicy.ALL:
+        if packing.is_full and policy != "all":
             self._flush()  # nothing more fits, so nothing is waited for (L6)
 
     def _messages(self, part: PackedPart, alone: bool) -> list[str]:

@@ -6,8 +6,7 @@ A message holds a part, a paragraph, what fits, or all: degree 0 collects a whol
 
 from __future__ import annotations
 
-from enum import Enum, auto
-from typing import Final
+from typing import Final, Literal
 
 from oshaberi.events import Boundary, Identity
 from oshaberi.text.config import TextConfig
@@ -75,13 +74,8 @@ def would_merge(last: PackedPart, part: PackedPart) -> bool:
     return not part.gap and last.text.endswith("`") and part.text.startswith("`")
 
 
-class PackingPolicy(Enum):
-    """How much goes into one message (spec 07, degrees and budget)."""
-
-    EACH = auto()
-    PARAGRAPH = auto()
-    FILL = auto()
-    ALL = auto()
+PackingPolicy = Literal["each", "paragraph", "fill", "all"]
+"""How much goes into one message (spec 07, degrees and budget)."""
 
 
 class MessagePacking(CopiedState):
@@ -103,13 +97,13 @@ class MessagePacking(CopiedState):
         how long the answer becomes is not known yet, so what has left stays as it is.
         """
         if self._degree == 0:
-            return PackingPolicy.ALL
+            return "all"
         if self.is_whole(end):
-            return PackingPolicy.FILL
+            return "fill"
         following = count + 1
         if following * 2 < self._most:
-            return PackingPolicy.EACH
-        return PackingPolicy.PARAGRAPH if following * 4 < self._most * 3 else PackingPolicy.FILL
+            return "each"
+        return "paragraph" if following * 4 < self._most * 3 else "fill"
 
     def is_whole(self, end: int) -> bool:
         """Return whether the answer is so long that it is no longer sent in small messages."""
@@ -132,12 +126,12 @@ class MessagePacking(CopiedState):
         last = self.parts[-1]
         if last.identity != part.identity:
             return True
-        if policy is PackingPolicy.ALL:
+        if policy == "all":
             return False
         between = 1 if would_merge(last, part) else len(part.gap)
         if not fits(part.text, self._longest - self._units - between):
             return True
-        if policy is PackingPolicy.FILL:
+        if policy == "fill":
             return False
         if part.is_code or last.is_code or part.gap.count("\n") > 1:
             return True

@@ -36,6 +36,7 @@ _WRITTEN: Final = re.compile(
     r"[<:](?:(?<=<)a?:(\w{1,32}):(\d{0,20})>"
     rf"|(?<=:)(?<!{_GLUED}:)(?<!::){_CODE}(?::{_CODE})*(?!{_GLUED}|[:`]))"
 )
+_BEFORE_NAME: Final = re.compile(r":[\w+-]")
 _GLUED_NAME: Final = re.compile(r":(?<![<:]:)(?!\d+:)([A-Za-z0-9_]{2,32}):(?![:`])")
 _NAME: Final = re.compile(r":([A-Za-z0-9_+-]+):")
 
@@ -57,7 +58,7 @@ def written_emoji(
 
     Emoji whose names (in lower case) are `known` count inside a word, too: `hello:soup:`.
     """
-    if text.count(":") < 2:
+    if text.count(":") < 2 or _BEFORE_NAME.search(text) is None:
         return []
     found: list[WrittenEmoji] = []
     matches = list(_WRITTEN.finditer(text))

@@ -175,6 +175,7 @@ class SpeakerGuard(Normalizer):
         self._any_speaker = config.llm_stop_speaker_pattern_enabled
         self._foreign = frozenset(map(_key, foreign_names(config))) - self._own
         self._participants = frozenset(map(_key, participant_names(config))) - self._own
+        self._initials = frozenset(name[0] for name in self._foreign | self._participants)
 
     def apply(self, work: SegmentWork) -> None:
         is_first_line = work.opens_response
@@ -201,7 +202,7 @@ class SpeakerGuard(Normalizer):
         return None
 
     def _foreign_label(self, line: str) -> str | None:
-        found = _LABEL.match(line)
+        found = _LABEL.match(line) if self._may_have_label(line) else None
         if found is None or block_kind(line) != "text":
             return None
         label = found[1]
@@ -217,6 +218,12 @@ class SpeakerGuard(Normalizer):
         if self._any_speaker and _is_set_off(line, found.end(), label) and _is_speaker_like(label):
             return label
         return None
+
+    def _may_have_label(self, line: str) -> bool:
+        """Return whether the line begins with a letter that a name begins with, which few do."""
+        begun = line.lstrip(" \t*")
+        first = begun[:1]
+        return self._any_speaker or first == "_" or first.casefold()[:1] in self._initials
 
     @staticmethod
     def _cut(work: SegmentWork, index: int, at: int, label: str) -> None:

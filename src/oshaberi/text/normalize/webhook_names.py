@@ -76,6 +76,9 @@ class SpriteUsernameState(NamedTuple):
     decorated: bool = False
 
 
+_NO_FACE: Final = SpriteUsernameState()
+
+
 class SpriteUsernames(CopiedState):
     """Chooses usernames. Called once for each message and table, in order of sending."""
 
@@ -107,7 +110,7 @@ class SpriteUsernames(CopiedState):
         """
         persona = self._persona
         if persona is None or not self._shows_base:
-            self.state = SpriteUsernameState()
+            self.state = _NO_FACE
             return None
         if not self._wear(_BASE_FACE):
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oshaberi.text.atoms import URL_STOP, bracket_end
+from oshaberi.text.atoms import bracket_end, url_stop
 from oshaberi.text.config import TextConfig
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.line_kinds import (
@@ -72,8 +72,12 @@ def read_break(text: str, at: int, limit: int) -> LineBreak | None:
     That character must come before `limit`; else returns None.
     """
     after = at + 1
-    if after < min(len(text), limit) and not text[after].isspace():
+    known = min(len(text), limit)
+    if after < known and text[after] == "\n":
+        after += 1  # one blank line
+    if after < known and not text[after].isspace():
         return LineBreak(at, after, after)  # the usual case
+    after = at + 1
     found = _SOLID.search(text, after, limit)
     if found is None:
         return None
@@ -257,7 +261,7 @@ class CurrentLine(CopiedState):
     def _is_bare_subtext(self, brk: LineBreak) -> bool:
         """Return whether the line is only `-#`, which joins the next line (C7)."""
         line = self._buffer.line
-        if not self._buffer.whole_line() or not self._buffer.text.startswith("-#", line):
+        if not self._buffer.whole_line() or self._buffer.text[line] != "-":
             return False
         return self._buffer.text[line : brk.at].strip() == "-#"
 
@@ -286,9 +290,9 @@ class UnfinishedUrl(CopiedState):
         Its scheme ends at `after`. Right after a `(` it stops where that closes.
         """
         unread = max(after, self._read)
-        found = URL_STOP.search(text, unread, known)
-        if found:
-            return found.start()
+        found = url_stop(text, unread, known)
+        if found >= 0:
+            return found
         if text[begin - 1 : begin] != "(":
             self._read = known
             return known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from oshaberi.events import Boundary
@@ -156,31 +157,32 @@ def choose_cut(
     """Return the cut for `text` from `start`; 0 if one atom or cluster reaches the target."""
     low, target = start + window.target - window.before, start + window.target
     limit = start + window.limit
-    ranked = _ranked(text, low, target, limit)
-    for ranges in (atoms + spans, atoms):
-        inside = _inside(ranges, start, limit)
-        for cut in ranked:
-            if not inside[cut - start] and _whole(text, cut):
-                return cut
-    return _edge(text, start, target, atoms)
+    in_range, in_atom = _inside(atoms + spans, start, limit), _inside(atoms, start, limit)
+    in_span = 0  # the best cut that splits a span, if none splits nothing
+    for cut in _ranked(text, low, target, limit):
+        splits_span = in_range[cut - start]
+        if in_atom[cut - start] or (in_span and splits_span) or not _whole(text, cut):
+            continue
+        if not splits_span:
+            return cut
+        in_span = cut
+    return in_span or _edge(text, start, target, atoms)
 
 
-def _ranked(text: str, low: int, target: int, limit: int) -> list[int]:
-    """Return all candidates, best first (B5).
+def _ranked(text: str, low: int, target: int, limit: int) -> Iterator[int]:
+    """Yield all candidates, best first (B5).
 
     After a space or a sentence one more character must be known, since it may belong to the one
     before (L2).
     """
     newlines = [found.end() for found in _NEWLINE.finditer(text, low, limit)]
-    spaces = [found.end() for found in _SPACE.finditer(text, low, limit - 1)]
+    yield from [at for at in newlines if at > target]
     ends = [at for at in _sentence_ends(text, low - _LOOK_BACK, limit) if low < at < limit]
-    return [
-        *(at for at in newlines if at > target),
-        *(at for at in ends if at > target),
-        *sorted((at for at in newlines + ends if at <= target), reverse=True),
-        *(at for at in reversed(spaces) if at <= target),
-        *(at for at in spaces if at > target),
-    ]
+    yield from [at for at in ends if at > target]
+    yield from sorted([at for at in newlines + ends if at <= target], reverse=True)
+    spaces = [found.end() for found in _SPACE.finditer(text, low, limit - 1)]
+    yield from [at for at in reversed(spaces) if at <= target]
+    yield from [at for at in spaces if at > target]
 
 
 def _inside(ranges: list[Stretch], start: int, limit: int) -> bytearray:

@@ -16,7 +16,7 @@ from oshaberi.text.code_block_splitting import CodeBlock
 from oshaberi.text.config import TextConfig
 from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.markdown_tables import is_row
-from oshaberi.text.markers.closed_pairs import interest_in, url_start
+from oshaberi.text.markers.closed_pairs import Interest, url_start
 from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.markers.rules import MARK_HANDLERS, MARKS, WAIT
 from oshaberi.text.segments.blocks import BlockReader, CodeReader, ProseAgain
@@ -136,8 +136,8 @@ class SegmentSplitter(CopiedState):
 
 
 _QUOTED_FENCE: Final = re.compile(r"[> \t]*")
-_LINES: Final = interest_in(MARKS)
-_SENTENCES: Final = interest_in(MARKS + TERMINATORS)
+_LINES: Final = Interest(MARKS)
+_SENTENCES: Final = Interest(MARKS + TERMINATORS)
 _QUOTE_BLOCK: Final = ">>> "
 
 
@@ -194,8 +194,9 @@ class ProseReader(CopiedState):
 
     def read(self, final: bool) -> BlockReader | None:
         """Read on. Return the block that begins, or None if more text is needed."""
-        buffer, open_markers, search = self._buffer, self._open_markers, self._interest.search
-        text, line = buffer.text, self._line
+        buffer, open_markers, line = self._buffer, self._open_markers, self._line
+        text = buffer.text
+        search = self._interest.pattern(text).search
         self.waits_for_next = False
         while True:
             if line.is_fresh and not self._read_line_head(final):
@@ -204,19 +205,23 @@ class ProseReader(CopiedState):
                 if not self._read_url_tail(final):
                     return None
                 continue
-            found = search(text, self._pos)
-            at = found.start() if found else len(text)
+            at = self._pos
+            mark = text[at : at + 1]
+            read_mark = MARK_HANDLERS.get(mark)
+            if read_mark is None:
+                found = search(text, at)
+                at = found.start() if found else len(text)
+                mark = text[at : at + 1]
+                read_mark = MARK_HANDLERS.get(mark)
             if (
                 at >= buffer.limit
                 or self._period
                 or (open_markers.stack and at - open_markers.stack[0][1] > open_markers.limit)
             ):
                 self._settle(at)
-            if found is None:
+            if not mark:
                 self._pos = at - _begun_scheme(text)
                 return None
-            mark = text[at]
-            read_mark = MARK_HANDLERS.get(mark)
             if read_mark is None:
                 after = self._read_other(mark, at, final)
             else:
@@ -226,9 +231,7 @@ class ProseReader(CopiedState):
             if after == WAIT:
                 self._pos = at
                 return None
-            self._pos = after
-            if after < buffer.start:
-                self._pos = buffer.start
+            self._pos = max(after, buffer.start)
             if self._block:
                 block, self._block = self._block, None
                 return block

@@ -28,6 +28,7 @@ from oshaberi.bot.commands.command_context import (
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.storage.records import ModelRecord
 from oshaberi.bot.turns.services.model_access import (
+    FROM_FILES,
     WHOLE_SERVER,
     ModelCandidate,
     is_of_cloud,
@@ -48,14 +49,12 @@ from oshaberi.providers.registry import families, unknown
 
 
 MODEL_LIMIT = 200
-NOT_HERE = frozenset({"replay"})
-"""Providers that admins cannot choose: `replay` reads files of the machine that the bot runs on."""
 
 
 def provider_names() -> list[str]:
     """Return presets and plugged-in families, without the test provider."""
     plugged = set(families()) - {preset.family for preset in PRESETS.values()}
-    return sorted((set(PRESETS) | plugged) - NOT_HERE)
+    return sorted((set(PRESETS) | plugged) - FROM_FILES)
 
 
 def checked_provider(name: str) -> str:

@@ -7,7 +7,18 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.group_commit import WriteEntry, WriteStep, turns_lane
@@ -95,12 +106,7 @@ class ExchangeRepository:
         This includes turns whose records still wait to be written. Raises StorageAwayError if they
         are deleted later.
         """
-        steps = (
-            WriteStep(_FORGET_EXCHANGE, {"its_channel": channel_id, "its_message": message_id})
-            for message_id in message_ids
-        )
-        lane = turns_lane(channel_id)
-        await self._store.writer.write(*steps, lane=lane, repeatable=True)
+        await _forget_messages(self._store, _FORGET_EXCHANGE, channel_id, message_ids)
 
     @writes
     async def forget_at(self, channel_id: int, at: datetime) -> int:
@@ -110,6 +116,33 @@ class ExchangeRepository:
                 ExchangeRow.channel_id == channel_id, ExchangeRow.at == at
             )
             return await count(session, gone)
+
+    @reads
+    async def answer_at(self, channel_id: int, moments: Sequence[datetime]) -> tuple[str, str]:
+        """Return what turns of these times answered, and the details: all parts of one answer."""
+        rows = select(ExchangeRow).where(
+            ExchangeRow.channel_id == channel_id, ExchangeRow.at.in_(moments)
+        )
+        async with self._store.read() as session:
+            parts = (await session.scalars(rows.order_by(ExchangeRow.id))).all()
+        answered = "\n".join(part.answered for part in parts if part.answered)
+        return answered, "\n".join(part.details for part in parts if part.details)
+
+    @writes
+    async def replace_answer(
+        self, channel_id: int, moments: Sequence[datetime], answered: str, details: str
+    ) -> None:
+        """Replace what an answer said, given by the times of its parts. The last one keeps it."""
+        here = ExchangeRow.channel_id == channel_id
+        words = {"answered": answered, "details": details}
+        async with self._store.write() as session:
+            known = select(ExchangeRow.at).where(here, ExchangeRow.at.in_(moments))
+            found = tuple(await session.scalars(known.order_by(ExchangeRow.id)))
+            for at in found[:-1]:
+                await session.execute(delete(ExchangeRow).where(here, ExchangeRow.at == at))
+            for at in found[-1:]:
+                changed = update(ExchangeRow).where(here, ExchangeRow.at == at)
+                await session.execute(changed.values(**words))
 
     @writes
     async def forget_channel(self, channel_id: int) -> int:
@@ -124,6 +157,17 @@ class ExchangeRepository:
         await self._store.writer.flush()
         async with self._store.write() as session:
             return await count(session, delete(ExchangeRow).where(ExchangeRow.user_id == user_id))
+
+
+async def _forget_messages(
+    store: Transactions, forget: Executable, channel_id: int, message_ids: Sequence[int]
+) -> None:
+    """Delete what was made of these messages, in order with the records of the channel's turns."""
+    steps = (
+        WriteStep(forget, {"its_channel": channel_id, "its_message": message_id})
+        for message_id in message_ids
+    )
+    await store.writer.write(*steps, lane=turns_lane(channel_id), repeatable=True)
 
 
 def exchange_record(row: Any) -> Exchange:
@@ -153,7 +197,13 @@ class FactRepository:
     @writes
     async def add(self, fact: Fact) -> Fact:
         at = fact.at or self._store.now()
-        row = FactRow(server_id=fact.server_id, user_id=fact.user_id, text=fact.text, at=at)
+        row = FactRow(
+            server_id=fact.server_id,
+            user_id=fact.user_id,
+            text=fact.text,
+            at=at,
+            persona_id=fact.persona_id,
+        )
         owned = _belongs_to(fact.server_id, fact.user_id)
         known = select(func.count()).where(owned)
         async with self._store.write() as session:
@@ -172,7 +222,7 @@ class FactRepository:
         rows = select(FactRow).where(_belongs_to(server_id, user_id)).order_by(FactRow.id)
         async with self._store.read() as session:
             found = (await session.scalars(rows)).all()
-        return tuple(Fact(row.server_id, row.text, row.user_id, row.at, row.id) for row in found)
+        return tuple(fact_record(row) for row in found)
 
     @writes
     async def delete(self, server_id: int, user_id: int | None, fact_id: int) -> bool:
@@ -181,9 +231,20 @@ class FactRepository:
             return await count(session, rows) > 0
 
     @writes
-    async def delete_all(self, server_id: int, user_id: int | None) -> int:
+    async def delete_all(
+        self, server_id: int, user_id: int | None, persona_id: int | None = None
+    ) -> int:
+        """Delete all facts; with a persona, only those that it alone knows (0: that all know)."""
+        gone = delete(FactRow).where(_belongs_to(server_id, user_id))
+        if persona_id is not None:
+            gone = gone.where(FactRow.persona_id == persona_id)
         async with self._store.write() as session:
-            return await count(session, delete(FactRow).where(_belongs_to(server_id, user_id)))
+            return await count(session, gone)
+
+
+def fact_record(row: Any) -> Fact:
+    """Return a row of the table as a record."""
+    return Fact(row.server_id, row.text, row.user_id, row.at, row.id, row.persona_id)
 
 
 def _belongs_to(server_id: int, user_id: int | None) -> ColumnElement[bool]:
@@ -255,12 +316,7 @@ class SummaryRepository:
 
         Raises StorageAwayError if it is deleted later.
         """
-        steps = (
-            WriteStep(_FORGET_SUMMARY, {"its_channel": channel_id, "its_message": message_id})
-            for message_id in message_ids
-        )
-        lane = turns_lane(channel_id)
-        await self._store.writer.write(*steps, lane=lane, repeatable=True)
+        await _forget_messages(self._store, _FORGET_SUMMARY, channel_id, message_ids)
 
     @writes
     async def forget_channel(self, channel_id: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -220,6 +220,33 @@ class TurnRepository:
         values = {"message_ids": [], "undelivered": "", "status": TAKEN_BACK}
         async with self._store.write() as session:
             await session.execute(update(TurnRow).where(TurnRow.id == turn.id).values(**values))
+
+    @writes
+    async def replace_messages(
+        self, whole: Sequence[TurnRecord], message_ids: Sequence[int], undelivered: str
+    ) -> None:
+        """Store that the whole answer consists of these messages; they belong to its last turn."""
+        last, values = whole[-1], {"message_ids": list(message_ids), "undelivered": undelivered}
+        earlier = [part.id for part in whole[:-1]]
+        row = self._store.insert(TurnMessageRow)
+        link = row.on_conflict_do_update(
+            index_elements=["message_id"], set_={"turn_id": row.excluded.turn_id}
+        )
+        async with self._store.write() as session:
+            emptied = update(TurnRow).where(TurnRow.id.in_(earlier))
+            await session.execute(emptied.values(message_ids=[], undelivered=""))
+            changed = update(TurnRow).where(TurnRow.id == last.id)
+            await session.execute(changed.values(status="completed", **values))
+            links = [{"message_id": one, "turn_id": last.id} for one in message_ids]
+            if links:
+                await session.execute(link, links)
+
+    @writes
+    async def unlink(self, message_ids: Sequence[int]) -> None:
+        """Forget which turn these messages belong to, before the bot deletes them itself."""
+        async with self._store.write() as session:
+            gone = delete(TurnMessageRow).where(TurnMessageRow.message_id.in_(message_ids))
+            await session.execute(gone)
 
     @reads
     async def direct_channels(self, most: int) -> tuple[int, ...]:

@@ -195,6 +195,21 @@ class KeyRepository:
             found = await session.scalars(rows.order_by(ApiKeyRow.id))
             return tuple(self._record(row) for row in found)
 
+    @reads
+    async def by_provider(
+        self, server_id: int, user_id: int = 0
+    ) -> dict[str, tuple[KeyRecord, ...]]:
+        """Return all keys of a server, or (`server_id` 0) of a person, by provider."""
+        scope = key_scope(server_id, user_id)
+        found: dict[str, tuple[KeyRecord, ...]] = {}
+        if not scope.is_somebodys:
+            return found
+        rows = select(ApiKeyRow).where(_keys_within(scope)).order_by(ApiKeyRow.id)
+        async with self._store.read() as session:
+            for row in await session.scalars(rows):
+                found[row.provider] = (*found.get(row.provider, ()), self._record(row))
+        return found
+
     @writes
     async def add(self, record: KeyRecord) -> KeyRecord:
         scope = key_scope(record.server_id, record.user_id)
@@ -219,13 +234,6 @@ class KeyRepository:
         rows = delete(ApiKeyRow).where(_keys_within(scope), ApiKeyRow.id == key_id)
         async with self._store.write(StoredChange("keys", scope.name)) as session:
             return await count(session, rows) > 0
-
-    @reads
-    async def count_servers(self) -> int:
-        """Return how many servers have models of their own."""
-        owners = select(func.count(ModelRow.owner_id.distinct())).where(ModelRow.scope == "server")
-        async with self._store.read() as session:
-            return await session.scalar(owners) or 0
 
     @reads
     async def unowned(self) -> int:

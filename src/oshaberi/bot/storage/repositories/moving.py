@@ -148,7 +148,7 @@ async def _insert(session: AsyncSession, server_id: int, rows: Rows) -> None:
         for row in rows.get(table.name, ()):
             values = {**row, **_own_values(table, server_id, row)}
             theirs = values.pop("id", 0)
-            if values.get("persona_id") is not None:
+            if values.get("persona_id"):
                 values["persona_id"] = ids[values["persona_id"]]
             if table.row is PersonaRow:
                 new = insert(PersonaRow).values(values).returning(PersonaRow.id)

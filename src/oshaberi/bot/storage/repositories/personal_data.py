@@ -31,6 +31,8 @@ from oshaberi.bot.storage.schema.ownership import (
     TableOwnership,
 )
 from oshaberi.bot.storage.schema.table_rows import (
+    AnswerReactionRow,
+    AnswerVersionRow,
     ApiKeyRow,
     ChannelServerRow,
     ChannelSettingRow,
@@ -179,7 +181,7 @@ class ExpiryRepository:
             return sum([await count(session, statement) for statement in old])
 
 
-_OF_TURNS = (TurnRow, SpriteMessageRow, TableSourceRow)
+_OF_TURNS = (TurnRow, SpriteMessageRow, TableSourceRow, AnswerVersionRow, AnswerReactionRow)
 
 
 # Export and deletion of everything that is stored about a user, or for a server.

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from oshaberi.bot.storage.changes import StoredChange
 from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.outages import reads, writes
 from oshaberi.bot.storage.records import PersonaRecord, SpriteRecord
-from oshaberi.bot.storage.schema.table_rows import PersonaRow, SpriteRow
+from oshaberi.bot.storage.schema.table_rows import (
+    FactRow,
+    GreetingRow,
+    PersonaRow,
+    SpriteRow,
+    TurnRow,
+)
 from oshaberi.bot.storage.transactions import Transactions
 
 
@@ -58,8 +64,36 @@ class PersonaRepository:
         async with self._alone(server_id) as session:
             row = _find(await _rows(session, server_id), name)
             if row is not None:
+                await session.execute(delete(FactRow).where(FactRow.persona_id == row.id))
                 await session.delete(row)
             return row is not None
+
+    @writes
+    async def begin_greeting(
+        self, persona: PersonaRecord, channel_id: int, question_id: int
+    ) -> bool:
+        """Return whether the persona greets the channel now: at its first question, and once.
+
+        A question is answered again after a crash. If its greeting was stored as sent, it is not
+        repeated; if nothing of it left, it is.
+        """
+        sent = select(TurnRow.id).where(
+            TurnRow.channel_id == channel_id,
+            TurnRow.asked_id == question_id,
+            TurnRow.persona == persona.name,
+        )
+        async with self._store.write() as session:
+            await self._store.alone(session, f"greetings {channel_id}")
+            if await session.get(PersonaRow, persona.id) is None:
+                return False
+            row = await session.get(GreetingRow, (persona.id, channel_id))
+            if row is not None:
+                is_repeated = row.question_id == question_id
+                return is_repeated and (await session.scalar(sent.limit(1))) is None
+            session.add(
+                GreetingRow(persona_id=persona.id, channel_id=channel_id, question_id=question_id)
+            )
+            return True
 
     @writes
     async def make_default(self, server_id: int, name: str) -> bool:
@@ -139,6 +173,7 @@ def _fill(row: PersonaRow, record: PersonaRecord) -> None:
     row.is_default = record.is_default
     row.is_age_restricted = record.is_age_restricted
     row.card = None if record.card is None else dict(record.card)
+    row.options = dict(record.options) or None
 
 
 def _fill_sprite(row: PersonaRow, sprite: SpriteRecord) -> None:
@@ -167,6 +202,7 @@ def persona_record(row: PersonaRow) -> PersonaRecord:
         is_age_restricted=row.is_age_restricted,
         id=row.id,
         card=row.card,
+        options=row.options or {},
     )
 
 

@@ -14,6 +14,8 @@ from typing import Literal
 from sqlalchemy import ColumnElement, Select, and_, or_, select, union
 
 from oshaberi.bot.storage.schema.table_rows import (
+    AnswerReactionRow,
+    AnswerVersionRow,
     ApiKeyRow,
     Base,
     BirthdayRow,
@@ -23,6 +25,7 @@ from oshaberi.bot.storage.schema.table_rows import (
     DepartedServerRow,
     ExchangeRow,
     FactRow,
+    GreetingRow,
     InstanceRow,
     JournalPostRow,
     JournalStreamRow,
@@ -143,6 +146,16 @@ OWNERSHIP: tuple[TableOwnership, ...] = (
         of_server=lambda server: TableSourceRow.channel_id.in_(_places_of(server)),
     ),
     TableOwnership(
+        AnswerVersionRow,
+        of_user=lambda user: AnswerVersionRow.user_id == user,
+        of_server=lambda server: AnswerVersionRow.server_id == server,
+    ),
+    TableOwnership(
+        AnswerReactionRow,
+        of_user=lambda user: AnswerReactionRow.user_id == user,
+        of_server=lambda server: AnswerReactionRow.server_id == server,
+    ),
+    TableOwnership(
         ExchangeRow,
         of_user=lambda user: ExchangeRow.user_id == user,
         of_server=lambda server: ExchangeRow.channel_id.in_(_places_of(server)),
@@ -235,6 +248,9 @@ OWNERSHIP: tuple[TableOwnership, ...] = (
     TableOwnership(LorebookRow, of_server=lambda server: LorebookRow.server_id == server),
     TableOwnership(
         SpriteRow, of_server=lambda server: SpriteRow.persona_id.in_(_personas_of(server))
+    ),
+    TableOwnership(
+        GreetingRow, of_server=lambda server: GreetingRow.persona_id.in_(_personas_of(server))
     ),
     TableOwnership(OwnFaceRow, of_server=lambda server: OwnFaceRow.server_id == server),
     TableOwnership(PictureRow, of_server=lambda server: PictureRow.server_id == server),

@@ -107,6 +107,7 @@ class PersonaRow(Base):
     is_default: Mapped[bool]
     is_age_restricted: Mapped[bool] = mapped_column(server_default=false())
     card: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    options: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     sprites: Mapped[list[SpriteRow]] = relationship(
         order_by="SpriteRow.id", lazy="selectin", cascade="all, delete-orphan", passive_deletes=True
     )
@@ -124,6 +125,18 @@ class SpriteRow(Base):
     name_key: Mapped[str]
     avatar_url: Mapped[str | None]
     is_identity: Mapped[bool]
+
+
+class GreetingRow(Base):
+    """That a persona has greeted a channel, and at which question."""
+
+    __tablename__ = "greetings"
+
+    persona_id: Mapped[int] = mapped_column(
+        BigInteger, ForeignKey("personas.id", ondelete="CASCADE"), primary_key=True
+    )
+    channel_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    question_id: Mapped[int]
 
 
 class LorebookRow(Base):
@@ -274,6 +287,8 @@ class FactRow(Base):
     user_id: Mapped[int | None]
     text: Mapped[str]
     at: Mapped[datetime]
+    persona_id: Mapped[int] = mapped_column(server_default="0")
+    """The persona that alone knows it; 0: all of the server."""
 
 
 class SeenMessageRow(Base):
@@ -415,6 +430,52 @@ class TurnMessageRow(Base):
     turn_id: Mapped[int] = mapped_column(
         BigInteger, ForeignKey("turns.id", ondelete="CASCADE"), index=True
     )
+
+
+class AnswerVersionRow(Base):
+    """One version of an answer. All have the channel, the question and the persona in common.
+
+    `is_shown`: it stands in the channel instead of the newest one. `is_applied` is false while the
+    messages in the channel are being changed to it.
+    """
+
+    __tablename__ = "answer_versions"
+    __table_args__ = (
+        UniqueConstraint("channel_id", "asked_id", "persona", "number"),
+        Index(None, "channel_id", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    channel_id: Mapped[int]
+    server_id: Mapped[int]
+    user_id: Mapped[int] = mapped_column(index=True)
+    asked_id: Mapped[int]
+    persona: Mapped[str]
+    number: Mapped[int] = mapped_column(Integer)
+    texts: Mapped[list[str]] = mapped_column(JSON)
+    """The texts of its messages."""
+    answered: Mapped[str]
+    """What short-term memory has of it."""
+    details: Mapped[str]
+    undelivered: Mapped[str]
+    is_shown: Mapped[bool]
+    is_applied: Mapped[bool]
+    at: Mapped[datetime] = mapped_column(index=True)
+
+
+class AnswerReactionRow(Base):
+    """A user's reaction to a message of the bot. `verdict`: 1 good, -1 bad, 0 neither."""
+
+    __tablename__ = "answer_reactions"
+    __table_args__ = (Index(None, "channel_id", "message_id"), Index(None, "server_id", "at"))
+
+    message_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, index=True)
+    emoji: Mapped[str] = mapped_column(primary_key=True)
+    channel_id: Mapped[int]
+    server_id: Mapped[int]
+    verdict: Mapped[int] = mapped_column(Integer)
+    at: Mapped[datetime] = mapped_column(index=True)
 
 
 class ScheduleRow(Base):

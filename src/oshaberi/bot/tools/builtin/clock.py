@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-from datetime import UTC, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+from datetime import tzinfo
 
+from oshaberi.bot.conversation.time_zones import LONGEST_ZONE, near_zones, time_zone
 from oshaberi.bot.tools.decorator import tool
 from oshaberi.bot.tools.definition import ToolContext, ToolFailedError
-
-_LONGEST_NAME = 40
 
 
 @tool
@@ -26,12 +23,9 @@ async def current_time(context: ToolContext, timezone: str = "UTC") -> str:
 
 
 def _zone(name: str) -> tzinfo:
-    if name.upper() == "UTC":
-        return UTC  # known even where no time zones are installed
-    try:
-        return ZoneInfo(name[:_LONGEST_NAME])
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        names = sorted(available_timezones())
-        near = difflib.get_close_matches(name[:_LONGEST_NAME], names, n=3, cutoff=0.5)
+    zone = time_zone(name)
+    if zone is None:
+        near = near_zones(name)
         hint = f"; did you mean: {', '.join(near)}?" if near else ""
-        raise ToolFailedError(f"there is no time zone {name[:_LONGEST_NAME]!r}{hint}") from None
+        raise ToolFailedError(f"there is no time zone {name[:LONGEST_ZONE]!r}{hint}")
+    return zone

@@ -54,10 +54,11 @@ async def remember(context: ToolContext, fact: str, about: About = "user") -> st
     text = " ".join(fact.split())
     facts = store_of(context).facts
     known = await facts.of(server_id, user_id)
-    _check(text, [one.text for one in known])
+    _check(text, [one.text for one in known if one.persona_id == context.memory_of])
     if len(known) >= MOST_FACTS:
         raise ToolFailedError(f"{MOST_FACTS} facts are kept already; forget some first")
-    kept = await facts.add(Fact(server_id, text, user_id, context.now()))
+    own = context.memory_of
+    kept = await facts.add(Fact(server_id, text, user_id, context.now(), persona_id=own))
     return f"Remembered as #{kept.id}."
 
 
@@ -84,7 +85,7 @@ async def forget(
     server_id, user_id = changeable(context, about)
     facts = store_of(context).facts
     if everything:
-        return f"Forgotten: {await facts.delete_all(server_id, user_id)}."
+        return f"Forgotten: {await facts.delete_all(server_id, user_id, context.memory_of)}."
     gone = [one for one in numbers if await facts.delete(server_id, user_id, one)]
     missing = [one for one in numbers if one not in gone]
     if not gone:
@@ -106,16 +107,20 @@ async def list_memories(context: ToolContext) -> str:
     from oshaberi.bot.conversation.messages import visible_exchanges
 
     store, incoming = store_of(context), context.incoming
-    parts = [_facts("About the user", await store.facts.of(incoming.server_id, context.user_id))]
+    theirs = await store.facts.of(incoming.server_id, context.user_id)
+    parts = [_facts("About the user", theirs, context)]
     if not incoming.is_direct:
-        parts.append(_facts("About the server", await store.facts.of(incoming.server_id, None)))
+        facts = await store.facts.of(incoming.server_id, None)
+        parts.append(_facts("About the server", facts, context))
     recent = await store.memory.recent(incoming.channel_id, EXCHANGES)
+    if context.memory_of:
+        recent = tuple(one for one in recent if one.persona == context.persona_name)
     parts.append(_exchanges(visible_exchanges(recent, incoming.said.author, context.user_id)))
     return "\n\n".join(parts)
 
 
-def _facts(title: str, facts: Sequence[Fact]) -> str:
-    lines = [f"#{one.id} {one.text}" for one in facts]
+def _facts(title: str, facts: Sequence[Fact], context: ToolContext) -> str:
+    lines = [f"#{one.id} {one.text}" for one in facts if one.persona_id == context.memory_of]
     return "\n".join([f"{title}:", *(lines or ["(nothing)"])])
 
 

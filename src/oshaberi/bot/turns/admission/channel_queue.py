@@ -17,7 +17,7 @@ from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.storage.records import PersonaRecord, TurnRecord
 from oshaberi.bot.turns.admission.bursts import Burst
 from oshaberi.bot.turns.admission.single_message_rules import UNADDRESSED, UNINVITED, reason_word
-from oshaberi.bot.turns.personas import allowed_in, who_answers, who_is_asked
+from oshaberi.bot.turns.personas import AnswerPlace, allowed_in, who_answers, who_is_asked
 from oshaberi.stream.stops import ActiveChannel
 
 Kind = Literal["answer", "go_on", "deliver"]
@@ -113,6 +113,8 @@ class TurnRequest:
     """Returns the questions of the channel that wait for a turn of their own."""
     reason_of: Callable[[int], str | None] = lambda _message_id: None
     """Returns why a message was admitted, as it is stored."""
+    greeting_ids: tuple[int, ...] = ()
+    """The messages with which the persona has just greeted the channel."""
 
 
 def joined(first: QueuedJob, second: QueuedJob) -> QueuedJob:
@@ -147,39 +149,24 @@ class BusyChannel:
     """The question may not be complete: its author is still writing."""
 
 
-def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
-    """Return a job with one more message of its author's burst.
-
-    The personas that any of its messages calls answer.
-    """
-    asked = tuple(sorted((*begun.asked, *part.asked), key=lambda one: one.said.id))
-    return replace(
-        begun,
-        turn_channel=part.turn_channel,
-        asked=asked,
-        answering=_called(asked, begun.personas) or begun.answering,
-    )
-
-
 def with_changes(job: QueuedJob, asked: tuple[IncomingMessage, ...]) -> QueuedJob:
     """Return a job after an edit or deletion, for the personas that its messages now call."""
     if not job.is_message:
         return replace(job, asked=asked)
-    called = _called(asked, job.personas)
+    called = personas_called(asked, job.personas)
     if not called and asked and not job.is_uninvited:
         uncalled = job.settings.turn.answering_persona
         answering = who_answers(asked[-1], job.personas, uncalled=uncalled)
-        called = allowed_in(answering, asked[-1].is_age_restricted)
+        called = allowed_in(answering, AnswerPlace.of(asked[-1]))
     return replace(job, asked=asked, answering=called or job.answering)
 
 
-def _called(
+def personas_called(
     asked: Sequence[IncomingMessage], personas: Sequence[PersonaRecord]
 ) -> tuple[PersonaRecord, ...]:
     """Return the personas that the messages call and that may answer in this channel."""
     called = (persona for one in asked for persona in who_is_asked(one, personas))
-    is_age_restricted = bool(asked) and asked[-1].is_age_restricted
-    return allowed_in(tuple(dict.fromkeys(called)), is_age_restricted)
+    return allowed_in(tuple(dict.fromkeys(called)), AnswerPlace.of(asked[-1])) if asked else ()
 
 
 @dataclass(slots=True)

@@ -21,6 +21,7 @@ from oshaberi.bot.turns.admission.channel_queue import Arrival, QueuedJob
 from oshaberi.bot.turns.admission.single_message_rules import (
     ADMITTED,
     BY_CHANCE,
+    UNADDRESSED,
     UNINVITED,
     Admission,
     Refused,
@@ -30,7 +31,14 @@ from oshaberi.bot.turns.admission.single_message_rules import (
     why_ignored,
 )
 from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.personas import PersonaCache, allowed_in, who_answers
+from oshaberi.bot.turns.personas import (
+    AnswerPlace,
+    PersonaCache,
+    allowed_in,
+    who_answers,
+    who_is_asked,
+    who_speaks_up,
+)
 from oshaberi.bot.turns.services.turn_services import SettingsOf
 from oshaberi.clocks import loop_time_s
 
@@ -288,8 +296,10 @@ class MessageAdmission:
                     incoming.channel_id, incoming.user_id, is_for_others=incoming.is_for_others
                 )
             return found
-        if not self._answering(heard, found.as_stored):
-            return Admission("age_restricted")
+        answering = self._asked_personas(heard, found.as_stored)
+        place = AnswerPlace.of(incoming)
+        if not allowed_in(answering, place):
+            return Admission(place.silences(answering[0]) or "age_restricted")
         if not self._has_rounds(incoming, config.bot_rounds_limit):
             return Admission("bot_rounds")
         is_known = arrival == "stored" or reason_word(known_why) in ADMITTED
@@ -346,16 +356,28 @@ class MessageAdmission:
         return not _may_be_automatic(incoming) or self.bot_rounds.allows(channel_id, most)
 
     def _answering(self, heard: HeardMessage, why: str) -> tuple[PersonaRecord, ...]:
-        """Return the personas that answer; none if they may answer only in age-restricted channels.
+        """Return the personas that answer; none if none of those that are asked may."""
+        return allowed_in(self._asked_personas(heard, why), AnswerPlace.of(heard.incoming))
+
+    def _asked_personas(self, heard: HeardMessage, why: str) -> tuple[PersonaRecord, ...]:
+        """Return the personas that would answer, whether they may or not.
 
         If the message is answered by chance and calls no persona, the one of the last talk answers.
+        Where personas talk, those speak up that are talkative.
         """
-        incoming, uncalled = heard.incoming, heard.settings.turn.answering_persona
+        incoming, config = heard.incoming, heard.settings.turn
+        uncalled = config.answering_persona
         talk = self.attention.talk(incoming.channel_id)
         if talk is not None and talk.answering and reason_word(why) in UNINVITED:
             uncalled = talk.answering[0].name
-        answering = who_answers(incoming, heard.personas, uncalled=uncalled)
-        return allowed_in(answering, incoming.is_age_restricted)
+        elif config.persona_talk_enabled and reason_word(why) in UNADDRESSED:
+            willing = allowed_in(who_speaks_up(incoming, heard.personas), AnswerPlace.of(incoming))
+            return who_is_asked(incoming, heard.personas) or willing or self._default(heard)
+        return who_answers(incoming, heard.personas, uncalled=uncalled)
+
+    def _default(self, heard: HeardMessage) -> tuple[PersonaRecord, ...]:
+        uncalled = heard.settings.turn.answering_persona
+        return who_answers(heard.incoming, heard.personas, uncalled=uncalled)
 
 
 def _may_be_automatic(incoming: IncomingMessage) -> bool:

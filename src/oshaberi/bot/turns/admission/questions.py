@@ -12,7 +12,7 @@ from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion
 from oshaberi.bot.turns.admission.bursts import is_complete
-from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob, with_part
+from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob, personas_called
 from oshaberi.bot.turns.admission.message_admission import HeardMessage, MessageAdmission
 from oshaberi.bot.turns.admission.single_message_rules import ADDRESSED, HAD_A_TURN, reason_word
 from oshaberi.bot.turns.caches import BoundedCache
@@ -109,6 +109,20 @@ Claim = Callable[[int], Awaitable[bool]]
 
 CLAIMED = "claimed"
 """Another process answers it. If that one ends, the message can be claimed again."""
+
+
+def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
+    """Return a job with one more message of its author's burst.
+
+    The personas that any of its messages calls answer.
+    """
+    asked = tuple(sorted((*begun.asked, *part.asked), key=lambda one: one.said.id))
+    return replace(
+        begun,
+        turn_channel=part.turn_channel,
+        asked=asked,
+        answering=personas_called(asked, begun.personas) or begun.answering,
+    )
 
 
 class UnbegunQuestions:

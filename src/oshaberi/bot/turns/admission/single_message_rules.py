@@ -46,6 +46,8 @@ Refused = Literal[
     "uninvited",
     "bot_rounds",
     "age_restricted",
+    "not_here",
+    "asleep",
 ]
 Reason = Admitted | Refused
 
@@ -56,6 +58,10 @@ WHY: dict[str, str] = {
     "auto": translatable("every message of this channel is answered (auto_channels)"),
     "trigger": translatable("it contains a trigger word of a persona"),
     "name": translatable("it speaks to a persona by name (answer_to_names)"),
+    "greeting": translatable(
+        "it is how the persona greets a channel in which it is called for the first time "
+        "(`/persona set`, greeting)"
+    ),
     "persona": translatable("another persona called this one by its trigger word"),
     "burst": translatable("it belongs to the question that its author had begun (burst_wait_ms)"),
     "attention": translatable(
@@ -93,6 +99,12 @@ WHY: dict[str, str] = {
     "age_restricted": translatable(
         "the persona that would answer does so only in age-restricted channels "
         "(`/persona age-restrict`)"
+    ),
+    "not_here": translatable(
+        "the persona that would answer does so only in certain channels (`/persona set`, channels)"
+    ),
+    "asleep": translatable(
+        "the persona that would answer was asleep (`/persona set`, awake_hours)"
     ),
     "elsewhere": translatable("the bot answers only in certain channels (allowed_channels)"),
     "unaddressed": translatable("nobody was addressed: no mention, reply, name or trigger word"),

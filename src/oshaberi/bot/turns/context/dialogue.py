@@ -58,6 +58,7 @@ class ContextDialogue:
         self._names = TranscriptNames(
             self._people(), reserved_names(around.personas, around.channel_info.bot_name)
         )
+        self._known = {one.id: one for one in self._people()} if around.reactions else {}
         self._reader = MessageAttribution(
             around.personas, around.channel_info.bot_name, around.sprites, around.tables
         )
@@ -142,6 +143,8 @@ class ContextDialogue:
                 # As others see it: `[embed: …]` in its own words is what a model would imitate.
                 seen = TextPart(line(self._name(one, spoken), "\n".join(embed_notes(one))))
                 yield ContextItem("user", (seen,), message_id=one.id)
+            if note := self._reaction_note(one):
+                yield ContextItem("user", (TextPart(note),), message_id=one.id)
 
     def _current(self, group: Iterable[ChannelMessage]) -> ContextItem:
         self._worn = None
@@ -176,9 +179,22 @@ class ContextDialogue:
         words = self._words(one, spoken)
         yield TextPart(line(name, words, self._quote(one, replied)))
         if spoken is not None:
+            note = self._reaction_note(one)
+            yield from (TextPart(note),) if note else ()
             return
         for file in one.files:
             yield from self._file(file, is_old=one.id not in self._asked)
+
+    def _reaction_note(self, one: ChannelMessage) -> str:
+        """Return how people reacted to a message of the bot; empty if nobody did."""
+        by_emoji: dict[str, list[str]] = {}
+        for reaction in self._around.reactions:
+            if reaction.message_id == one.id:
+                who = self._known.get(reaction.user_id)
+                name = "somebody" if who is None else self._names.of(who)
+                by_emoji.setdefault(plain_name(reaction.emoji), []).append(name)
+        reactions = "; ".join(f"{emoji} by {', '.join(by)}" for emoji, by in by_emoji.items())
+        return f"(Reactions to the message above: {reactions})" if reactions else ""
 
     def _file(self, file: AttachedFile, *, is_old: bool) -> Iterator[Part]:
         text = self._around.texts.get(file.url)

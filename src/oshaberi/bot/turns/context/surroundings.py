@@ -24,9 +24,11 @@ from oshaberi.bot.conversation.messages import (
     visible_exchanges,
     visible_history,
 )
+from oshaberi.bot.conversation.persona_options import memory_of
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import (
+    AnswerReaction,
     ConversationSummary,
     Exchange,
     Fact,
@@ -89,6 +91,8 @@ class TurnSurroundings:
     """Questions in the history that get their own answer after this one."""
     lore: LoreScan = field(default_factory=LoreScan)
     """The entries of lorebooks that the conversation wakes."""
+    reactions: tuple[AnswerReaction, ...] = ()
+    """How people reacted to the bot's messages in the history, if the model is told."""
     instruction: str = ""
     """What an admin of the server tells the model in this channel."""
 
@@ -119,6 +123,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MOST_FILES = 4
+MOST_REACTIONS = 30
+"""How many reactions the model is told of."""
 MOST_BYTES = 64 * 1024
 _TEXTS = (
     "application/json",
@@ -162,10 +168,11 @@ async def surroundings(
     channel_info = replace(channel_info, history=said_since(visible, since))
     ours = [one.id for one in channel_info.history if one.by_us]
     faces = sources.usable_faces(job.turn_channel.server_id, asked.persona, job.personas)
-    stored, texts, lore, (persona, personas) = await asyncio.gather(
+    stored, texts, lore, reactions, (persona, personas) = await asyncio.gather(
         _or("memory", _stored(sources.db, job, ours), StoredSurroundings()),
         _texts(sources.read_text, job, channel_info),
         _or("lore", _lore(sources, asked, channel_info, window), LoreScan()),
+        _or("reactions", _reactions(sources.db, job, ours), ()),
         faces,
     )
     exchanges = stored.exchanges
@@ -175,6 +182,7 @@ async def surroundings(
     if start is not None and start.exchange_at is not None:
         first_at = start.exchange_at
         exchanges = tuple(one for one in exchanges if one.at is None or one.at >= first_at)
+    exchanges = tuple(_remembered(exchanges, asked))
     go_on = job.kind == "go_on"
     summary = _summary(stored, question, is_wanted=config.summarise_history)
     asked_ids = () if go_on else job.message_ids
@@ -185,7 +193,7 @@ async def surroundings(
         channel_info=channel_info,
         history=shown_history(channel_info.history, {*asked_ids, *job.hidden_ids}, summary),
         now=sources.clock(),
-        facts=stored.facts,
+        facts=tuple(one for one in stored.facts if one.persona_id == memory_of(asked.persona)),
         exchanges=said_since(visible_exchanges(exchanges, asker, job.user_id), since),
         sprites=stored.sprites,
         tables=stored.tables,
@@ -197,8 +205,18 @@ async def surroundings(
         answered_ids=asked.answered_ids,
         waiting_ids=asked.waiting_ids(),
         lore=lore,
+        reactions=reactions,
         instruction=config.channel_instruction,
     )
+
+
+def _remembered(exchanges: Iterable[Exchange], asked: TurnRequest) -> Iterator[Exchange]:
+    """Yield the exchanges that the persona knows. One with a memory of its own shares none."""
+    own_name = asked.persona.name
+    apart = {one.name for one in asked.job.personas if memory_of(one)}
+    for one in exchanges:
+        if one.persona == own_name or (own_name not in apart and one.persona not in apart):
+            yield one
 
 
 async def _lore(
@@ -263,6 +281,14 @@ async def _stored(db: Database, job: QueuedJob, ours: list[int]) -> StoredSurrou
     place, exchanges = job.turn_channel, job.settings.turn.short_memory_size
     query = SurroundingsQuery(place.server_id, job.user_id, place.channel_id, exchanges, ours)
     return await db.reading.surroundings(query)
+
+
+async def _reactions(db: Database, job: QueuedJob, ours: list[int]) -> tuple[AnswerReaction, ...]:
+    """Read how people reacted to these messages of the bot."""
+    if not job.settings.turn.reactions_in_context or job.kind == "deliver" or not ours:
+        return ()
+    found = await db.reactions.to(ours, MOST_REACTIONS)
+    return tuple(one for one in found if one.user_id not in db.opt_outs)
 
 
 def _summary(

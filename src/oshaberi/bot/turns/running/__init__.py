@@ -4,5 +4,7 @@
   and those that an answer calls.
 - `turn`: one turn, from an admitted message to its outcome.
 - `turn_journal`: its entry in the journal.
+- `greeting`: what a persona says where it is called for the first time.
+- `turn_buttons`: the buttons under its answer.
 - `preview`: what a model would read in a turn.
 """

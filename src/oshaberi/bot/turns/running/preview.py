@@ -11,6 +11,7 @@ from oshaberi.bot.conversation.messages import (
     Person,
     TurnChannel,
 )
+from oshaberi.bot.conversation.persona_options import options_of
 from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
@@ -73,7 +74,7 @@ async def preview_request(
         is_age_restricted=turn_channel.is_age_restricted,
     )
     job = QueuedJob(turn_channel, (incoming,), (persona,), personas, "mention", asker.id, settings)
-    chain = await models.chain(path, asker.id)
+    chain = await models.chain(path, asker.id, options_of(persona).models)
     window = smallest_window(candidate.model for candidate in chain)
     around = await surroundings(sources, TurnRequest(job, persona), window)
     return RequestPreview(context_items(around), window)

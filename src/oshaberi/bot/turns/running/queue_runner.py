@@ -19,6 +19,7 @@ from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob, 
 from oshaberi.bot.turns.admission.message_admission import MessageAdmission
 from oshaberi.bot.turns.admission.questions import OpenQuestions
 from oshaberi.bot.turns.admission.single_message_rules import reason_word
+from oshaberi.bot.turns.answer_versions import AnswerVersions
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.notices import StatusReactions, notify_overload, notify_too_late
 from oshaberi.bot.turns.outcome import (
@@ -28,8 +29,10 @@ from oshaberi.bot.turns.outcome import (
     stop_reason,
     stored_unsaid_reason,
 )
-from oshaberi.bot.turns.personas import allowed_in, who_is_called, who_joins_in
+from oshaberi.bot.turns.personas import AnswerPlace, allowed_in, who_is_called, who_joins_in
+from oshaberi.bot.turns.running.greeting import Greetings, says_only_the_name
 from oshaberi.bot.turns.running.turn import Turn
+from oshaberi.bot.turns.running.turn_buttons import TurnButtons
 from oshaberi.bot.turns.services.model_access import ModelName
 from oshaberi.bot.turns.services.turn_services import (
     BackgroundTasks,
@@ -224,12 +227,14 @@ def called_jobs(
     if left <= 0 or any(one.outcome.interrupted for one in played):
         return ()
     answered = {one.persona.name for one in played}
+    here = job.turn_channel
+    place = AnswerPlace(here.path, here.is_age_restricted, now)
     jobs: list[QueuedJob] = []
     for one in played:
         called = who_is_called(one.outcome.text, one.persona, job.personas)
         if not called and job.settings.turn.persona_talk_enabled:
             called = who_joins_in(one.persona, job.personas, draw)
-        called = allowed_in(called, job.turn_channel.is_age_restricted)
+        called = allowed_in(called, place)
         fresh = tuple(persona for persona in called if persona.name not in answered)[:left]
         if fresh and one.outcome.message_ids:
             answered |= {persona.name for persona in fresh}
@@ -322,16 +327,20 @@ class TurnRunner:
         traffic: TurnTraffic,
         observers: TurnObservers,
         reactions: StatusReactions,
+        greetings: Greetings,
         reason_of: Callable[[int], str | None],
         failing: Callable[[], frozenset[ModelName]],
         background: BackgroundTasks,
+        versions: AnswerVersions,
         clock: Callable[[], datetime],
         draw: Callable[[], float],
     ) -> None:
         self._new_turn = new_turn
+        self._versions = versions
         self._traffic = traffic
         self._observers = observers
         self._reactions = reactions
+        self._greetings = greetings
         self._reason_of = reason_of
         self._failing = failing
         self._background = background
@@ -397,18 +406,26 @@ class TurnRunner:
     async def _play(self, queue: ChannelQueue, played: list[AnsweredPersona]) -> None:
         job = queue.job
         for persona in job.answering[: job.settings.turn.max_answering_personas]:
+            greeting = await self._greet(queue, persona)
+            if greeting is not None and (greeting.interrupted or says_only_the_name(job, persona)):
+                played.append(AnsweredPersona(persona, greeting))
+                if greeting.interrupted:
+                    return
+                continue
             asked = TurnRequest(
                 job,
                 persona,
                 frozenset(number for one in played for number in one.outcome.message_ids),
                 lambda: queue.waiting_ids,
                 self._reason_of,
+                () if greeting is None else greeting.message_ids,
             )
             turn = self._new_turn(asked, queue.channel)
             known_to_fail = self._failing()
             began_s = loop_time_s() if job.asked_s is None or played else job.asked_s
+            buttons = TurnButtons(job, turn.newest_message_id, self._versions)
             with of_turn(turn.ids):
-                outcome = await self._traced(turn, job)
+                outcome = await self._with_buttons(turn, job, buttons)
                 times = turn.times(job.asked_s)
                 if not played:
                     self._observers.on_answered(times)
@@ -416,8 +433,26 @@ class TurnRunner:
                 log_answer(outcome, times, loop_time_s() - began_s, why, known_to_fail)
                 played.append(AnsweredPersona(persona, outcome))
                 self._background.start("the thought log", turn.log_thoughts(outcome))
+                self._background.start("the answer's buttons", buttons.finish(outcome))
             if outcome.interrupted:
                 return
+
+    async def _greet(self, queue: ChannelQueue, persona: PersonaRecord) -> TurnOutcome | None:
+        """Let a persona greet that is called here for the first time; None if it is not."""
+        job = await self._greetings.due(queue.job, persona)
+        if job is None:
+            return None
+        turn = self._new_turn(TurnRequest(job, persona), queue.channel)
+        with of_turn(turn.ids):
+            return await self._traced(turn, job)
+
+    async def _with_buttons(self, turn: Turn, job: QueuedJob, buttons: TurnButtons) -> TurnOutcome:
+        if job.settings.turn.answer_buttons == "always":
+            self._background.start("the button to stop", buttons.follow())
+        try:
+            return await self._traced(turn, job)
+        finally:
+            buttons.end()
 
     async def _traced(self, turn: Turn, job: QueuedJob) -> TurnOutcome:
         values = {"oshaberi.why": job.why, "oshaberi.kind": job.kind}

@@ -8,6 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from oshaberi.bot.conversation.messages import IncomingMessage
+from oshaberi.bot.conversation.persona_options import (
+    memory_of,
+    options_of,
+    settings_of_persona,
+)
 from oshaberi.bot.tools.definition import ToolContext
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
 from oshaberi.bot.turns.context.building import context_items
@@ -75,13 +80,15 @@ def may_reply(job: QueuedJob) -> bool:
     return job.answering_message is not None and mode != "off" and (not is_direct or mode == "all")
 
 
-def response_to(job: QueuedJob) -> ResponseState:
+def response_to(asked: TurnRequest) -> ResponseState:
     """Return the state of a new response. With `auto` the channel is checked before sending."""
-    mode, asked_id = job.settings.turn.reply_mode, job.newest.said.id
+    job = asked.job
+    mode = job.settings.turn.reply_mode
+    seen_id = max((job.newest.said.id, *asked.greeting_ids))
 
     def is_due() -> bool:
         newest_id = job.turn_channel.newest_message_id
-        return mode != "auto" or newest_id is None or newest_id > asked_id
+        return mode != "auto" or newest_id is None or newest_id > seen_id
 
     return ResponseState(reply_rule=ReplyRule(is_due, every=mode == "all"))
 
@@ -112,7 +119,7 @@ class Turn:
     ) -> None:
         self._asked = asked
         self._job = job = asked.job
-        self._settings = job.settings
+        self._settings = settings_of_persona(job.settings, asked.persona)
         self._channel = channel
         self._records = records
         self._sources = sources
@@ -123,7 +130,8 @@ class Turn:
         self._stops = stops
         self._observers = observers
 
-        self._response = response_to(job)
+        self._response = response_to(asked)
+        self._response.notice_colour = options_of(asked.persona).colour_number
         self._response.indicator.awaits_words = job.is_uninvited
         self._journal = TurnJournal(records, asked, self._response)
         self._renderer = AttachmentSources(answer_tools.renderer, answer_tools.plug_ins)
@@ -145,6 +153,10 @@ class Turn:
     def why_written(self, message_id: int) -> str | None:
         """Return why the answer is given, if this message is part of it so far; else None."""
         return self._job.why if self._response.has_sent(message_id) else None
+
+    def newest_message_id(self) -> int | None:
+        """Return the newest message of the answer so far, or None."""
+        return next((one.id for one in reversed(self._response.messages) if one.id), None)
 
     def times(self, asked_s: float | None) -> AnswerTimes:
         """Return how long the answer took, counted from the question."""
@@ -266,7 +278,8 @@ class Turn:
 
     async def _candidates(self) -> tuple[tuple[ModelCandidate, ...], QuotaRefusal | None]:
         """Return the models that may be asked, and the reason if none may be asked now."""
-        candidates = await self._models.chain(self._job.turn_channel.path, self._job.user_id)
+        path, first = self._job.turn_channel.path, options_of(self._asked.persona).models
+        candidates = await self._models.chain(path, self._job.user_id, first)
         return candidates, await self._quota.refusal(candidates)
 
     async def _gather(self, candidates: Sequence[ModelCandidate] = ()) -> TurnSurroundings:
@@ -330,6 +343,7 @@ class Turn:
             turn_channel=self._job.turn_channel,
             incoming=self._job.newest,
             user_id=self._job.user_id,
+            memory_of=memory_of(self._asked.persona),
             store=self._records.db,
             turn=self._settings.turn,
             stream=setup.stream,

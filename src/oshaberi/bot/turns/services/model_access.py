@@ -40,11 +40,9 @@ log = logging.getLogger(__name__)
 MOST_SERVERS = 1000
 NOBODY_YET = PersonaRecord(0, "Oshaberi", is_default=True)
 
-StoredChain = tuple[tuple[ModelRecord, tuple[KeyRecord, ...]], ...]
-"""Models in order, each with the keys that its owner has for it."""
-StoredChains = Mapping[int, StoredChain]
-"""Chains by the channel, thread or category that has them; 0 is the whole server."""
 WHOLE_SERVER = 0
+FROM_FILES = frozenset({"replay"})
+"""Providers that read files of the machine that the bot runs on: only its operator chooses them."""
 T = TypeVar("T")
 
 
@@ -73,6 +71,27 @@ class OperatorChoices:
     """Whether models that were chosen by command may be inside the operator's network."""
     context_since: datetime | None = None
     """What was said before this time is not shown to the model: another model answered it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredModels:
+    """The models and keys of one server, or of one person for their direct messages."""
+
+    chains: Mapping[int, tuple[ModelRecord, ...]]
+    """By the channel, thread or category that has them; 0 is the whole server."""
+    keys: Mapping[str, tuple[KeyRecord, ...]] = field(repr=False)
+    """By provider."""
+
+    def named(self, name: str, scope: KeyScope) -> ModelRecord | None:
+        """Return a model by `provider/model`: as a chain has it, else with no options."""
+        provider, _slash, model = name.partition("/")
+        for chain in self.chains.values():
+            for record in chain:
+                if (record.provider, record.model) == (provider, model):
+                    return record
+        if provider not in PRESETS or provider in FROM_FILES:
+            return None
+        return ModelRecord(scope.server_id, provider, model, user_id=scope.user_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,28 +133,36 @@ class ModelAccess:
         self.outages = ModelOutages()
         self._db = db
         self._clock = clock
-        self._chains: StoredCache[KeyScope, StoredChains] = StoredCache(
+        self._chains: StoredCache[KeyScope, StoredModels] = StoredCache(
             MOST_SERVERS, "models", "keys"
         )
 
-    async def chain(self, path: ChannelPath, user_id: int) -> tuple[ModelCandidate, ...]:
+    async def chain(
+        self, path: ChannelPath, user_id: int, first: Sequence[str] = ()
+    ) -> tuple[ModelCandidate, ...]:
         """Return the models of a channel, else of the nearest place above it, else the operator's.
 
         In direct messages they are those of the user. While the database is down, they are the last
-        known ones.
+        known ones. `first` names models of a persona, which are tried before the others.
         """
         scope = key_scope(path.server_id, user_id)
-        chains = await self._chains.get(
-            self._db.changes, scope, scope.name, lambda: self._stored_chains(scope)
+        stored = await self._chains.get(
+            self._db.changes, scope, scope.name, lambda: self._stored_models(scope)
         )
-        chain = nearest_chain(chains, path)
         operators = self.operator.models
+
+        def candidates(record: ModelRecord) -> list[ModelCandidate]:
+            own = stored.keys.get(record.provider, ())
+            return [ModelCandidate(record, key) for key in own] or _unowned(record, operators)
+
+        named = [record for name in first if (record := stored.named(name, scope)) is not None]
+        found = [one for record in named for one in candidates(record)]
+        chain = nearest_chain(stored.chains, path)
+        rest = [one for record in chain for one in candidates(record)]
         if not chain:
-            return tuple(one for link in operators for one in _of_link(link))
-        found: list[ModelCandidate] = []
-        for record, own in chain:
-            found += [ModelCandidate(record, key) for key in own] or _unowned(record, operators)
-        return tuple(found)
+            rest = [one for link in operators for one in _of_link(link)]
+        known = {_identity(one) for one in found}
+        return (*found, *(one for one in rest if _identity(one) not in known))
 
     async def may_ask(self, model: ModelRecord) -> bool:
         """Return whether the model may be asked: not if it is local, unless the operator says so.
@@ -188,17 +215,9 @@ class ModelAccess:
                 # This process knows it anyway.
                 log.exception("a key's rest could not be stored")
 
-    async def _stored_chains(self, scope: KeyScope) -> StoredChains:
+    async def _stored_models(self, scope: KeyScope) -> StoredModels:
         chains = await self._db.models.chains(scope.server_id, scope.user_id)
-        providers = dict.fromkeys(one.provider for chain in chains.values() for one in chain)
-        keys = {
-            provider: await self._db.keys.of(scope.server_id, provider, scope.user_id)
-            for provider in providers
-        }
-        return {
-            channel_id: tuple((record, keys[record.provider]) for record in chain)
-            for channel_id, chain in chains.items()
-        }
+        return StoredModels(chains, await self._db.keys.by_provider(scope.server_id, scope.user_id))
 
     def _is_listed(self, model: ModelRecord) -> bool:
         place = (model.provider, model.model, model.base_url)
@@ -232,6 +251,10 @@ def place_of_model(record: ModelRecord) -> ModelPlace:
     base_url = without_route(record.base_url) if record.base_url else None
     base_url = base_url or (preset.base_url if preset else None)
     return ModelPlace(record.provider, base_url, record.model)
+
+
+def _identity(one: ModelCandidate) -> tuple[str, str, str | None, str | None]:
+    return one.model.provider, one.model.model, one.model.base_url, one.secret
 
 
 def _unowned(record: ModelRecord, links: Sequence[OperatorModel]) -> list[ModelCandidate]:

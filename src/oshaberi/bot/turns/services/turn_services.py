@@ -149,6 +149,10 @@ class ChannelNotes:
         default_factory=lambda: BoundedCache(MOST_SERVERS)
     )
     """Where each channel's history began in the last request (`context.surroundings`)."""
+    greeted: BoundedCache[tuple[int, int], bool] = field(
+        default_factory=lambda: BoundedCache(MOST_DELETED)
+    )
+    """Personas (by id) that are known to have greeted a channel."""
     summaries_paused: BoundedCache[int, float] = field(
         default_factory=lambda: BoundedCache(MOST_SERVERS)
     )

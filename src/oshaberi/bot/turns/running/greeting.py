@@ -1,0 +1,104 @@
+"""The greeting of a persona: what its card says first, once in each channel that calls it.
+
+It is a message of its own before the first answer. If the question says nothing but the persona's
+name, the greeting is the answer, and no model is asked.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from random import Random
+
+from oshaberi.bot.characters.cards import Card, card_of
+from oshaberi.bot.characters.macros import MacroValues, expanded
+from oshaberi.bot.conversation.persona_options import options_of
+from oshaberi.bot.conversation.transcript import plain_name
+from oshaberi.bot.storage.errors import StorageError
+from oshaberi.bot.storage.records import PersonaRecord
+from oshaberi.bot.storage.repositories.personas import PersonaRepository
+from oshaberi.bot.turns.admission.channel_queue import QueuedJob
+from oshaberi.bot.turns.caches import BoundedCache
+from oshaberi.bot.turns.name_calls import is_only_a_call
+
+log = logging.getLogger(__name__)
+
+WHY = "greeting"
+LONGEST_GREETING = 6000
+NEW_LINE = "\n"
+_MENTION = re.compile(r"<@[!&]?\d{1,20}>|@\S{1,100}")
+
+
+class Greetings:
+    """Knows which personas have greeted which channels."""
+
+    def __init__(
+        self,
+        personas: PersonaRepository,
+        greeted: BoundedCache[tuple[int, int], bool],
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._personas = personas
+        self._greeted = greeted
+        self._clock = clock
+
+    async def due(self, job: QueuedJob, persona: PersonaRecord) -> QueuedJob | None:
+        """Return the job that sends the greeting if it is due, and store that it was; else None."""
+        is_first = persona.id and job.is_message and not job.is_uninvited
+        if not is_first or options_of(persona).greeting == "off":
+            return None
+        channel_id, question_id = job.turn_channel.channel_id, job.newest.said.id
+        place = (persona.id, channel_id)
+        text = "" if self._greeted.get(place) else greeting_text(persona, job, self._clock())
+        if not text:
+            return None
+        try:
+            is_due = await self._personas.begin_greeting(persona, channel_id, question_id)
+        except StorageError as error:
+            log.info("no greeting: %s", error)
+            return None
+        self._greeted.put(place, True)
+        return _sending(job, text) if is_due else None
+
+
+def _sending(job: QueuedJob, text: str) -> QueuedJob:
+    """Return the job that sends a greeting. It was written before, so nobody types it by line."""
+    stream = job.settings.stream
+    as_written = replace(stream.text, humanizer_degree=0, aggregate_join="preserve")
+    of_channel = job.settings.of_channel | {"humanizer_degree"}
+    settings = replace(job.settings, stream=replace(stream, text=as_written), of_channel=of_channel)
+    return replace(job, kind="deliver", text=text, why=WHY, settings=settings)
+
+
+def greeting_text(persona: PersonaRecord, job: QueuedJob, now: datetime) -> str:
+    """Return the greeting with its macros expanded; empty if the card has none."""
+    card = card_of(persona.name, persona.prompt, persona.card)
+    seed = f"{persona.id} {job.turn_channel.channel_id}"
+    chosen = chosen_greeting(card, options_of(persona).greeting, seed)
+    asker = plain_name(job.newest.said.author.name)
+    values = MacroValues(plain_name(card.spoken_name), asker, now, job.newest.said.id)
+    text = expanded(chosen, values).strip()
+    if len(text) <= LONGEST_GREETING:
+        return text
+    start = text[:LONGEST_GREETING]
+    return f"{start.rpartition(NEW_LINE)[0] or start}…"
+
+
+def chosen_greeting(card: Card, which: str, seed: str) -> str:
+    """Return a greeting of the card: the first for groups, else the first; or any of them."""
+    known = [*card.group_greetings, *card.own_greetings]
+    if not known:
+        return ""
+    return Random(seed).choice(known) if which == "any" else known[0]
+
+
+def says_only_the_name(job: QueuedJob, persona: PersonaRecord) -> bool:
+    """Return whether the question is no more than a call of the persona."""
+    names = (persona.name, *persona.aliases, *persona.triggers, job.newest.bot_name)
+    return all(
+        not one.said.files and is_only_a_call(_MENTION.sub(" ", one.said.own_words), names)
+        for one in job.asked
+    )
