@@ -59,6 +59,7 @@ CODES: dict[int, tuple[int, str]] = {
     110000: (202, "Index not yet available. Try again later"),
     160002: (400, "Cannot reply without permission to read message history"),
     160004: (400, "A thread has already been created for this message"),
+    160006: (400, "Maximum number of active threads reached"),
     200000: (400, "Message was blocked by automatic moderation"),
     220001: (400, "Webhooks posted to forum channels must have a thread_name or thread_id"),
     220003: (400, "Webhooks can only create threads in forum channels"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import discord
 import pytest
 
@@ -151,3 +153,45 @@ def test_channels_are_made_changed_and_deleted() -> None:
         assert made.id not in stage.world.channels
 
     run_on_stage(scenario, described)
+
+
+def test_discord_says_itself_that_a_thread_was_begun() -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
+        asked = stage.people.post("general", "what is tea?", user="ren")
+        await stage.wait_for(lambda: "what is tea?" in bot.texts)
+        thread = await bot.heard[-1].create_thread(name="tea")
+        await stage.wait_for(lambda: bot.heard[-1].channel.id == thread.id)
+        starter = bot.heard[-1]
+        assert starter.type is discord.MessageType.thread_starter_message
+        assert starter.reference is not None
+        resolved = starter.reference.resolved
+        assert isinstance(resolved, discord.Message)
+        assert (resolved.id, resolved.content) == (asked.id, "what is tea?")
+        assert thread.message_count == 0
+        alone = await bot.place().create_thread(
+            name="by itself", type=discord.ChannelType.public_thread
+        )
+        await stage.wait_for(lambda: bot.heard[-1].content == "by itself")
+        told = bot.heard[-1]
+        assert told.type is discord.MessageType.thread_created
+        assert told.channel.id == asked.channel_id
+        assert told.reference is not None
+        assert told.reference.channel_id == alone.id
+        with pytest.raises(discord.NotFound):
+            await thread.fetch_message(thread.id)
+
+    run_on_stage(scenario)
+
+
+def test_a_thread_is_renamed_twice_in_ten_minutes() -> None:
+    async def scenario(stage: Stage, bot: ListeningClient) -> None:
+        thread = await bot.place().create_thread(
+            name="one", type=discord.ChannelType.public_thread
+        )
+        await thread.edit(name="two")
+        await thread.edit(name="three")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(thread.edit(name="four"), 0.5)
+        assert stage.world.channels[thread.id].name == "three"
+
+    run_on_stage(scenario)

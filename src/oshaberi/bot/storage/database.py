@@ -76,6 +76,7 @@ from oshaberi.bot.storage.repositories.speaking_first import (
     OpeningRepository,
     UnapproachedRepository,
 )
+from oshaberi.bot.storage.repositories.talks import TalkRepository
 from oshaberi.bot.storage.repositories.usage import DailyUsageRepository, TokenUsageRepository
 from oshaberi.bot.storage.schema import table_rows
 from oshaberi.bot.storage.schema.migration import migrate, upgrade
@@ -257,6 +258,7 @@ class Database:
         self.time_zones = TimeZoneRepository(store)
         self.birthdays = BirthdayRepository(store)
         self.openings = OpeningRepository(store)
+        self.talks = TalkRepository(store)
         self.unapproached = UnapproachedRepository(store)
 
     @classmethod

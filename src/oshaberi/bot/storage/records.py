@@ -401,6 +401,32 @@ class ScheduleRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class TalkStart:
+    """Where the conversation of a channel begins: after `after_id`.
+
+    If `source_id` is not 0, messages of another channel stand before it: those after
+    `source_after_id`, up to `source_last_id`.
+    """
+
+    after_id: int = 0
+    source_id: int = 0
+    source_after_id: int = 0
+    source_last_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OwnThread:
+    """A thread that the bot opened for a user's conversation. `name` is the one that it gave it."""
+
+    thread_id: int
+    server_id: int
+    user_id: int
+    name: str
+    is_named: bool = False
+    """Whether it keeps its name. Otherwise the model names it after the first answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class Birthday:
     """A birthday that a user told a server."""
 

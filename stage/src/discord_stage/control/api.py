@@ -17,7 +17,7 @@ from discord_stage.page import PageExtension
 from discord_stage.payloads import record_payloads
 from discord_stage.people_actions import PeopleActions
 from discord_stage.refusals import RefusalError
-from discord_stage.rest.routes.thread_routes import new_thread
+from discord_stage.rest.routes.thread_routes import new_thread, note_begun_alone, note_begun_on
 from discord_stage.rules.messages import read_draft
 from discord_stage.state import StageState
 from discord_stage.world.ids import number_in
@@ -26,7 +26,6 @@ from discord_stage.world.records import (
     Channel,
     ChannelType,
     Json,
-    MessageFlag,
     StageMessage,
 )
 from discord_stage.world_changes import message_posting
@@ -74,8 +73,9 @@ def start_thread(
     number = None if message is None else message.id
     thread = new_thread(state, parent, name, user_id, kind=kind, thread_id=number)
     if message is not None:
-        message.flags |= MessageFlag.HAS_THREAD
-        message_posting.announce(state, "MESSAGE_UPDATE", message)
+        note_begun_on(state, thread, message, user_id)
+    elif parent.type is not ChannelType.FORUM:
+        note_begun_alone(state, thread, user_id)
     if content.strip():
         # The first message of a post in a forum has the id of its thread.
         first = thread.id if parent.type is ChannelType.FORUM else None

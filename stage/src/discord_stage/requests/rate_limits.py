@@ -37,6 +37,8 @@ CHANNEL_WEBHOOKS_LIMIT = RateLimit("channel_webhooks", 30, 60.0)
 """A limit for all webhooks of one channel together. No header announces it."""
 OWN_PICTURES_LIMIT = RateLimit("own_member_pictures", 2, 1800.0)
 """How often a bot may change its avatar or banner in a guild. Discord does not say how often."""
+CHANNEL_NAME_LIMIT = RateLimit("channel_name", 2, 600.0)
+"""How often a channel or thread gets another name or topic. No header announces it."""
 GLOBAL_LIMIT = RateLimit("global", 50, 1.0)
 INVALID_MOST, INVALID_PER_S = 10_000, 600.0
 

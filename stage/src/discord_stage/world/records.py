@@ -56,6 +56,12 @@ class MessageType(IntEnum):
     THREAD_STARTER = 21
 
 
+LINES_OF_DISCORD = frozenset(
+    {MessageType.MEMBER_JOINED, MessageType.THREAD_CREATED, MessageType.THREAD_STARTER}
+)
+"""What Discord says by itself: somebody joined, a thread was begun."""
+
+
 @dataclass(slots=True)
 class User:
     id: int

@@ -16,6 +16,7 @@ from discord_stage.world import permissions
 from discord_stage.world.description import DEFAULT, read_description
 from discord_stage.world.ids import Snowflakes
 from discord_stage.world.records import (
+    LINES_OF_DISCORD,
     THREADS,
     Application,
     Attachment,
@@ -25,7 +26,6 @@ from discord_stage.world.records import (
     Emoji,
     Guild,
     Interaction,
-    MessageType,
     Role,
     StageMessage,
     User,
@@ -104,8 +104,8 @@ class World:
         return [message for message in messages.values() if message.ephemeral_to is None]
 
     def contents(self, channel: Key) -> list[str]:
-        """Return the texts that were written there, without Discord's own lines about joins."""
-        written = [m for m in self.history(channel) if m.type != MessageType.MEMBER_JOINED]
+        """Return the texts that were written there, without Discord's own lines."""
+        written = [m for m in self.history(channel) if m.type not in LINES_OF_DISCORD]
         return [message.content for message in written]
 
     def find_guild(self, guild_id: int) -> Guild:

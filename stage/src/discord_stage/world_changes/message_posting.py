@@ -187,6 +187,7 @@ def post(
     kind: MessageType = MessageType.DEFAULT,
     loading: bool = False,
     message_id: int | None = None,
+    points_to: Json | None = None,
 ) -> StageMessage:
     """Put a message into a channel and send its event. The caller has checked permissions."""
     check_filters(state.world.guild_of(channel), draft.content or "")
@@ -201,7 +202,7 @@ def post(
         flags=draft.flags & SETTABLE | (MessageFlag.LOADING if loading else 0),
         tts=draft.tts,
         components=draft.components or [],
-        reference=draft.reference,
+        reference=points_to or draft.reference,
         webhook_id=speaker.webhook_id,
         username=speaker.username,
         avatar=speaker.avatar,
@@ -242,7 +243,7 @@ def _arrive(state: StageState, channel: Channel, item: StageMessage) -> None:
     channel.last_message_id = item.id
     thread_state = channel.thread
     if thread_state is not None:
-        thread_state.message_count += 1
+        thread_state.message_count += item.type is not MessageType.THREAD_STARTER
         thread_state.sent_in_all += 1
         if item.author_id in state.world.users:
             thread_state.members.setdefault(item.author_id, now_iso())

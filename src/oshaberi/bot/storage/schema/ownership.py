@@ -25,6 +25,7 @@ from oshaberi.bot.storage.schema.table_rows import (
     DepartedServerRow,
     ExchangeRow,
     FactRow,
+    FreshStartRow,
     GreetingRow,
     InstanceRow,
     JournalPostRow,
@@ -34,6 +35,7 @@ from oshaberi.bot.storage.schema.table_rows import (
     OpeningRow,
     OptOutRow,
     OwnFaceRow,
+    OwnThreadRow,
     PersonaRow,
     PictureRow,
     QuestionRow,
@@ -234,6 +236,12 @@ OWNERSHIP: tuple[TableOwnership, ...] = (
         of_server=lambda server: BirthdayRow.server_id == server,
     ),
     TableOwnership(OpeningRow, of_server=lambda server: OpeningRow.server_id == server),
+    TableOwnership(FreshStartRow, of_server=lambda server: FreshStartRow.server_id == server),
+    TableOwnership(
+        OwnThreadRow,
+        of_user=lambda user: OwnThreadRow.user_id == user,
+        of_server=lambda server: OwnThreadRow.server_id == server,
+    ),
     TableOwnership(
         ModelRow,
         of_user=lambda user: and_(ModelRow.scope == "direct", ModelRow.owner_id == user),

@@ -547,6 +547,38 @@ class UnapproachedRow(Base):
     at: Mapped[datetime]
 
 
+class FreshStartRow(Base):
+    """Where a channel's conversation was begun afresh: nothing up to `after_id` is read there."""
+
+    __tablename__ = "fresh_starts"
+
+    channel_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    server_id: Mapped[int] = mapped_column(index=True)
+    after_id: Mapped[int]
+    at: Mapped[datetime]
+
+
+class OwnThreadRow(Base):
+    """A thread that the bot opened for a user's conversation, with the name that it gave it.
+
+    If `source_id` is not 0, the conversation begins in that channel: with the messages after
+    `source_after_id`, up to `source_last_id`.
+    """
+
+    __tablename__ = "own_threads"
+    __table_args__ = (Index(None, "server_id", "user_id"),)
+
+    thread_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    server_id: Mapped[int]
+    user_id: Mapped[int] = mapped_column(index=True)
+    name: Mapped[str]
+    is_named: Mapped[bool]
+    source_id: Mapped[int] = mapped_column(index=True)
+    source_after_id: Mapped[int]
+    source_last_id: Mapped[int]
+    at: Mapped[datetime]
+
+
 class OptOutRow(Base):
     """A user whose messages the bot does not read."""
 

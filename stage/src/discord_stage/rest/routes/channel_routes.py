@@ -5,6 +5,7 @@ from __future__ import annotations
 from discord_stage.payloads import record_payloads
 from discord_stage.refusals import FormErrors, bad_form, refusal
 from discord_stage.requests.rate_limits import TYPING_LIMIT
+from discord_stage.requests.rate_limits import CHANNEL_NAME_LIMIT
 from discord_stage.rest.routing import RouteCall, RouteTable
 from discord_stage.rules import field_types
 from discord_stage.world.ids import now_iso
@@ -37,6 +38,8 @@ async def change_channel(call: RouteCall) -> object:
     else:
         call.channel(Permission.MANAGE_CHANNELS)
         _change_guild_channel(call, channel)
+    if {"name", "topic"} & call.body.keys():
+        call.state.limits.enter_hidden(CHANNEL_NAME_LIMIT, str(channel.id), 0)
     channel.name = str(call.body.get("name") or channel.name)
     channel.slowmode_s = field_types.whole(call.body, "rate_limit_per_user", channel.slowmode_s)
     channel_changes.channel_changed(call.state, channel)

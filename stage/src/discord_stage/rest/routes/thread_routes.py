@@ -17,12 +17,16 @@ from discord_stage.world.records import (
     ChannelType,
     Json,
     MessageFlag,
+    MessageType,
+    StageMessage,
     ThreadState,
 )
 from discord_stage.world_changes import message_posting
 
 routes = RouteTable()
 MEMBERS = "/channels/{channel_id}/thread-members"
+ACTIVE_THREADS_MOST = 1000
+"""Of one guild."""
 
 
 def new_thread(
@@ -38,6 +42,7 @@ def new_thread(
     errors = FormErrors()
     errors.bad_length(("name",), name, 1, NAME_MOST)
     errors.raise_if_any()
+    _refuse_too_many(state, parent)
     now = now_iso()
     thread_state = ThreadState(owner_id, now, now, members={owner_id: now})
     said = body or {}
@@ -50,6 +55,12 @@ def new_thread(
     data = record_payloads.thread(state.world, thread) | {"newly_created": True}
     state.emit("THREAD_CREATE", data, guild_id=thread.guild_id, channel_id=thread.id)
     return thread
+
+
+def _refuse_too_many(state: StageState, parent: Channel) -> None:
+    threads = [one.thread for one in state.world.channels.values() if one.guild_id == parent.guild_id]
+    if sum(one is not None and not one.archived for one in threads) >= ACTIVE_THREADS_MOST:
+        raise refusal(160006)
 
 
 @routes.on("POST", "/channels/{channel_id}/messages/{message_id}/threads")
@@ -67,9 +78,40 @@ async def from_message(call: RouteCall) -> object:
     thread = new_thread(
         call.state, parent, name, world.bot.id, kind=kind, thread_id=message.id, body=call.body
     )
-    message.flags |= MessageFlag.HAS_THREAD
-    message_posting.announce(call.state, "MESSAGE_UPDATE", message)
+    note_begun_on(call.state, thread, message, world.bot.id)
     return record_payloads.thread(world, thread)
+
+
+def note_begun_on(
+    state: StageState, thread: Channel, message: StageMessage, user_id: int
+) -> None:
+    """Mark the message on which a thread was begun, and point to it at the thread's beginning."""
+    message.flags |= MessageFlag.HAS_THREAD
+    message_posting.announce(state, "MESSAGE_UPDATE", message)
+    _point(state, thread, MessageType.THREAD_STARTER, user_id, message.channel_id, message.id)
+
+
+def note_begun_alone(state: StageState, thread: Channel, user_id: int) -> None:
+    """Let the parent channel tell that a thread was begun without a message."""
+    parent = state.world.channels[thread.parent_id or 0]
+    _point(state, parent, MessageType.THREAD_CREATED, user_id, thread.id, None, thread.name)
+
+
+def _point(
+    state: StageState,
+    place: Channel,
+    kind: MessageType,
+    user_id: int,
+    channel_id: int,
+    message_id: int | None,
+    text: str = "",
+) -> None:
+    draft = read_draft({"content": text}, [])
+    author = message_posting.PostAuthor(user_id)
+    reference: Json = {"type": 0, "channel_id": str(channel_id), "guild_id": str(place.guild_id)}
+    if message_id is not None:
+        reference["message_id"] = str(message_id)
+    message_posting.post(state, place, author, draft, kind=kind, points_to=reference)
 
 
 @routes.on("POST", "/channels/{channel_id}/threads")
@@ -88,6 +130,8 @@ async def begin(call: RouteCall) -> object:
     name = str(call.body.get("name") or "")
     bot_id = call.state.world.bot.id
     thread = new_thread(call.state, parent, name, bot_id, kind=kind, body=call.body)
+    if not private:
+        note_begun_alone(call.state, thread, bot_id)
     return record_payloads.thread(call.state.world, thread)
 
 
