@@ -9,7 +9,6 @@ from typing import Any
 import discord
 
 from discord_stage.rules.messages import MessageDraft, Upload, read_draft
-from discord_stage.world.records import MessageType
 from discord_stage.world_changes import message_posting
 from oshaberi.bot.client.message_reader import MessageReader
 from oshaberi.bot.commands.answers import speak_to_user
@@ -326,9 +325,6 @@ def test_a_thread_starts_with_what_it_was_made_from() -> None:
         await harness.heard(1)
         message = await harness.channel().fetch_message(start.id)
         thread = await message.create_thread(name="about it")
-        starter = harness.stage.people.post(thread.id, "-", user=OWNER)
-        starter.type, starter.content = MessageType.THREAD_STARTER, ""
-        starter.reference = {"channel_id": str(start.channel_id), "message_id": str(start.id)}
         harness.stage.people.post(thread.id, "inside", user=OWNER)
         channel_info = await harness.client.turn_channel(thread).channel_info(None, 10)
         told = [(said.author.name, said.text) for said in channel_info.history]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from discord_stage.world.records import MessageType, StageMessage
+from discord_stage.world.records import StageMessage
 from oshaberi.bot.storage.records import Exchange, Fact, TurnRecord
 from oshaberi.bot.storage.schema.ownership import DataSubject
 from tests.bot.client_harness import MEMBER, OWNER, ClientHarness, run_with_client
@@ -126,9 +126,6 @@ def test_a_thread_does_not_show_what_it_was_made_from_either() -> None:
         asked = harness.stage.people.post("general", "a secret of mine", user=MEMBER)
         message = await harness.channel().fetch_message(asked.id)
         thread = await message.create_thread(name="about it")
-        starter = harness.stage.people.post(thread.id, "-", user=OWNER)
-        starter.type, starter.content = MessageType.THREAD_STARTER, ""
-        starter.reference = {"channel_id": str(asked.channel_id), "message_id": str(asked.id)}
         harness.stage.people.post(thread.id, "inside", user=OWNER)
         info = await harness.client.turn_channel(thread).channel_info(None, 10)
         assert [one.text for one in info.history] == ["inside"]

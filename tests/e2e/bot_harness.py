@@ -22,7 +22,7 @@ from discord_stage.model_servers.scripts import Say, Step
 from discord_stage.model_servers.wire_format import WireFormat
 from discord_stage.scaled_loop import run_scaled, scale_of
 from discord_stage.testing import staged
-from discord_stage.world.records import Interaction, StageMessage
+from discord_stage.world.records import LINES_OF_DISCORD, Interaction, StageMessage
 from oshaberi.bot.config import LoadedSettings, load
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import PersonaRecord
@@ -91,7 +91,9 @@ class BotHarness:
 
     # -- people ----------------------------------------------------------------------------------
 
-    def post(self, text: str, *, user: str = MEMBER, channel: str = "general", **more: Any) -> int:
+    def post(
+        self, text: str, *, user: str = MEMBER, channel: str | int = "general", **more: Any
+    ) -> int:
         """Somebody writes; the message's id."""
         return self.stage.people.post(channel, text, user=user, **more).id
 
@@ -105,7 +107,7 @@ class BotHarness:
         options: Mapping[str, object] | None = None,
         *,
         user: str = OWNER,
-        channel: str = "general",
+        channel: str | int = "general",
     ) -> str:
         """A slash command and its answer, which only the one who asked may see."""
         asked = self.stage.people.run(command, options, user=user, channel=channel)
@@ -158,15 +160,16 @@ class BotHarness:
         async with asyncio.timeout(PATIENCE_S * scale_of(asyncio.get_running_loop())):
             await self.bot.channel_turns.idle()
 
-    def ours(self, channel: str = "general") -> list[StageMessage]:
+    def ours(self, channel: str | int = "general") -> list[StageMessage]:
         """What the bot wrote, under whatever name."""
         people = {user.id for user in self.stage.world.users.values() if not user.bot}
-        return [m for m in self.stage.world.history(channel) if m.author_id not in people]
+        written = [m for m in self.stage.world.history(channel) if m.type not in LINES_OF_DISCORD]
+        return [m for m in written if m.author_id not in people]
 
-    def said(self, channel: str = "general") -> list[str]:
+    def said(self, channel: str | int = "general") -> list[str]:
         return [message.content for message in self.ours(channel)]
 
-    async def says(self, *texts: str, channel: str = "general") -> list[StageMessage]:
+    async def says(self, *texts: str, channel: str | int = "general") -> list[StageMessage]:
         """Wait until the bot has said this there, and nothing else."""
         try:
             await self.wait_for(lambda: self.said(channel) == list(texts))

@@ -9,7 +9,7 @@ import pytest
 from discord_stage.control.api import start_thread
 from discord_stage.model_servers.scripts import Say, Stall
 from discord_stage.rules.messages import FORWARD, MessageDraft
-from discord_stage.world.records import MessageType, StageMessage
+from discord_stage.world.records import MessageType
 from discord_stage.world_changes import message_posting
 from oshaberi.bot.client import message_reader
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, world
@@ -383,22 +383,7 @@ def started_on(here: BotHarness, message_id: int) -> int:
     message = state.world.messages[parent.id][message_id]
     ren = here.stage.world.user(MEMBER).id
     thread = start_thread(state, parent, ren, "side", "", message)
-    starter = StageMessage(
-        state.world.snowflakes.new(),
-        thread.id,
-        message.author_id,
-        "",
-        message.created_at,
-        type=MessageType.THREAD_STARTER,
-        reference={
-            "message_id": str(message_id),
-            "channel_id": str(parent.id),
-            "guild_id": str(parent.guild_id),
-        },
-    )
-    state.world.messages.setdefault(thread.id, {})[starter.id] = starter
-    message_posting.announce(state, "MESSAGE_CREATE", starter)
-    return starter.id
+    return next(iter(state.world.messages[thread.id]))
 
 
 @pytest.mark.parametrize("is_auto", [True, False])

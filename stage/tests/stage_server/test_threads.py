@@ -185,9 +185,7 @@ def test_discord_says_itself_that_a_thread_was_begun() -> None:
 
 def test_a_thread_is_renamed_twice_in_ten_minutes() -> None:
     async def scenario(stage: Stage, bot: ListeningClient) -> None:
-        thread = await bot.place().create_thread(
-            name="one", type=discord.ChannelType.public_thread
-        )
+        thread = await bot.place().create_thread(name="one", type=discord.ChannelType.public_thread)
         await thread.edit(name="two")
         await thread.edit(name="three")
         with pytest.raises(TimeoutError):

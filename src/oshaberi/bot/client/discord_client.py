@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,11 +22,13 @@ from oshaberi.bot.client.shards import ChannelsOfOtherShards, GatewayState, Mova
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.unanswered import UnansweredLog, UnansweredSearch, WhenReady
 from oshaberi.bot.faces.picture_channel import PictureChannel
+from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError, StorageError
 from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.questions import CLAIMED, Claim
 from oshaberi.bot.turns.admission.single_message_rules import ADMITTED
 from oshaberi.bot.turns.caches import BoundedCache
+from oshaberi.bot.turns.talk_starts import TalkStarts
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io import (
     BanGuard,
@@ -105,7 +108,7 @@ class OshaberiClient(MovableShardsClient):
         self.histories = ReceivedHistories(self._is_live, self.shard_of)
         self.unanswered = UnansweredLog()
         self.context = context
-        self.reader = MessageReader(self, context.db.opt_outs)
+        self.reader = MessageReader(self, context.db.opt_outs, TalkStarts(context.db.talks).of)
         self.claim = claim
         """Decides which process handles an interaction; None if there is only one."""
         self.reactions = AnswerReactions(context, self.reader, claim)
@@ -316,11 +319,13 @@ class OshaberiClient(MovableShardsClient):
     async def on_guild_channel_delete(self, gone: discord.abc.GuildChannel) -> None:
         self.context.faces.note_deleted(gone.guild.id, gone.id)
         await self.context.db.servers.forget_channels(gone.guild.id, (gone.id,))
+        await self.context.db.talks.forget_channels((gone.id,))
 
     async def on_raw_thread_delete(self, gone: discord.RawThreadDeleteEvent) -> None:
         """Handle a deleted thread. Also called for each known thread of a deleted channel."""
         self.context.faces.note_deleted(gone.guild_id, gone.thread_id)
         await self.context.db.servers.forget_channels(gone.guild_id, (gone.thread_id,))
+        await self.context.db.talks.forget_channels((gone.thread_id,))
 
     async def on_guild_role_update(self, _before: discord.Role, after: discord.Role) -> None:
         self.client_state.try_again(_ids_of_places(after.guild))
@@ -415,12 +420,22 @@ async def forget_deleted(context: BotContext, channel_id: int, message_ids: Sequ
     for message_id in message_ids:
         context.channel_turns.withdraw(channel_id, message_id)
     db = context.db
-    parts = (db.memory, db.summaries, db.versions, db.reactions)
-    for forget in (one.forget_messages for one in parts):
+    for forget in _forgetting(db):
         try:
             await forget(channel_id, message_ids)
         except StorageAwayError as error:
             log.info("deleted messages are forgotten when the database is back: %s", error)
+
+
+def _forgetting(db: Database) -> tuple[Callable[[int, Sequence[int]], Awaitable[None]], ...]:
+    parts = (db.memory, db.summaries, db.versions, db.reactions)
+    return (*(one.forget_messages for one in parts), partial(_forget_in_branches, db))
+
+
+async def _forget_in_branches(db: Database, channel_id: int, message_ids: Sequence[int]) -> None:
+    """Delete the summaries of threads whose conversation begins with these messages."""
+    for thread_id in await db.talks.branches_of(channel_id):
+        await db.summaries.forget_messages(thread_id, message_ids)
 
 
 def _ids_with_threads(channel: discord.abc.GuildChannel) -> tuple[int, ...]:

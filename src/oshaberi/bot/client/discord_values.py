@@ -16,7 +16,13 @@ from typing import TypeAlias
 import aiohttp
 import discord
 
-from oshaberi.bot.conversation.messages import AttachedFile, ChannelMessage, ChannelPath, Person
+from oshaberi.bot.conversation.messages import (
+    AttachedFile,
+    ChannelMessage,
+    ChannelPath,
+    Person,
+    TalkPlace,
+)
 from oshaberi.bot.conversation.transcript import plain_words
 from oshaberi.bot.turns.notices import is_logged_thought
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
@@ -52,6 +58,15 @@ def path_of(channel: AnyChannel) -> ChannelPath:
         category_id = None if channel.parent is None else channel.parent.category_id
         return ChannelPath(guild.id, channel.id, channel.parent_id, category_id)
     return ChannelPath(guild.id, channel.id, None, getattr(channel, "category_id", None))
+
+
+def talk_place(channel: AnyChannel, our_id: int | None) -> TalkPlace:
+    """Return whether a place is for one conversation."""
+    if not isinstance(channel, discord.Thread):
+        return ""
+    if channel.owner_id == our_id:
+        return "own_thread"
+    return "forum_post" if isinstance(channel.parent, discord.ForumChannel) else ""
 
 
 def is_age_restricted(channel: AnyChannel) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -27,13 +27,22 @@ from oshaberi.bot.client.discord_values import (
     path_of,
     replied_id,
     roles_of,
+    talk_place,
     typed_text,
 )
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
+from oshaberi.bot.storage.records import TalkStart
 from oshaberi.bot.turns.admission.single_message_rules import UnaddressedMessage
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.discord_io.channels import may_write
 from oshaberi.discord_io.requests.parameters import is_reply_notice
+
+StartOf = Callable[[int], Awaitable[TalkStart]]
+
+
+async def at_the_beginning(_channel_id: int) -> TalkStart:
+    return TalkStart()
+
 
 NOT_FOUND = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
 """Errors after which a message counts as not found."""
@@ -49,8 +58,15 @@ _MENTION = re.compile(r"<@!?(&?\d+)>")
 class MessageReader:
     """Reads messages for one client. `opt_outs` are users whose messages it does not read."""
 
-    def __init__(self, client: discord.Client, opt_outs: Container[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        client: discord.Client,
+        opt_outs: Container[int] = frozenset(),
+        start_of: StartOf = at_the_beginning,
+    ) -> None:
         self.client = client
+        self.start_of = start_of
+        """Returns where the conversation of a channel begins."""
         self.recent_members = RecentMembers()
         self.locales: BoundedCache[int, str] = BoundedCache(LOCALES_KEPT)
         """The language of users who recently used a command, a button or a form, and of the DM
@@ -89,11 +105,14 @@ class MessageReader:
         is_ordinary = message.type is discord.MessageType.default
         if (not is_ordinary and message.is_system()) or self.is_by_opted_out(message):
             return False
-        if not self.is_ours(message):
+        source = _source_of(message)
+        if source is message and message.type is discord.MessageType.thread_starter_message:
+            return False  # the message on which the thread was begun is gone
+        if not self.is_ours(source):
             return True
-        if message.interaction_metadata is not None or is_reply_notice(message.content):
+        if source.interaction_metadata is not None or is_reply_notice(source.content):
             return False
-        return bool(message.content or message.attachments or embed_texts(message, is_ours=True))
+        return bool(source.content or source.attachments or embed_texts(source, is_ours=True))
 
     def is_new_talk(self, message: discord.Message) -> bool:
         """Return whether a message can get an answer: talk of others, not repeated by Discord.
@@ -137,9 +156,8 @@ class MessageReader:
         value = message_value(
             source, self.recent_members, viewer, self._our_id, is_ours=self.is_ours(source)
         )
-        if source is message:
-            return value
-        return replace(value, id=message.id, at=message.created_at)
+        # A thread's beginning counts as the message on which it was begun, which keeps its id.
+        return value if source is message else replace(value, at=message.created_at)
 
     def people(
         self, channel: discord.abc.MessageableChannel, newest_first: Sequence[discord.Message]
@@ -197,6 +215,7 @@ class MessageReader:
             is_for_others=(is_reply and not _replies_to_author(message))
             or bool(has_mentions and self.mentions_others(message)),
             bot_name=guild.me.display_name,
+            talk_place=talk_place(message.channel, self._our_id),
         )
 
     def _replies_to_others(self, message: discord.Message) -> bool:
@@ -227,6 +246,7 @@ class MessageReader:
             copied_id=None if original is None else original.id,
             webhook=None if original is None else copy.author,
             bot_name="" if message.guild is None else message.guild.me.display_name,
+            talk_place=talk_place(channel, self._our_id),
         )
 
     def is_opted_out_copy(self, incoming: IncomingMessage) -> bool:

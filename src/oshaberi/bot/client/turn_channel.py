@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 import discord
@@ -21,8 +22,10 @@ from oshaberi.bot.conversation.messages import (
     IncomingMessage,
     PostedAnswer,
     PostedMessage,
+    moved_to,
 )
 from oshaberi.bot.conversation.transcript import plain_words
+from oshaberi.bot.storage.records import TalkStart
 from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.sink import (
     DiscordRefusalError,
@@ -37,6 +40,12 @@ from oshaberi.discord_io.channels import may_react, may_read_history, people_of
 
 log = logging.getLogger(__name__)
 
+MOST_SOURCES = 5
+"""From how many places a branch of a branch of … gets its messages."""
+HAS_THREAD = 160004
+"""Discord's code if a thread was begun on a message before."""
+RENAMING_S = 60.0
+"""How long a new name may take. Somebody who renamed a thread twice makes the next one wait."""
 HISTORY_S = 30.0
 """How long a turn waits for the channel's history. After that it uses what the bot has received."""
 
@@ -84,6 +93,8 @@ class DiscordTurnChannel:
 
     def sink(self, answering: IncomingMessage | None) -> DiscordSink:
         message = None if answering is None else self._cached_message(answering.said.id)
+        if message is not None and message.channel.id != self.channel_id:
+            message = None  # a thread was begun on it: nothing in there can reply to it
         for one in (self._message, message):
             self._people_ids.update(() if one is None else people_of(one))
         # With the permissions of the asker: the reply may go to another user.
@@ -99,7 +110,7 @@ class DiscordTurnChannel:
         return None if self._message is None else self._reader.asker(self._message)
 
     async def channel_info(self, before: int | None, limit: int) -> ChannelInfo:
-        past = await past_messages(self._client, self._client_state, self._channel, before, limit)
+        past, after_id = await self._past(before, limit)
         messages = self._reader.talk_in(past)
         guild = self._guild
         asked = [] if self._message is None else [self._message]
@@ -113,7 +124,78 @@ class DiscordTurnChannel:
             people=people,
             emojis=emojis_of(guild),
             history=self._reader.channel_messages(messages, self._asker),
+            after_id=after_id,
         )
+
+    async def _past(self, before: int | None, limit: int) -> tuple[list[discord.Message], int]:
+        """Return the conversation, oldest first, and the id after which it begins here."""
+        if limit <= 0:
+            return [], 0
+        past, start = await asyncio.gather(
+            past_messages(self._client, self._client_state, self._channel, before, limit),
+            self._reader.start_of(self.channel_id),
+        )
+        messages = [one for one in past if one.id > start.after_id]
+        return await self._with_sources(messages, start, limit), start.after_id
+
+    async def _with_sources(
+        self, messages: list[discord.Message], start: TalkStart, limit: int
+    ) -> list[discord.Message]:
+        """Put before the messages of a thread those with which its conversation begins."""
+        for _ in range(MOST_SOURCES):
+            room = limit - len(messages)
+            source = await self._source(start.source_id) if start.source_id and room > 0 else None
+            if source is None or start.after_id:
+                break
+            until = start.source_last_id + 1
+            earlier = await past_messages(self._client, self._client_state, source, until, room)
+            after_id = start.source_after_id
+            messages = [one for one in earlier if one.id > after_id] + messages
+            if after_id:
+                break
+            start = replace(await self._reader.start_of(start.source_id), after_id=0)
+        return messages
+
+    async def _source(self, channel_id: int) -> discord.abc.MessageableChannel | None:
+        """Return the channel in which this thread's conversation begins.
+
+        It has the same parent, so that whoever reads the thread may read it, too.
+        """
+        place, guild = self._elsewhere(channel_id), self._guild
+        if place is None and guild is not None:
+            try:
+                found = await guild.fetch_channel(channel_id)
+            except (*NOT_FOUND, discord.InvalidData):
+                return None
+            place = found if isinstance(found, discord.Thread) else None
+        return place if place is not None and is_beside(place, self._channel) else None
+
+    async def open_thread(
+        self, name: str, user_id: int, message_id: int | None = None
+    ) -> DiscordTurnChannel | None:
+        channel = self._channel
+        if not isinstance(channel, discord.TextChannel) or not may_open_threads(channel):
+            return None
+        try:
+            thread = await _opened(channel, name, message_id)
+            await thread.add_user(discord.Object(user_id))
+        except NOT_FOUND as error:
+            log.info("channel %s: no thread is opened: %s", self.channel_id, error)
+            return None
+        return DiscordTurnChannel(self._reader, self._client_state, thread, self._message)
+
+    async def rename(self, name: str, known_as: str) -> bool:
+        guild = self._guild
+        thread = None if guild is None else guild.get_thread(self.channel_id)
+        if thread is None or thread.name != known_as:
+            return False
+        try:
+            async with asyncio.timeout(RENAMING_S):
+                await thread.edit(name=name)
+        except NOT_FOUND as error:
+            log.info("thread %s keeps its name: %s", self.channel_id, error)
+            return False
+        return True
 
     async def said(self, message_id: int) -> ChannelMessage | None:
         message = await self.message(message_id)
@@ -128,7 +210,7 @@ class DiscordTurnChannel:
         if message is None:
             return None
         self._message = message
-        return await self._reader.incoming(message)
+        return self._here(await self._reader.incoming(message))
 
     def another(self) -> DiscordTurnChannel:
         """Return the same channel for another turn."""
@@ -139,19 +221,40 @@ class DiscordTurnChannel:
         message = self._cached_message(message_id)
         if message is None:
             try:
-                message = await self._channel.fetch_message(message_id)
+                message = await self._fetch(message_id)
             except (discord.NotFound, discord.Forbidden):
                 return None
         if self._reader.is_by_opted_out(message):
             return None
         self._message = message
-        return await self._reader.incoming(message)
+        return self._here(await self._reader.incoming(message))
+
+    def _here(self, incoming: IncomingMessage) -> IncomingMessage:
+        """Return a message as one of this channel: a thread may have been begun on it."""
+        return moved_to(incoming, self.path)
+
+    async def _fetch(self, message_id: int) -> discord.Message:
+        """Return a message of this channel, or the one on which this thread was begun."""
+        try:
+            return await self._channel.fetch_message(message_id)
+        except discord.NotFound:
+            parent = self._begun_in(message_id)
+            if parent is None:
+                raise
+            return await parent.fetch_message(message_id)
+
+    def _begun_in(self, message_id: int) -> discord.TextChannel | None:
+        """Return the parent of this thread if the thread was begun there on this message."""
+        if not isinstance(self._channel, discord.Thread) or message_id != self.channel_id:
+            return None
+        parent = self._channel.parent
+        return parent if isinstance(parent, discord.TextChannel) else None
 
     async def message(self, message_id: int) -> discord.Message | None:
         found = self._cached_message(message_id)
         if found is None:
             try:
-                found = await self._channel.fetch_message(message_id)
+                found = await self._fetch(message_id)
             except NOT_FOUND:
                 return None
             self._fetched[message_id] = found
@@ -216,17 +319,54 @@ class DiscordTurnChannel:
             return self._message
         newest_first = reversed(self._client.cached_messages)
         cached = next((one for one in newest_first if one.id == message_id), None)
-        if cached is not None and cached.channel.id == self.channel_id:
+        places = (self.channel_id, getattr(self._begun_in(message_id), "id", None))
+        if cached is not None and cached.channel.id in places:
             return cached
         return self._fetched.get(message_id)
 
     def _partial(self, message_id: int) -> discord.PartialMessage:
-        return discord.PartialMessage(channel=self._channel, id=message_id)
+        channel = self._begun_in(message_id) or self._channel
+        return discord.PartialMessage(channel=channel, id=message_id)
 
     def _emoji(self, emoji: str) -> str | discord.Emoji:
         guild = self._guild
         own = () if guild is None else guild.emojis
         return discord.utils.get(own, name=emoji.strip(":")) or emoji
+
+
+async def _opened(
+    channel: discord.TextChannel, name: str, message_id: int | None
+) -> discord.Thread:
+    if message_id is None:
+        return await channel.create_thread(name=name, type=discord.ChannelType.public_thread)
+    known = channel.guild.get_thread(message_id)
+    if known is not None:
+        return known
+    try:
+        message = discord.PartialMessage(channel=channel, id=message_id)
+        return await message.create_thread(name=name)
+    except discord.HTTPException as error:
+        if error.code != HAS_THREAD:
+            raise
+    found = await channel.guild.fetch_channel(message_id)
+    assert isinstance(found, discord.Thread)
+    return found
+
+
+def may_open_threads(channel: discord.TextChannel) -> bool:
+    allowed = channel.permissions_for(channel.guild.me)
+    return allowed.create_public_threads and allowed.send_messages_in_threads
+
+
+def is_beside(
+    source: discord.abc.MessageableChannel, thread: discord.abc.MessageableChannel
+) -> bool:
+    """Return whether everybody who reads a thread may read this place, too."""
+    if not isinstance(thread, discord.Thread):
+        return False
+    if isinstance(source, discord.Thread):
+        return source.parent_id == thread.parent_id and not source.is_private()
+    return source.id == thread.parent_id
 
 
 async def _face_there(sink: DiscordSink, face: WebhookFace | None) -> WebhookFace | None:

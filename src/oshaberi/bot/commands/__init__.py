@@ -9,6 +9,7 @@
   `memory_commands`: `/memory`; `privacy_commands`: `/privacy`.
 - `message_menu`: `/stop`, `/continue`, `/regenerate`, and the context menu of a message;
   `answer_buttons`: the buttons under an answer.
+- `talk_commands`: `/new`, `/talk` and `/branch`.
 - `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.
 """
 
@@ -32,6 +33,7 @@ from oshaberi.bot.commands import (
     personas,
     privacy_commands,
     status_command,
+    talk_commands,
     usage_command,
 )
 from oshaberi.bot.commands.command_context import Command, CommandRefusedError
@@ -53,6 +55,7 @@ Registered = Command | app_commands.Group | app_commands.ContextMenu
 COMMANDS: tuple[Registered, ...] = (
     *help_command.COMMANDS,
     *message_menu.TURN_COMMANDS,
+    *talk_commands.COMMANDS,
     *status_command.COMMANDS,
     *usage_command.COMMANDS,
     *memory_commands.COMMANDS,

@@ -24,12 +24,14 @@ from oshaberi.bot.commands.command_context import (
     context_here,
 )
 from oshaberi.bot.commands.message_menu import why_turn
+from oshaberi.bot.commands.talk_commands import branch_from, offers_threads
 from oshaberi.bot.conversation.answer_buttons import (
     ID_PATTERN,
     AnswerButton,
     ButtonRows,
     PressedButton,
     pressed_button,
+    row_to_branch,
     rows_of_menu,
     rows_while_running,
 )
@@ -45,6 +47,7 @@ from oshaberi.languages import translatable, translated
 
 Button = discord.ui.Button[discord.ui.View]
 WHAT_NEXT = translatable("What would you like to do with this answer?")
+WHAT_NEXT_WITH_MESSAGE = translatable("What would you like to do with this message?")
 
 
 class AnswerItem(discord.ui.DynamicItem[Button], template=ID_PATTERN):
@@ -88,6 +91,8 @@ async def _carry_out(interaction: Interaction, pressed: PressedButton) -> None:
         await _open_menu(interaction, pressed.message_id)
     elif pressed.action == "why":
         await answer(interaction, _why(context, asker, pressed.message_id))
+    elif pressed.action == "branch":
+        await answer(interaction, branch_from(interaction, pressed.message_id))
     elif pressed.action == "edit":
         await _open_form(interaction, pressed.message_id)
     else:
@@ -173,7 +178,9 @@ async def _open_menu(interaction: Interaction, message_id: int) -> None:
     rows = await _rows(interaction, message_id)
     if not rows:
         raise CommandRefusedError(translated(UNKNOWN.text))
-    await interaction.response.send_message(translated(WHAT_NEXT), view=_view(rows), ephemeral=True)
+    is_answer = rows != row_to_branch(message_id)
+    what_next = translated(WHAT_NEXT if is_answer else WHAT_NEXT_WITH_MESSAGE)
+    await interaction.response.send_message(what_next, view=_view(rows), ephemeral=True)
 
 
 async def _rows(interaction: Interaction, message_id: int) -> ButtonRows | None:
@@ -181,10 +188,12 @@ async def _rows(interaction: Interaction, message_id: int) -> ButtonRows | None:
     context, asker, turn_channel = context_here(interaction)
     turns = context.channel_turns
     state = await turns.answer_of(turn_channel, message_id, asker.person)
+    branch = row_to_branch(message_id) if await offers_threads(context, asker) else ()
     if not isinstance(state, ControlReply):
-        return rows_of_menu(message_id, state.place, may_edit=state.may_edit)
+        rows = rows_of_menu(message_id, state.place, may_edit=state.may_edit)
+        return rows + branch
     is_running = turns.is_writing(turn_channel.channel_id, message_id)
-    return rows_while_running(message_id) if is_running else None
+    return rows_while_running(message_id) if is_running else branch or None
 
 
 def _view(rows: ButtonRows) -> discord.ui.View:

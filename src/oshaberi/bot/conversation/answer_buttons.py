@@ -14,7 +14,7 @@ from typing import Literal, cast, get_args
 from oshaberi.bot.storage.records import AnswerVersion
 from oshaberi.languages import translatable, translated
 
-Action = Literal["again", "continue", "stop", "delete", "why", "edit", "show", "menu"]
+Action = Literal["again", "continue", "stop", "delete", "why", "edit", "show", "menu", "branch"]
 
 PREFIX = "oshaberi:answer:"
 ID_PATTERN = PREFIX + r"(?P<action>[a-z]{2,8}):(?P<message>[1-9]\d{0,18})(?::(?P<version>\d{1,9}))?"
@@ -26,6 +26,7 @@ _LABELS: dict[Action, str] = {
     "why": translatable("Why"),
     "edit": translatable("Edit"),
     "menu": "…",
+    "branch": translatable("Branch"),
 }
 
 
@@ -125,6 +126,11 @@ def rows_of_menu(message_id: int, place: VersionPlace | None, *, may_edit: bool)
     actions = _buttons(message_id, "again", "continue", "delete", "why")
     edit = _buttons(message_id, "edit") if may_edit else ()
     return (actions + edit, *_turning(message_id, place))
+
+
+def row_to_branch(message_id: int) -> ButtonRows:
+    """Return the button of the menu that begins a thread with the talk up to a message."""
+    return (_buttons(message_id, "branch"),)
 
 
 def _buttons(message_id: int, *actions: Action) -> tuple[AnswerButton, ...]:

@@ -6,9 +6,9 @@ The client makes them from Discord's objects; tests make them by hand.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Protocol, TypeVar
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Literal, Protocol, TypeVar
 
 from oshaberi.bot.conversation.answer_buttons import ButtonRows
 from oshaberi.bot.storage.records import Exchange
@@ -35,6 +35,18 @@ class ChannelPath:
         if not category:
             return (self.channel_id, parent) if parent else (self.channel_id,)
         return (self.channel_id, parent, category) if parent else (self.channel_id, category)
+
+
+DISCORD_EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
+
+
+def time_of_id(discord_id: int) -> datetime:
+    """Return when something on Discord was made."""
+    return DISCORD_EPOCH + timedelta(milliseconds=discord_id >> 22)
+
+
+TalkPlace = Literal["", "own_thread", "forum_post"]
+"""Whether a place is for one conversation: a thread that the bot opened for it, or a forum post."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +164,7 @@ class IncomingMessage:
     """Whether Discord marks the channel, or the thread's channel, as age-restricted."""
     bot_name: str = ""
     """The bot's name on this server."""
+    talk_place: TalkPlace = ""
 
     @property
     def path(self) -> ChannelPath:
@@ -179,6 +192,16 @@ class IncomingMessage:
         return replied is None or not (replied.by_us or replied.author.id == self.user_id)
 
 
+def moved_to(incoming: IncomingMessage, path: ChannelPath) -> IncomingMessage:
+    """Return a message as one that was written in another place."""
+    return replace(
+        incoming,
+        channel_id=path.channel_id,
+        parent_id=path.parent_id,
+        category_id=path.category_id,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class ChannelInfo:
     """The channel of a turn, as it is when the turn begins."""
@@ -192,6 +215,8 @@ class ChannelInfo:
     emojis: tuple[str, ...] = ()
     history: tuple[ChannelMessage, ...] = field(default=(), repr=False)
     """The history, oldest first, without the message that is answered."""
+    after_id: int = 0
+    """Nothing up to this message is read here (`/new`)."""
 
 
 class TurnChannel(Protocol):
@@ -242,6 +267,17 @@ class TurnChannel(Protocol):
 
     async def rewrite(self, message: PostedMessage, text: str) -> None:
         """Replace all that a message of ours shows by this text. Raises SinkError."""
+
+    async def open_thread(
+        self, name: str, user_id: int, message_id: int | None = None
+    ) -> TurnChannel | None:
+        """Open a thread for a user, on a message if one is given; None if Discord refuses.
+
+        If the message has a thread of ours, that is the one.
+        """
+
+    async def rename(self, name: str, known_as: str) -> bool:
+        """Rename a thread of ours that still has the name that we gave it. True if that is done."""
 
     async def set_buttons(self, message_id: int, rows: ButtonRows) -> None:
         """Replace the answer's buttons under a message of ours. A refusal is not an error."""

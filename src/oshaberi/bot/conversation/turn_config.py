@@ -91,6 +91,20 @@ class TurnConfig:
     interjection_chance: float = fraction(
         0.0, "chance that the bot answers any other message that addresses nobody"
     )
+    own_threads: str = choice(
+        "off",
+        ("off", "request", "always"),
+        "threads for single conversations: none; for who asks (`/talk`, `/branch`); for every "
+        "question. In them, and with `always` in posts of forums, every message is answered",
+    )
+    own_threads_per_hour: int = number(
+        6, 1, 60, "maximum number of threads that the bot opens for one user in an hour"
+    )
+    thread_names: str = choice(
+        "model",
+        ("model", "question"),
+        "who names such a thread: the model, after its first answer; the question's first words",
+    )
     continue_after_restart: bool = switch(
         True, "continue an answer that a restart cut off; `/continue` always can"
     )

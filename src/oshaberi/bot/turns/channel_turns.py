@@ -31,6 +31,7 @@ from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
 from oshaberi.bot.turns.context.surroundings import ContextSources
 from oshaberi.bot.turns.control_reply import ControlReply
 from oshaberi.bot.turns.notices import StatusReactions
+from oshaberi.bot.turns.own_threads import OwnThreads
 from oshaberi.bot.turns.personas import PersonaCache
 from oshaberi.bot.turns.post_turn import TurnRecords
 from oshaberi.bot.turns.quotas import QuotaBook
@@ -112,7 +113,8 @@ class ChannelTurns:
             draw=services.draw,
         )
         known = (admission, questions, reasons)
-        runner = QueueRunner(traffic, turns, *known, reactions)
+        own_threads = OwnThreads(db.talks)
+        runner = QueueRunner(traffic, turns, *known, reactions, own_threads)
         control = TurnControl(
             *(db, services.settings, traffic.stops, models, quotas),
             *(persona_cache, admission.cooldowns, questions, runner),

@@ -286,13 +286,18 @@ class TurnControl:
                 return UNKNOWN
             if turn is None or turn.first_id != of_message.first_id or turn.status == TAKEN_BACK:
                 return NOT_NEWEST
-        if turn is None:
+        if turn is None or await self._is_before_start(turn):
             return NOTHING
         if not _may(by, turn):
             return NOT_YOURS
         if not await self._may_answer(turn_channel, turn):
             return NOT_HERE
         return await self._refusal(turn_channel, by) or turn
+
+    async def _is_before_start(self, turn: TurnRecord) -> bool:
+        """Return whether the conversation of a channel was begun afresh after an answer."""
+        start = await self._db.talks.start_of(turn.channel_id)
+        return bool(turn.message_ids) and max(turn.message_ids) <= start.after_id
 
     async def _may_answer(self, turn_channel: TurnChannel, turn: TurnRecord) -> bool:
         """Return whether the persona of a turn may answer in its channel as the channel is now.

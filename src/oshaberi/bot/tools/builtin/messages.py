@@ -49,9 +49,17 @@ async def message_of(context: ToolContext, message_id: int) -> ChannelMessage:
     """Return another message of this channel. Raise if the asking person may not read it."""
     must_read_history(context)
     message = await context.turn_channel.said(message_id)
-    if message is None:
+    if message is None or await _is_before_start(context, message_id):
         raise ToolFailedError(f"there is no message {message_id} in this channel")
     return message
+
+
+async def _is_before_start(context: ToolContext, message_id: int) -> bool:
+    """Return whether the conversation was begun afresh after a message."""
+    if context.store is None:
+        return False
+    start = await context.store.talks.start_of(context.turn_channel.channel_id)
+    return message_id <= start.after_id
 
 
 MOST = 50

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, Person
+from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, Person, TalkPlace
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.personas import is_anybody_called, is_anybody_named, triggered_in
@@ -22,6 +22,8 @@ Admitted = Literal[
     "reply",
     "direct",
     "auto",
+    "own_thread",
+    "forum_post",
     "trigger",
     "name",
     "persona",
@@ -56,6 +58,10 @@ WHY: dict[str, str] = {
     "reply": translatable("it replies to a message of the bot"),
     "direct": translatable("it is a direct message"),
     "auto": translatable("every message of this channel is answered (auto_channels)"),
+    "own_thread": translatable(
+        "it was written in a thread for a conversation with the bot (own_threads)"
+    ),
+    "forum_post": translatable("every message in posts of this forum is answered (own_threads)"),
     "trigger": translatable("it contains a trigger word of a persona"),
     "name": translatable("it speaks to a persona by name (answer_to_names)"),
     "greeting": translatable(
@@ -157,9 +163,11 @@ Unsaid = Literal[
 HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))
 ADDRESSED = frozenset(("mention", "reply", "trigger", "name"))
 """Reasons that depend on the words of a message, so that an edit can change them."""
-UNADDRESSED = frozenset(("auto", "attention", "overhearing", "interjection"))
+FOR_THE_BOT = frozenset(("auto", "own_thread", "forum_post"))
+"""Reasons that depend on the place: who writes there expects an answer."""
+UNADDRESSED = FOR_THE_BOT | frozenset(("attention", "overhearing", "interjection"))
 """Reasons for an answer although nobody addressed the bot: the model may say nothing."""
-UNINVITED = UNADDRESSED - {"auto"}
+UNINVITED = UNADDRESSED - FOR_THE_BOT
 """Reasons of answers by chance: nobody waits for such an answer, so nobody is told if there is
 none."""
 BY_CHANCE = UNINVITED | {"inattentive", "uninvited"}
@@ -225,6 +233,7 @@ class UnaddressedMessage:
     """Whether it mentions or replies to somebody else."""
     bot_name: str = ""
     """The bot's name on this server."""
+    talk_place: TalkPlace = ""
 
 
 def admission(
@@ -296,6 +305,17 @@ def _address(
     return called or ("others" if incoming.is_for_others else "unaddressed")
 
 
+def _place_for_the_bot(
+    message: UnaddressedMessage | IncomingMessage, config: TurnConfig
+) -> Admitted | None:
+    if _any_in(message.path.ids, config.auto_channels):
+        return "auto"
+    if message.talk_place == "own_thread" and config.own_threads != "off":
+        return "own_thread"
+    is_post = message.talk_place == "forum_post" and config.own_threads == "always"
+    return "forum_post" if is_post else None
+
+
 def _call(
     text: str,
     message: UnaddressedMessage | IncomingMessage,
@@ -306,10 +326,10 @@ def _call(
 
     Where every message is answered, one to other people is left alone, unless it names us too.
     """
-    if _any_in(message.path.ids, config.auto_channels) and (
+    if (place := _place_for_the_bot(message, config)) and (
         not message.is_for_others or is_anybody_named(text, personas, message.bot_name)
     ):
-        return "auto"
+        return place
     if triggered_in(text, personas):
         return "trigger"
     listens = config.answer_to_names and not message.is_for_others

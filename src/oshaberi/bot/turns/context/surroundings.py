@@ -21,6 +21,7 @@ from oshaberi.bot.conversation.messages import (
     IncomingMessage,
     Person,
     said_since,
+    time_of_id,
     visible_exchanges,
     visible_history,
 )
@@ -156,11 +157,12 @@ async def surroundings(
 
     `window` is how many tokens the smallest model of the chain reads, if its options say so.
     """
-    job, since = asked.job, sources.operator.context_since
+    job = asked.job
     config, question = job.settings.turn, job.newest.said
     asker, channel_id = question.author, job.turn_channel.channel_id
     limit = 0 if job.kind == "deliver" else config.history_messages + len(job.asked)
     channel_info = await job.turn_channel.channel_info(job.before, limit)
+    since = _latest(sources.operator.context_since, channel_info.after_id)
     visible = visible_history(channel_info.history, asker, job.user_id)
     keeps_start = asker.can_read_history and job.before is None
     start = sources.history_starts.get(channel_id) if keeps_start else None
@@ -185,6 +187,8 @@ async def surroundings(
     exchanges = tuple(_remembered(exchanges, asked))
     go_on = job.kind == "go_on"
     summary = _summary(stored, question, is_wanted=config.summarise_history)
+    if summary is not None and summary.first_id <= channel_info.after_id:
+        summary = None
     asked_ids = () if go_on else job.message_ids
     return TurnSurroundings(
         asked=job.asked,
@@ -208,6 +212,14 @@ async def surroundings(
         reactions=reactions,
         instruction=config.channel_instruction,
     )
+
+
+def _latest(since: datetime | None, after_id: int) -> datetime | None:
+    """Return the later of both: a time, and that of a message."""
+    if not after_id:
+        return since
+    written = time_of_id(after_id)
+    return written if since is None else max(since, written)
 
 
 def _remembered(exchanges: Iterable[Exchange], asked: TurnRequest) -> Iterator[Exchange]:

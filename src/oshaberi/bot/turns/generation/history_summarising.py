@@ -7,31 +7,24 @@ cut instead.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
-from contextlib import aclosing
-from typing import Any
 
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import ConversationSummary
 from oshaberi.bot.storage.repositories.memory import SummaryRepository
 from oshaberi.bot.turns.context.building import MOST_CHARS, summary_note, summary_request
 from oshaberi.bot.turns.context.surroundings import TurnSurroundings
-from oshaberi.bot.turns.quotas import RequestQuota, Reservation
+from oshaberi.bot.turns.generation.side_requests import ask_aside
+from oshaberi.bot.turns.quotas import RequestQuota
 from oshaberi.bot.turns.services.adapter_pool import ConnectedAdapter
 from oshaberi.bot.turns.services.model_access import ModelCandidate
 from oshaberi.bot.turns.services.turn_services import ChannelNotes
-from oshaberi.chunks import Usage
 from oshaberi.clocks import loop_time_s
-from oshaberi.events import Message
 from oshaberi.providers.request.model_request import ContextItem, Request
-from oshaberi.providers.request.token_estimate import request_tokens
 from oshaberi.stream.observers import request_span
 from oshaberi.stream.stops import ActiveChannel
 from oshaberi.terminal_output import counted
-from oshaberi.text.config import TextConfig
-from oshaberi.text.engine import TextEngine
 
 log = logging.getLogger(__name__)
 
@@ -114,7 +107,7 @@ class HistoryCondenser:
         request = summary_request(asked, old, self._around.persona.name, self._summary)
         model, purpose = candidate.model, {"oshaberi.purpose": "summary"}
         with request_span(model.provider, model.model, purpose) as span:
-            work = self._ask_model(adapter, candidate, request)
+            work = ask_aside(adapter, candidate, request, self._quota, PATIENCE_S)
             text = await self._channel.until_stopped(work)
             if not text:
                 span.fail("no_summary")
@@ -125,34 +118,6 @@ class HistoryCondenser:
         log.info("channel %s: summarised %s", self._channel_id, counted(made.messages, "message"))
         await self._keep(made)
         return made
-
-    async def _ask_model(
-        self, adapter: ConnectedAdapter, candidate: ModelCandidate, request: Request
-    ) -> str:
-        """Return the model's text without its thoughts; empty if it failed."""
-        reserved = await self._quota.reserve(candidate, request_tokens(request))
-        if not isinstance(reserved, Reservation):
-            return ""
-        engine, events, usage = TextEngine(TextConfig(humanizer_degree=0)), [], None
-        stream: Any = adapter.open(request)
-        try:
-            async with asyncio.timeout(PATIENCE_S), aclosing(stream):
-                async for raw in stream:
-                    chunk = adapter.normalise(raw)
-                    if chunk is not None and chunk.error is not None:
-                        log.info("no summary: %s", chunk.error.type)
-                        return ""
-                    if chunk is not None:
-                        events += engine.feed(chunk.content)
-                        usage = chunk.usage or usage
-            events += engine.finish()
-        except Exception as error:
-            # The answer itself does not depend on it.
-            log.warning("no summary: %s", type(error).__name__)
-            return ""
-        finally:
-            await self._quota.settle(reserved, usage or Usage(reserved.input_tokens, 0))
-        return "\n".join(event.text for event in events if isinstance(event, Message)).strip()
 
     def _record(self, text: str, old: Sequence[ContextItem]) -> ConversationSummary | None:
         """Return the record, or None if one of the messages was deleted meanwhile."""

@@ -29,6 +29,7 @@ from oshaberi.bot.turns.outcome import (
     stop_reason,
     stored_unsaid_reason,
 )
+from oshaberi.bot.turns.own_threads import OwnThreads
 from oshaberi.bot.turns.personas import AnswerPlace, allowed_in, who_is_called, who_joins_in
 from oshaberi.bot.turns.running.greeting import Greetings, says_only_the_name
 from oshaberi.bot.turns.running.turn import Turn
@@ -64,7 +65,9 @@ class QueueRunner:
         questions: OpenQuestions,
         reasons: BoundedCache[int, str],
         reactions: StatusReactions,
+        own_threads: OwnThreads,
     ) -> None:
+        self._own_threads = own_threads
         self.queues: dict[int, ChannelQueue] = {}
         self.is_closing = False
         self.on_busy: Callable[[int, bool], None] = lambda _channel_id, _busy: None
@@ -169,7 +172,24 @@ class QueueRunner:
             queue.is_gathering = False
         return bool(queue.job.asked) and not self.is_closing
 
+    async def _move(self, queue: ChannelQueue) -> bool:
+        """Let a question be answered in a thread of its own, if it gets one. Return whether."""
+        job = queue.job
+        moved = await self._own_threads.moved(job)
+        if moved is None:
+            return False
+        if job.stored is not None:
+            await asyncio.wait({job.stored})
+        # In this order, so that a restart finds the question in one of the two places.
+        await self._note_seen(queue)
+        await self._questions.keep(moved)
+        await self._questions.settle(job.turn_channel.channel_id, job.message_ids)
+        self.enter(moved)
+        return True
+
     async def _perform(self, queue: ChannelQueue) -> None:
+        if await self._move(queue):
+            return
         job = queue.job
         if not job.is_uninvited:
             self._admission.note_talk(job)
@@ -433,6 +453,7 @@ class TurnRunner:
                 log_answer(outcome, times, loop_time_s() - began_s, why, known_to_fail)
                 played.append(AnsweredPersona(persona, outcome))
                 self._background.start("the thought log", turn.log_thoughts(outcome))
+                self._background.start("the thread's name", turn.name_thread(outcome))
                 self._background.start("the answer's buttons", buttons.finish(outcome))
             if outcome.interrupted:
                 return

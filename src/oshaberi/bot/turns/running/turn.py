@@ -25,6 +25,7 @@ from oshaberi.bot.turns.context.surroundings import (
 from oshaberi.bot.turns.generation.fallback import ModelFallback
 from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.bot.turns.generation.model_call import GenerationSetup, ModelCaller
+from oshaberi.bot.turns.generation.side_requests import ask_aside
 from oshaberi.bot.turns.generation.tool_loop import ToolLoop
 from oshaberi.bot.turns.notices import (
     NoticeSender,
@@ -42,6 +43,7 @@ from oshaberi.bot.turns.outcome import (
     result_of_stop,
     stored_unsaid_reason,
 )
+from oshaberi.bot.turns.own_threads import name_of_model, name_request
 from oshaberi.bot.turns.post_turn import AttachmentSources, PostTurnEffects, TurnRecords
 from oshaberi.bot.turns.quotas import (
     QuotaBook,
@@ -60,8 +62,10 @@ from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS
 from oshaberi.errors import Sentence
+from oshaberi.providers.model_options import options_of as options_of_model
+from oshaberi.providers.request.model_request import Request
 from oshaberi.stream.context import StreamContext
-from oshaberi.stream.observers import StreamObserver
+from oshaberi.stream.observers import StreamObserver, request_span
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.result import StreamResult
@@ -95,6 +99,8 @@ def response_to(asked: TurnRequest) -> ResponseState:
 
 log = logging.getLogger(__name__)
 
+NAMING = {"oshaberi.purpose": "name"}
+NAMING_S = 30.0
 CROWDED_SECONDS = 4.0
 """How long the typing indicator is delayed while many turns run: by then most have their first
 message."""
@@ -193,6 +199,38 @@ class Turn:
         if outcome.is_cut_by_restart:
             await self._announce_restart()
         return outcome
+
+    async def name_thread(self, outcome: TurnOutcome) -> None:
+        """Let the model name the thread that was opened for this conversation, once."""
+        config, place = self._settings.turn, self._job.turn_channel
+        if config.own_threads == "off" or place.path.parent_id is None or not outcome.text:
+            return
+        talks = self._records.db.talks
+        thread = await talks.thread(place.channel_id)
+        if thread is None or thread.is_named or not await talks.take_naming(place.channel_id):
+            return
+        asked = "\n".join(one.said.own_words for one in self._job.asked)
+        name = name_of_model(await self._ask_aside(name_request(asked, outcome.text)))
+        if name:
+            await place.rename(name, thread.name)
+        self._quota.settle_soon()
+
+    async def _ask_aside(self, request: Request) -> str:
+        """Return what the first usable model says to a small request; empty if none does."""
+        candidates, refusal = await self._candidates()
+        for candidate in () if refusal is not None else candidates:
+            model = candidate.model
+            if candidate.lacks_key or not await self._models.may_ask(model):
+                continue
+            options = options_of_model(model.params)
+            settings = {**options.endpoint_settings(), **candidate.settings}
+            address = (model.provider, model.model, model.base_url, candidate.secret)
+            async with self._models.adapters.lease(*address, settings) as adapter:
+                if adapter.continues:
+                    continue
+                with request_span(model.provider, model.model, NAMING):
+                    return await ask_aside(adapter, candidate, request, self._quota, NAMING_S)
+        return ""
 
     async def log_thoughts(self, outcome: TurnOutcome) -> None:
         await self._post_turn.log_thoughts(outcome)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from discord_stage.payloads import record_payloads
 from discord_stage.refusals import FormErrors, bad_form, refusal
-from discord_stage.requests.rate_limits import TYPING_LIMIT
-from discord_stage.requests.rate_limits import CHANNEL_NAME_LIMIT
+from discord_stage.requests.rate_limits import CHANNEL_NAME_LIMIT, TYPING_LIMIT
 from discord_stage.rest.routing import RouteCall, RouteTable
 from discord_stage.rules import field_types
 from discord_stage.world.ids import now_iso

@@ -58,7 +58,9 @@ def new_thread(
 
 
 def _refuse_too_many(state: StageState, parent: Channel) -> None:
-    threads = [one.thread for one in state.world.channels.values() if one.guild_id == parent.guild_id]
+    threads = [
+        one.thread for one in state.world.channels.values() if one.guild_id == parent.guild_id
+    ]
     if sum(one is not None and not one.archived for one in threads) >= ACTIVE_THREADS_MOST:
         raise refusal(160006)
 
@@ -82,9 +84,7 @@ async def from_message(call: RouteCall) -> object:
     return record_payloads.thread(world, thread)
 
 
-def note_begun_on(
-    state: StageState, thread: Channel, message: StageMessage, user_id: int
-) -> None:
+def note_begun_on(state: StageState, thread: Channel, message: StageMessage, user_id: int) -> None:
     """Mark the message on which a thread was begun, and point to it at the thread's beginning."""
     message.flags |= MessageFlag.HAS_THREAD
     message_posting.announce(state, "MESSAGE_UPDATE", message)
