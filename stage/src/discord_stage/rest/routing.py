@@ -17,7 +17,7 @@ from discord_stage.world.permissions import Permission
 from discord_stage.world.records import Channel, Json
 
 if TYPE_CHECKING:
-    from multidict import MultiMapping
+    from aiohttp.web_request import MultiDictProxy  # multidict's, which aiohttp brings
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class RouteCall:
     state: StageState
     hub: SessionHub
     path: Mapping[str, str]
-    query: MultiMapping[str]
+    query: MultiDictProxy[str]
     body: Json
     value: object
     """The body as it arrived, for routes that take a list."""
