@@ -249,6 +249,12 @@ class FakeTurnChannel:
             history=tuple(seen[-limit:]) if limit else (),
         )
 
+    async def open_thread(self, *_thread: object) -> None:
+        """No threads here."""
+
+    async def rename(self, _name: str, _known_as: str) -> bool:
+        return False
+
     async def said(self, message_id: int) -> ChannelMessage | None:
         return next((one for one in self.people if one.id == message_id), None)
 
