@@ -103,9 +103,11 @@ class OshaberiClient(MovableShardsClient):
             words=("{what} is lost ({reason})", "{what} is still lost", "{what} is back"),
         )
         self.histories = ReceivedHistories(self._is_live, self.shard_of)
+        self.hear_first({"shard_disconnect": self._note_lost_connection})
+        self.hear_first(self.histories.listeners)
         self.unanswered = UnansweredLog()
         self.context = context
-        self.reader = MessageReader(self, context.db.opt_outs)
+        self.reader = MessageReader(self, context.db.opt_outs.ids)
         self.claim = claim
         """Decides which process handles an interaction; None if there is only one."""
         self.reactions = AnswerReactions(context, self.reader, claim)
@@ -143,16 +145,10 @@ class OshaberiClient(MovableShardsClient):
         if not self.has_movable_shards and self.has_shard(0):
             await self._sync()
 
-    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        """Pass each event to the histories before the next event can arrive.
-
-        A lost connection is logged before discord.py logs its next try.
-        """
-        if event == "shard_disconnect" and not self.is_closed():
-            self._outage_log.begins(f"shard {args[0]}", "it is tried again", by=args[0])
-        if event in self.histories.events:
-            self.histories.hear(event, *args)
-        super().dispatch(event, *args, **kwargs)
+    def _note_lost_connection(self, shard_id: int) -> None:
+        """Log it before discord.py logs its next try."""
+        if not self.is_closed():
+            self._outage_log.begins(f"shard {shard_id}", "it is tried again", by=shard_id)
 
     def _is_live(self, server_id: int) -> bool:
         return self.gateway_state.is_connected(self.shard_of(server_id))

@@ -16,8 +16,7 @@ from decimal import Decimal
 from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, TurnChannel
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord
-from oshaberi.bot.turns.admission.bursts import burst_of
-from oshaberi.bot.turns.admission.channel_queue import Arrival, QueuedJob
+from oshaberi.bot.turns.admission.channel_queue import Arrival, QueuedJob, burst_of
 from oshaberi.bot.turns.admission.single_message_rules import (
     ADMITTED,
     BY_CHANCE,

@@ -11,8 +11,12 @@ from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion
-from oshaberi.bot.turns.admission.bursts import is_complete
-from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob, personas_called
+from oshaberi.bot.turns.admission.channel_queue import (
+    ChannelQueue,
+    QueuedJob,
+    is_complete,
+    personas_called,
+)
 from oshaberi.bot.turns.admission.message_admission import HeardMessage, MessageAdmission
 from oshaberi.bot.turns.admission.single_message_rules import ADDRESSED, HAD_A_TURN, reason_word
 from oshaberi.bot.turns.caches import BoundedCache
