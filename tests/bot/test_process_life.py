@@ -34,6 +34,7 @@ class Life:
         self.shared = SimpleNamespace(departure=lambda: self.lasting("departures"))
         self.orphaned_journals = SimpleNamespace(run=lambda: self.lasting("orphans"))
         self.data_retention = SimpleNamespace(run=lambda: self.lasting("retention"))
+        self.due_schedules = SimpleNamespace(run=lambda: self.lasting("schedules"))
         self.db = None
 
     async def lasting(self, name: str) -> None:
