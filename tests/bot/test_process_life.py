@@ -16,7 +16,7 @@ from oshaberi.bot.wiring import bot_wiring
 from oshaberi.errors import TemporaryError
 from tests.e2e.bot_harness import settings_of
 
-UPKEEP = ["reloader", "departures", "orphans", "pruning", "retention"]
+UPKEEP = ["reloader", "departures", "orphans", "pruning", "retention", "schedules"]
 
 
 class Life:

@@ -18,7 +18,8 @@ def user_id(here: BotHarness, name: str = MEMBER) -> int:
 
 async def scheduled(here: BotHarness, text: str, **more: Any) -> ScheduleRecord:
     """Store a schedule that has just become due."""
-    values: dict[str, Any] = {"kind": "reminder", "next_at": datetime.now(UTC).replace(microsecond=0)} | more
+    now = datetime.now(UTC).replace(microsecond=0)
+    values: dict[str, Any] = {"kind": "reminder", "next_at": now} | more
     record = ScheduleRecord(
         here.server_id, here.id_of("general"), user_id(here), text=text, **values
     )

@@ -53,7 +53,7 @@ class FakeToolChannel:
     def newest_message_id(self) -> int | None:
         return max((one.id for one in self.messages), default=None)
 
-    def notifying(self, user_ids: frozenset[int]) -> FakeToolChannel:
+    def notifying(self, _user_ids: frozenset[int], /) -> FakeToolChannel:
         return self
 
     def sink(self, answering: IncomingMessage | None) -> Sink:

@@ -226,7 +226,7 @@ class FakeTurnChannel:
         self.answering.append(None if answering is None else answering.said.id)
         return self.channel
 
-    def notifying(self, user_ids: frozenset[int]) -> FakeTurnChannel:
+    def notifying(self, user_ids: frozenset[int], /) -> FakeTurnChannel:
         self.notified = user_ids
         return self
 

@@ -153,7 +153,7 @@ class DiscordTurnChannel:
         """Return the same channel for another turn."""
         return DiscordTurnChannel(self._reader, self._client_state, self._channel)
 
-    def notifying(self, user_ids: frozenset[int]) -> DiscordTurnChannel:
+    def notifying(self, user_ids: frozenset[int], /) -> DiscordTurnChannel:
         """Return the same channel for messages that may notify these users, and nobody else."""
         other = self.another()
         other._notified = user_ids  # noqa: SLF001
