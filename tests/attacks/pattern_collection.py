@@ -252,6 +252,7 @@ def _exercise() -> None:
     from discord_stage.request_schema.check import _format, _missing_patterns
     from oshaberi import TextConfig, TextEngine
     from oshaberi.bot.characters.lorebooks import book_from
+    from oshaberi.bot.conversation.answer_buttons import pressed_button
     from oshaberi.bot.local_run.demo_model import requests, written_scenes
     from oshaberi.bot.local_run.demo_model.playback import _assigned
     from oshaberi.providers.capabilities.known_models import TABLE, capabilities_of
@@ -265,6 +266,7 @@ def _exercise() -> None:
     # Anybody's pattern, which is searched with a time limit (`lore_scan.PATTERN_S`).
     book_from({"entries": [{"keys": ["/tea/i"], "content": "hot"}]})
     list(_anywhere("max_tokens", ["max_tokens"]))
+    pressed_button("oshaberi:no such button")
     SpeakerHoldback(["Mika"], 32)
     StopStringCut(["###", "END"])
     blob("no such thing")

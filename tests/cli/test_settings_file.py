@@ -70,7 +70,8 @@ def _value(setting: Setting) -> str:
     if setting.name in FOR_EXAMPLE:
         return json.dumps(FOR_EXAMPLE[setting.name])
     default = setting.default
-    return json.dumps(list(default) if isinstance(default, tuple) else default)
+    listed = list(default) if isinstance(default, tuple) else default
+    return json.dumps(listed, ensure_ascii=False)  # TOML has no halves of a character
 
 
 def test_it_is_as_declared() -> None:

@@ -55,9 +55,9 @@ def a_year(text: str, zone: tzinfo = BERLIN, days: int = 365) -> list[datetime]:
     ],
 )
 def test_each_happens_exactly_as_often_as_it_should_in_a_year(text: str, times: int) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     assert len(a_year(text)) == times
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_nine_stays_nine_when_clocks_change() -> None:

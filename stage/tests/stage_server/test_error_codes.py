@@ -328,7 +328,7 @@ def test_a_wrong_token_is_401() -> None:
     run_on_stage(scenario)
 
 
-@pytest.mark.parametrize("code", sorted(CODES))
+@pytest.mark.parametrize("code", sorted(code for code in CODES if CODES[code][0] >= 400))
 def test_any_code_can_be_had_as_a_fault(code: int) -> None:
     async def scenario(stage: Stage, bot: ListeningClient) -> None:
         stage.fault(Fault(kind="code", code=code, route="POST /channels/*/messages", via=False))

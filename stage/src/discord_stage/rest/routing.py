@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from discord_stage.gateway.gateway_sessions import SessionHub
 from discord_stage.refusals import RefusalError, bad_form, refusal
@@ -16,9 +15,6 @@ from discord_stage.world.ids import number_in
 from discord_stage.world.permissions import Permission
 from discord_stage.world.records import Channel, Json
 
-if TYPE_CHECKING:
-    from multidict import MultiMapping
-
 
 @dataclass(slots=True)
 class RouteCall:
@@ -27,7 +23,8 @@ class RouteCall:
     state: StageState
     hub: SessionHub
     path: Mapping[str, str]
-    query: MultiMapping[str]
+    query: Mapping[str, str]
+    """Its `items` have every value of a parameter that is repeated."""
     body: Json
     value: object
     """The body as it arrived, for routes that take a list."""
@@ -56,7 +53,9 @@ class RouteCall:
 
     def values(self, name: str) -> list[str]:
         """Return the values of a list in the query: repeated, or with commas."""
-        return [one for text in self.query.getall(name, ()) for one in text.split(",") if one]
+        return [
+            one for key, text in self.query.items() if key == name for one in text.split(",") if one
+        ]
 
     def optional_id(self, name: str) -> int | None:
         return snowflake(self.query[name], name) if name in self.query else None
