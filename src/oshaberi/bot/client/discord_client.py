@@ -22,6 +22,7 @@ from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.client.unanswered import UnansweredLog, UnansweredSearch, WhenReady
 from oshaberi.bot.faces.picture_channel import PictureChannel
 from oshaberi.bot.storage.errors import StorageAwayError, StorageError
+from oshaberi.bot.storage.records import ShardShare
 from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.questions import CLAIMED, Claim
 from oshaberi.bot.turns.admission.single_message_rules import ADMITTED
@@ -156,6 +157,18 @@ class OshaberiClient(MovableShardsClient):
     def server_ids(self) -> frozenset[int] | None:
         """Return the ids of the servers on this client's shards; None until they are known."""
         return frozenset(one.id for one in self.guilds) if self.is_ready() else None
+
+    def share(self) -> ShardShare | None:
+        """Return which servers this client serves at this moment; None if none."""
+        if not self.is_ready():
+            return None
+        shards = range(self.shard_count or 1)
+        mine = frozenset(
+            one
+            for one in shards
+            if self.knows_servers_of(one) and self.gateway_state.is_connected(one)
+        )
+        return ShardShare(mine, len(shards)) if mine else None
 
     def would_have(self, server_id: int) -> bool:
         """Return whether a server belongs to one of the shards of this process."""

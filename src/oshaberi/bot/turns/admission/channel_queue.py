@@ -16,6 +16,7 @@ from typing import Literal
 from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord, TurnRecord
+from oshaberi.bot.turns.admission.occasions import Occasion
 from oshaberi.bot.turns.admission.single_message_rules import UNADDRESSED, UNINVITED, reason_word
 from oshaberi.bot.turns.personas import AnswerPlace, allowed_in, who_answers, who_is_asked
 from oshaberi.clocks import loop_time_s
@@ -142,6 +143,8 @@ class QueuedJob:
     """When its first message was written, by the loop's clock; None if it is not a message."""
     burst: Burst | None = None
     """The burst of its author, open until they have finished writing."""
+    occasion: Occasion | None = None
+    """What the bot speaks at, if it is no message. `asked` has it in the place of one."""
     stored: asyncio.Task[None] | None = field(default=None, compare=False)
     """Stores the question. No model is asked before it is done."""
     is_unaddressed: bool = field(init=False)
@@ -155,11 +158,12 @@ class QueuedJob:
 
     def __post_init__(self) -> None:
         word, is_answer = reason_word(self.why), self.kind == "answer"
-        newest = self.asked[-1] if self.asked and is_answer else None
+        is_message = is_answer and self.depth == 0 and self.before is None
+        newest = self.asked[-1] if self.asked and is_answer and not self.occasion else None
         derived = {
             "is_unaddressed": word in UNADDRESSED,
             "is_uninvited": word in UNINVITED,
-            "is_message": is_answer and self.depth == 0 and self.before is None,
+            "is_message": is_message and self.occasion is None,
             "answering_message": None if newest is None or newest.said.by_us else newest,
         }
         for name, value in derived.items():
@@ -174,12 +178,33 @@ class QueuedJob:
     def message_ids(self) -> tuple[int, ...]:
         return tuple(incoming.said.id for incoming in self.asked)
 
+    @property
+    def is_question(self) -> bool:
+        """Return whether the job is stored as an open question until it is done."""
+        return self.is_message or self.occasion is not None
+
+    @property
+    def asked_id(self) -> int | None:
+        """Return the id that the records of the turn have: of the message, or of the occasion."""
+        if self.occasion is not None:
+            return self.occasion.id
+        return None if self.newest.said.by_us else self.newest.said.id
+
     def asks_about(self, words: Iterable[str]) -> bool:
         """Return whether somebody addresses the bot and names one of these words, in any case."""
-        if self.is_unaddressed:
+        if self.is_unaddressed or self.occasion is not None:
             return False
         texts = [one.said.text.replace("\\", "").lower() for one in self.asked]
         return any(word.lower() in text for word in words for text in texts)
+
+
+def sending(job: QueuedJob, text: str) -> QueuedJob:
+    """Return the job that sends a text. It was written before, so nobody types it by line."""
+    stream = job.settings.stream
+    as_written = replace(stream.text, humanizer_degree=0, aggregate_join="preserve")
+    of_channel = job.settings.of_channel | {"humanizer_degree"}
+    settings = replace(job.settings, stream=replace(stream, text=as_written), of_channel=of_channel)
+    return replace(job, kind="deliver", text=text, settings=settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +296,7 @@ class ChannelQueue:
     def has_room_for(self, job: QueuedJob) -> bool:
         """Return whether `waiting_limit` allows the job. Stored questions are always allowed."""
         fits = self.messages + len(job.asked) <= job.settings.turn.waiting_limit
-        return fits or job.arrival == "stored"
+        return fits or job.arrival == "stored" or job.occasion is not None
 
     @property
     def oldest_waiting(self) -> int | None:
@@ -312,20 +337,27 @@ class ChannelQueue:
     def enter(self, job: QueuedJob) -> bool:
         """Put a job where `follow_up_policy` says. Return whether it interrupts the running turn.
 
-        Only a new message interrupts, and only a turn of the same user. A message from before a
-        restart waits in order of time, and a message that is answered by chance waits too.
+        Only a new message interrupts, and only a turn of the same user that a message began. A
+        message from before a restart waits in order of time, and a message that is answered by
+        chance waits too.
         """
         policy = job.settings.turn.follow_up_policy
-        if policy == "collect":
+        if job.occasion is not None:
+            self.waiting.append(job)
+        elif policy == "collect":
             self.collect(job)
         elif job.arrival != "new":
             self.put_in_order(job)
-        elif policy == "interrupt" and self.job.user_id == job.user_id and not job.is_uninvited:
+        elif policy == "interrupt" and self._is_interrupted_by(job):
             self.put_first(job)
             return True
         else:
             self.waiting.append(job)
         return False
+
+    def _is_interrupted_by(self, job: QueuedJob) -> bool:
+        is_theirs = self.job.user_id == job.user_id and self.job.occasion is None
+        return is_theirs and not job.is_uninvited
 
     def put_first(self, job: QueuedJob) -> None:
         """Put an interrupting job first; join it with the first one if that is of the same user."""

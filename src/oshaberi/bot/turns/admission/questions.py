@@ -66,7 +66,7 @@ class OpenQuestions:
 
         Commands have none, except the one that continues an answer after a restart.
         """
-        if job.is_message:
+        if job.is_question:
             await self.settle(job.turn_channel.channel_id, job.message_ids)
         elif job.why == RESTART:
             await self.settle(job.turn_channel.channel_id, (_asked_id(job),))
