@@ -30,8 +30,8 @@ from discord_stage.model_servers.google_wire import GoogleWire
 from discord_stage.model_servers.scripts import Say
 from oshaberi.providers.anthropic.adapter import AnthropicAdapter
 from oshaberi.providers.base import Adapter
+from oshaberi.providers.connections.model_connections import StreamedBody
 from oshaberi.providers.connections.sdk import BODY
-from oshaberi.providers.connections.streamed_body import StreamedBody
 from oshaberi.providers.google.adapter import GoogleAdapter
 from oshaberi.providers.openai_chat.adapter import OpenAIChatAdapter
 from oshaberi.providers.openai_responses.adapter import OpenAIResponsesAdapter

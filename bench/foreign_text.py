@@ -14,7 +14,7 @@ from bench.engines import Engine
 from bench.growth import Growth, Plan
 from bench.shapes import SHAPES, Shape
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
-from oshaberi.bot.turns.admission.bursts import is_complete
+from oshaberi.bot.turns.admission.channel_queue import is_complete
 from oshaberi.providers.wire.steps import CallPiece
 from oshaberi.providers.wire.text_outlet import StopStringCut
 from oshaberi.providers.wire.tool_calls import ToolCallAssembly

@@ -30,6 +30,7 @@ from discord_stage.requests.rate_limits import (
 from oshaberi import TextConfig
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.sink import Post, RequestKind, RequestRoom, Sent, WireState
+from oshaberi.discord_io.requests.limits import room_of_headers
 from oshaberi.stream import StreamConfig, StreamContext, stream_to_sink
 from oshaberi.virtual_time import run_virtual
 
@@ -175,7 +176,7 @@ class LimitedChannel(NullSink):
                 wire.leave(_now())
                 continue
             await asyncio.sleep(REQUEST_SECONDS / 2)
-            known = RequestRoom.of_headers(headers, _now() - REQUEST_SECONDS / 2)
+            known = room_of_headers(headers, _now() - REQUEST_SECONDS / 2)
             if kind is not None and known is not None:
                 self._rooms[kind] = known
             return

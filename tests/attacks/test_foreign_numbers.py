@@ -21,8 +21,9 @@ from oshaberi.checked_json import (
     whole_count,
 )
 from oshaberi.chunks import Chunk, Usage
-from oshaberi.delivery.sink import DiscordRefusalError, RequestRoom
+from oshaberi.delivery.sink import DiscordRefusalError
 from oshaberi.discord_io.requests.answers import refusal_of
+from oshaberi.discord_io.requests.limits import room_of_headers
 from oshaberi.providers.capabilities import learned as learned_limits
 from oshaberi.providers.capabilities import learned as token_calibration
 from oshaberi.providers.capabilities.learned import LearnedLimits, Lesson, ModelPlace
@@ -128,7 +129,7 @@ run: only this machine can reach it."""
 
 OWN_BODIES = {
     "public_fetching.py": "has a limit of its own and unpacks nothing",
-    "providers/connections/streamed_body.py": "bounds the bodies of models",
+    "providers/connections/model_connections.py": "bounds the bodies of models",
     "discord_io/buttons.py": "Discord's file server, after Discord's own word on its size",
     "bot/commands/personas/picture_uploads.py": "an upload, after Discord's own word on its size",
     "bot/status_page/routes.py": "aiohttp's server reads at most 1 MB of a form",
@@ -403,7 +404,7 @@ def test_a_rate_limit_of_discord_is_finite(seconds: str) -> None:
         "X-RateLimit-Remaining": "0",
         "X-RateLimit-Reset-After": seconds.strip('"'),
     }
-    assert RequestRoom.of_headers(headers, 0.0) is None
+    assert room_of_headers(headers, 0.0) is None
 
 
 def test_an_event_with_all_its_numbers_is_read() -> None:

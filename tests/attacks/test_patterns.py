@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from oshaberi.bot.client.discord_values import _TOKENS
-from oshaberi.bot.turns.admission.bursts import is_complete
+from oshaberi.bot.turns.admission.channel_queue import is_complete
 from oshaberi.discord_io.requests.parameters import _TOKENS as _NOTICE_TOKENS
 from oshaberi.discord_io.requests.parameters import is_reply_notice
 from oshaberi.providers.refusals.named_fields import _in_words
@@ -47,7 +47,7 @@ HARMLESS = {
     "text/normalize/speaker_guard.py::_MODIFIED": "gets a label: 140 characters at most (S7)",
     "bot/tools/decorator.py::_FIELD": "gets a docstring: the operator's code",
     "bot/tools/decorator.py::_OTHER_FIELD": "gets a docstring: the operator's code",
-    "bot/turns/admission/bursts.py::_ASKED": "gets a message's last 50 characters (ENDING)",
+    "bot/turns/admission/channel_queue.py::_ASKED": "gets a message's last 50 characters (ENDING)",
     "bot/turns/personas.py::_DECORATED": "gets a webhook's name: 80 characters",
 }
 

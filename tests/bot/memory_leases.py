@@ -13,7 +13,7 @@ LEASE_S = 8.0
 
 @dataclass
 class LeaseStore:
-    """What all processes share: the part of Redis."""
+    """What all processes share. It stands in for Redis."""
 
     leases: dict[int, tuple[str, float]] = field(default_factory=dict)
     processes: dict[str, float] = field(default_factory=dict)

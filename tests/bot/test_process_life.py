@@ -16,7 +16,7 @@ from oshaberi.bot.wiring import bot_wiring
 from oshaberi.errors import TemporaryError
 from tests.e2e.bot_harness import settings_of
 
-UPKEEP = ["reloader", "departures", "orphans", "pruning", "retention"]
+UPKEEP = ["reloader", "departures", "orphans", "pruning", "retention", "schedules"]
 
 
 class Life:
@@ -34,6 +34,7 @@ class Life:
         self.shared = SimpleNamespace(departure=lambda: self.lasting("departures"))
         self.orphaned_journals = SimpleNamespace(run=lambda: self.lasting("orphans"))
         self.data_retention = SimpleNamespace(run=lambda: self.lasting("retention"))
+        self.due_schedules = SimpleNamespace(run=lambda: self.lasting("schedules"))
         self.db = None
 
     async def lasting(self, name: str) -> None:

@@ -157,15 +157,15 @@ async def live(harness: ClientHarness) -> None:
 def test_while_it_is_disconnected_the_channel_is_read() -> None:
     async def scenario(harness: ClientHarness) -> None:
         histories, channel = harness.client.histories, harness.channel()
-        histories.hear("shard_disconnect", 0)
+        histories.listeners["shard_disconnect"](0)
         assert histories.known(channel, None, 50) is None
         with histories.reading(channel, None, 50) as keep:
             keep([])
-        histories.hear("shard_resumed", 0)
+        histories.listeners["shard_resumed"](0)
         assert await history(harness) == truth(harness), "what was read meanwhile is not kept"
         assert reads(harness) == 1
-        histories.hear("shard_disconnect", 0)
-        histories.hear("shard_connect", 0)
+        histories.listeners["shard_disconnect"](0)
+        histories.listeners["shard_connect"](0)
         assert histories.known(channel, None, 50) is None
 
     run_talk(scenario)
@@ -236,7 +236,7 @@ def test_a_server_that_was_away_and_changed_roles_are_read_again() -> None:
             ("guild_channel_delete", (harness.channel(),)),
         ]
         for number, (event, args) in enumerate(events, 2):
-            histories.hear(event, *args)
+            histories.listeners[event](*args)
             await agrees(harness, read=number)
             await agrees(harness, read=number)
 
@@ -300,9 +300,9 @@ def test_what_changes_while_it_is_read_is_read_again() -> None:
         read = [message async for message in channel.history(limit=50)]
         raw = discord.RawMessageUpdateEvent.__new__(discord.RawMessageUpdateEvent)
         raw.channel_id, raw.message = channel.id, read[0]
-        for event in (deleted(channel.id, read[0].id), ("raw_message_edit", raw)):
+        for event, gone in (deleted(channel.id, read[0].id), ("raw_message_edit", raw)):
             with histories.reading(channel, None, 50) as keep:
-                histories.hear(*event)
+                histories.listeners[event](gone)
                 keep(read)
             assert histories.known(channel, None, 50) is None
         with histories.reading(channel, None, 50) as keep:
@@ -317,7 +317,7 @@ def test_what_comes_while_it_is_read_is_part_of_it() -> None:
         histories, channel = harness.client.histories, harness.channel()
         read = [message async for message in channel.history(limit=50)]
         with histories.reading(channel, None, 50) as keep:
-            histories.hear("message", read[0])
+            histories.listeners["message"](read[0])
             assert histories.known(channel, None, 50) is None
             keep(read[1:])
         assert histories.known(channel, None, 50) == read

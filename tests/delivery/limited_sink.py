@@ -13,6 +13,7 @@ from discord_stage.requests.rate_limits import (
 )
 from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.delivery.sink import Post, RequestKind, RequestRoom, Sent, WireState
+from oshaberi.discord_io.requests.limits import room_of_headers
 
 
 class LimitedSink(RecordingSink):
@@ -47,7 +48,7 @@ class LimitedSink(RecordingSink):
                 await asyncio.sleep(float(refused.headers["Retry-After"]))
                 wire.leave(_now())
                 continue
-            self._rooms[kind] = RequestRoom.of_headers(headers, _now())
+            self._rooms[kind] = room_of_headers(headers, _now())
             return
 
 

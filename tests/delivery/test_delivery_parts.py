@@ -105,9 +105,9 @@ class TestQueue:
         first.attempted = True
         queue.put_back([first])
         queue.join_waiting(5)
-        assert len(queue) == 4
+        assert len(queue.items) == 4
         queue.join_waiting(3)
-        assert [waiting.text for waiting in queue] == ["a", "b\nc\nd"]
+        assert [waiting.text for waiting in queue.items] == ["a", "b\nc\nd"]
 
 
 class TestLedger:

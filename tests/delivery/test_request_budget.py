@@ -19,6 +19,7 @@ from oshaberi.delivery.attachments import DeliveryPlugIns, PersonaMessage
 from oshaberi.delivery.rate_limit_waits import leave_at, planned_sends
 from oshaberi.delivery.recording_sink import ScriptedFault
 from oshaberi.delivery.sink import RequestRoom
+from oshaberi.discord_io.requests.limits import room_of_headers
 from oshaberi.stream import Silence, Step, Stop
 
 from ..stream.scripted_streams import Played, play
@@ -85,8 +86,8 @@ def test_nobody_waits_longer_than_the_window(
 
 
 def test_headers_that_say_nothing() -> None:
-    assert RequestRoom.of_headers({}, 1.0) is None
-    assert RequestRoom.of_headers({"X-RateLimit-Limit": "many"}, 1.0) is None
+    assert room_of_headers({}, 1.0) is None
+    assert room_of_headers({"X-RateLimit-Limit": "many"}, 1.0) is None
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])

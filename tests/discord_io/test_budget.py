@@ -174,8 +174,8 @@ def test_rooms_are_not_kept_for_ever() -> None:
             "X-RateLimit-Reset-After": "5.0",
         }
         for channel in range(KEPT_ROOMS + 1):
-            rooms.note("send", channel, headers)
-        rooms.note("send", 1, {})
+            rooms.note("send", channel, headers, 1.0)
+        rooms.note("send", 1, {}, 1.0)
         assert rooms.of("send", 0) is None
         assert rooms.of("send", None) is None
         there = rooms.of("send", 1)

@@ -162,7 +162,7 @@ PROXIES: list[RedisProxy] = []
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """One outage, and what is to be found of it at each place."""
+    """One outage, and what each place says of it."""
 
     begins: Step
     alert: str

@@ -35,7 +35,7 @@ from discord_stage.model_servers.scripts import Call, Refuse, Say, Status, Step
 from oshaberi.chunks import Chunk
 from oshaberi.errors import ConfigError
 from oshaberi.providers import connect, said
-from oshaberi.providers.anthropic.aws_event_stream import AwsEventDecoder
+from oshaberi.providers.anthropic.clouds import AwsEventDecoder
 from oshaberi.providers.capabilities.known_models import capabilities_of
 from oshaberi.providers.cloud_accounts import check_cloud, vertex_address
 from oshaberi.providers.presets import PRESETS

@@ -14,7 +14,6 @@ from oshaberi.providers.model_addresses import MOST, whole_address
 from oshaberi.providers.model_listing import list_models
 from oshaberi.providers.presets import PRESETS
 from oshaberi.providers.registry import connect
-from oshaberi.providers.request.model_request import place_of
 
 
 @pytest.mark.parametrize(
@@ -78,7 +77,7 @@ def test_a_server_may_have_its_routes_at_the_root(provider: str) -> None:
     assert adapter.endpoint is not None
     assert adapter.endpoint.base_url == "http://127.0.0.1:9"
     record = ModelRecord(0, provider, "m", address)
-    assert place_of_model(record) == place_of(adapter.endpoint), "lessons are found again"
+    assert place_of_model(record) == adapter.endpoint.place, "lessons are found again"
 
 
 def test_its_models_are_listed_at_the_root() -> None:

@@ -17,7 +17,7 @@ from discord_stage.model_servers.scripts import Say
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.connections import sdk
 from oshaberi.providers.connections.aiohttp_transport import AiohttpTransport
-from oshaberi.providers.connections.streamed_body import StreamedBody
+from oshaberi.providers.connections.model_connections import StreamedBody
 from oshaberi.providers.registry import connect
 from oshaberi.virtual_time import run_virtual
 from tests.providers.adapter_runs import error, read, run, text
@@ -34,7 +34,7 @@ def answer(body: bytes = EVENT, head: bytes = HEAD) -> bytes:
 # -- kept and shared -----------------------------------------------------------------------------
 
 
-@having("usage")  # not NovelAI, whose answers are hung up on at their last token
+@having("usage")  # not NovelAI: the adapter closes the connection at the last token
 def test_answers_use_the_connection_of_the_one_before(family: Family) -> None:
     async def scenario(adapter: Adapter, server: ModelServer) -> None:
         for _ in range(3):

@@ -119,7 +119,7 @@ def test_an_error_in_the_stream_is_told_once() -> None:
 
 @pytest.mark.parametrize("pieces", [("One ###", " two"), ("One #", "#", "# two"), ("One ", "###")])
 def test_a_stop_string_ends_the_text_here(pieces: tuple[str, ...]) -> None:
-    """The API takes none; and the model is hung up on."""
+    """The API takes none, so the adapter applies it, and closes the connection."""
     request = replace(ASK, stop_strings=("###", "STOP"))
     found = chunks(RESPONSES, Say(*pieces), Stall(), request=request)
     assert text(found) == "One "

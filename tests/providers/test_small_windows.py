@@ -14,7 +14,6 @@ from oshaberi.providers.request.model_request import (
     ToolDeclaration,
     ToolResult,
     ToolRound,
-    place_of,
     said,
 )
 from tests.providers.adapter_runs import error, read, run, text
@@ -34,7 +33,7 @@ def test_tools_without_room_are_left_out(family: Family) -> None:
         sent = server.requests[-1].body.decode()
         assert "does a thing" not in sent
         assert "six" in sent, "what a tool said stays, as text"
-        told = adapter.endpoint.learned.told(place_of(adapter.endpoint))
+        told = adapter.endpoint.learned.told(adapter.endpoint.place)
         assert told == ("its window of 1500 tokens has no room for the tools, which are left out",)
         await read(adapter, Request((said("system", "short", "system"), ASKED), TOOLS[:2]))
         assert "does a thing" in server.requests[-1].body.decode()

@@ -17,7 +17,7 @@ from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
 from oshaberi.providers.capabilities.learned import KEPT_S, Doubt, Lesson
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.refusals.named_fields import named_tools
-from oshaberi.providers.refusals.unnamed_fields import (
+from oshaberi.providers.refusals.negotiation import (
     Names,
     RequestAttempt,
     narrowing,

@@ -17,7 +17,7 @@ from oshaberi.providers import PRESETS, Request, connect, said
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.capabilities import LearnedLimits, ModelPlace
 from oshaberi.providers.local_context_windows import LocalWindow
-from oshaberi.providers.request.model_request import Endpoint, ToolDeclaration, place_of
+from oshaberi.providers.request.model_request import Endpoint, ToolDeclaration
 from oshaberi.providers.request.preparation import counter_of, known_window
 from oshaberi.providers.request.token_estimate import text_tokens
 from tests.providers.adapter_runs import read
@@ -207,7 +207,7 @@ def test_tools_without_parameters_do_not_spoil_the_correction() -> None:
             await read(adapter, request)
             await adapter.aclose()
             assert adapter.endpoint is not None
-            return learned.tokens.ratio(place_of(adapter.endpoint))
+            return learned.tokens.ratio(adapter.endpoint.place)
 
     assert 0.7 <= asyncio.run(main()) <= 1.1
 

@@ -53,6 +53,9 @@ class FakeToolChannel:
     def newest_message_id(self) -> int | None:
         return max((one.id for one in self.messages), default=None)
 
+    def notifying(self, _user_ids: frozenset[int], /) -> FakeToolChannel:
+        return self
+
     def sink(self, answering: IncomingMessage | None) -> Sink:
         key = None if answering is None else answering.said.id
         return self.sinks.setdefault(key, RecordingSink())

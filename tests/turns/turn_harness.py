@@ -186,6 +186,7 @@ class FakeTurnChannel:
         self.thoughts: list[tuple[int, tuple[Embed, ...], WebhookFace | None]] = []
         self.answering: list[int | None] = []
         self.emojis: tuple[str, ...] = ()
+        self.notified: frozenset[int] | None = None
         self._last_id = first_id - 1
         self.channel = ChannelSink(self, display_name="Tomori", **options)
 
@@ -224,6 +225,10 @@ class FakeTurnChannel:
     def sink(self, answering: IncomingMessage | None) -> Sink:
         self.answering.append(None if answering is None else answering.said.id)
         return self.channel
+
+    def notifying(self, user_ids: frozenset[int], /) -> FakeTurnChannel:
+        self.notified = user_ids
+        return self
 
     async def channel_info(self, before: int | None, limit: int) -> ChannelInfo:
         ours = [

@@ -4,7 +4,7 @@
   commands and status page use.
 - `config`: the settings. `storage`: what outlives a process. `conversation`: people, messages
   and channels as values. `tools`: what a model may call. `characters`: cards of personas.
-- `schedules`: when reminders and tasks are due.
+- `schedules`: when reminders and tasks are due. `initiative`: what the bot does by itself.
 - `turns`: from an admitted message to a delivered answer. `faces`: the pictures of personas.
 - `client` (Discord), `commands`, `coordination` (several processes), `recovery` (after a
   restart).

@@ -137,7 +137,7 @@ class Deliverer:
 
     def halt(self) -> None:
         """Stop sending. No further message is sent."""
-        self._held_as_last = bool(self.queue) and not self.queue.ready(self._least_waiting)
+        self._held_as_last = bool(self.queue.items) and not self.queue.ready(self._least_waiting)
         self._response.indicator.rest()
         self._waits.halt()
         self.queue.close()
@@ -197,8 +197,8 @@ class Deliverer:
             flushed = [part for item in waited for part in self._as_text(item)] + flushed
             waited = []
         self.queue.extend([*waited, *flushed])
-        if self._live is not None and self.queue:
-            home = self._live.live.home_of(self.queue.first)
+        if self._live is not None and self.queue.items:
+            home = self._live.live.home_of(self.queue.items[0])
             if home is not None:
                 await self._live.take(home, self.queue)
                 return
@@ -216,12 +216,12 @@ class Deliverer:
             flushed = flushed[:1]
             self.queue.widen_head()
         for _ in flushed:
-            waiting = len(self.queue)
+            waiting = len(self.queue.items)
             if not waiting or self._limit_reached() is not None:
                 return  # those after a late one have been joined, or no more may leave
             if await self._send(self.queue.take()) is not None:
                 return
-            if len(self.queue) == waiting:
+            if len(self.queue.items) == waiting:
                 return  # it came back: it has not left in time
 
     # -- the loop ---------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ class Deliverer:
             if broken is not None:
                 return broken
             has_waited = self._pace is not None and self._pace.has_waited
-            if not has_waited and self.queue:
+            if not has_waited and self.queue.items:
                 # A sink that answers at once must not keep others, or a stop, waiting.
                 await asyncio.sleep(0)
         if self._waits.halted:
@@ -337,7 +337,7 @@ class Deliverer:
             case "first":
                 return self._response.sent > 0
             case "last":
-                ends = self._response_ends and len(self.queue) == 1
+                ends = self._response_ends and len(self.queue.items) == 1
                 return not (ends or self._is_last_allowed())
         return False
 
@@ -353,12 +353,12 @@ class Deliverer:
 
     def _ends_with_this(self) -> bool:
         """Return whether the message that is being sent ends the answer."""
-        return self._response_ends and not self.queue
+        return self._response_ends and not self.queue.items
 
     def _next_edit_at(self) -> float | None:
         if self._live is None:
             return None
-        return self._live.next_at(is_text_waiting=bool(self.queue))
+        return self._live.next_at(is_text_waiting=bool(self.queue.items))
 
     def _may_begin(self) -> bool:
         """Return whether a message may be begun for unfinished text."""

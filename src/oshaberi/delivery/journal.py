@@ -21,8 +21,6 @@ from oshaberi.delivery.sink import (
     Embed,
     File,
     Post,
-    RequestKind,
-    RequestRoom,
     Sent,
     Sink,
     SinkAwayError,
@@ -112,13 +110,17 @@ class JournalledSink:
         self._doubted: set[str] = set()
         self._known: set[int] = set()
         self._has_warned = False
+        # What creates no message is not the journal's business.
+        self.room = sink.room
+        self.edit = sink.edit
+        self.delete = sink.delete
+        self.typing = sink.typing
+        self.open_webhook = sink.open_webhook
+        self.forget_webhook = sink.forget_webhook
 
     @property
     def display_name(self) -> str | None:
         return self._sink.display_name
-
-    def room(self, kind: RequestKind) -> RequestRoom | None:
-        return self._sink.room(kind)
 
     async def send(self, post: Post, wire: WireState) -> Sent:
         try:
@@ -138,15 +140,6 @@ class JournalledSink:
         self._note_arrival(post, sent.id)
         return sent
 
-    async def edit(self, sent: Sent, post: Post, wire: WireState) -> None:
-        await self._sink.edit(sent, post, wire)
-
-    async def delete(self, sent: Sent, wire: WireState) -> None:
-        await self._sink.delete(sent, wire)
-
-    async def typing(self, ms: int | None) -> None:
-        await self._sink.typing(ms)
-
     async def reply_notice(self, face: WebhookFace, wire: WireState) -> Sent | None:
         """Send the notice after it is stored that one was sent, so that it is never sent twice.
 
@@ -155,12 +148,6 @@ class JournalledSink:
         entry = JournalledPost(f"{self._key}-notice", 0, {}, self._newest_id(), state="refused")
         await self._write(self._journal.intend(self._key, entry))
         return await self._sink.reply_notice(face, wire)
-
-    async def open_webhook(self) -> None:
-        await self._sink.open_webhook()
-
-    async def forget_webhook(self) -> None:
-        await self._sink.forget_webhook()
 
     async def find_arrivals(self, post: Post, since: float) -> Sequence[Sent]:
         found = await self._sink.find_arrivals(post, since)

@@ -168,7 +168,7 @@ class EditPace:
     def due_at(self, live: LiveMessage) -> float:
         """Return the loop time of the next edit; perhaps in the past."""
         room = self._sink.room("edit" if live.sent.via == "bot" else "webhook_edit")
-        if self._queue.closed and room is not None:
+        if self._queue.closed_at is not None and room is not None:
             return leave_at(room, self._waits.now(), at_end=True)
         return max(live.left_at + EDIT_SECONDS, self._even_at(room, live.left_at))
 
@@ -242,8 +242,8 @@ class LiveEdits:
         if live is self.live.last and self.live.draft is not None:
             await self._take_away(self.live.draft)
         text, items = live.post.content, []
-        while queue:
-            longer = self.live.with_item(live, text, queue.first)
+        while queue.items:
+            longer = self.live.with_item(live, text, queue.items[0])
             if longer is None:
                 break
             text = longer

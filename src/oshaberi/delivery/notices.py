@@ -136,7 +136,7 @@ class LimitOverrun:
         """Handle the first waiting message, which is over the limit."""
         if limit == "flush_limit" and self._config.on_limit == "file":
             self._rest = self._rest or OverflowFile()
-            if self._rest.accepts(queue.first):
+            if self._rest.accepts(queue.items[0]):
                 self._rest.add(queue.take())
                 return None
             return await self.attach() or Broken(limit)

@@ -85,7 +85,7 @@ class TypingWaits:
     def moments(self) -> list[float]:
         """Return when each waiting message would be sent if there were no rate limit."""
         now, at = self._waits.now(), self._response.last_sent_at
-        waits = [waiting.wait for waiting in self._queue]
+        waits = [waiting.wait for waiting in self._queue.items]
         if not self._waits.simulates:
             return [now] * len(waits)
         fit(waits, self._backlog_ms(len(waits)))
@@ -102,7 +102,7 @@ class TypingWaits:
         previous = self._response.last_sent_at
         if previous is None or not self._waits.simulates:
             return
-        waits = [waiting.wait for waiting in self._queue]
+        waits = [waiting.wait for waiting in self._queue.items]
         fit(waits, self._backlog_ms(len(waits)))
         leave_at = previous + waits[0].total_ms / 1000
         left = leave_at - self._waits.now()

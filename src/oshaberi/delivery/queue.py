@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
 from oshaberi.clocks import loop_time_s
@@ -123,21 +123,17 @@ class MessageQueue:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._items: deque[OutgoingMessage] = deque()
+        self.items: deque[OutgoingMessage] = deque()
+        """For others to look at. Only the methods change it."""
         self.closed_at: float | None = None
+        """When it became certain that nothing more will come."""
         self.full = False
         self._waiter: asyncio.Future[None] | None = None
         self._room = asyncio.Event()
         self._room.set()
 
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __iter__(self) -> Iterator[OutgoingMessage]:
-        return iter(self._items)
-
     def extend(self, items: Iterable[OutgoingMessage]) -> None:
-        self._items.extend(items)
+        self.items.extend(items)
         self._note()
 
     def close(self) -> None:
@@ -145,10 +141,6 @@ class MessageQueue:
         if self.closed_at is None:
             self.closed_at = loop_time_s()
         self._note()
-
-    @property
-    def closed(self) -> bool:
-        return self.closed_at is not None
 
     async def room(self) -> None:
         await self._room.wait()
@@ -160,15 +152,11 @@ class MessageQueue:
         """
         while not self.ready(least):
             await self.change()
-        return self._items[0] if self._items else None
-
-    @property
-    def first(self) -> OutgoingMessage:
-        return self._items[0]
+        return self.items[0] if self.items else None
 
     def ready(self, least: int = 1) -> bool:
         """Return whether `least` messages wait, or no more will come."""
-        return len(self._items) >= least or self.closed
+        return len(self.items) >= least or self.closed_at is not None
 
     async def change(self, until: float | None = None) -> None:
         """Wait for a message, the end, a `wake`, or the time `until`."""
@@ -187,47 +175,47 @@ class MessageQueue:
             self._waiter.set_result(None)
 
     def take(self) -> OutgoingMessage:
-        item = self._items.popleft()
+        item = self.items.popleft()
         self._note()
         return item
 
     def put_back(self, items: Sequence[OutgoingMessage]) -> None:
         """Put messages back at the front, in their order."""
-        self._items.extendleft(reversed(items))
+        self.items.extendleft(reversed(items))
         self._note()
 
     def clear(self) -> list[OutgoingMessage]:
-        items = list(self._items)
-        self._items.clear()
+        items = list(self.items)
+        self.items.clear()
         self._note()
         return items
 
     def join_waiting(self, join_from: int) -> None:
         """Join neighbours, from `join_from` waiting messages on (spec 07, falling behind)."""
-        if len(self._items) >= join_from:
+        if len(self.items) >= join_from:
             self.join_while(lambda first, second: fits_together(first, second, self._limit))
 
     def join_while(self, fits: Callable[[OutgoingMessage, OutgoingMessage], bool]) -> None:
         """Join all neighbours that fit together."""
         merged: deque[OutgoingMessage] = deque()
-        for item in self._items:
+        for item in self.items:
             if merged and not merged[-1].attempted and fits(merged[-1], item):
                 merged[-1] = joined(merged[-1], item)
             else:
                 merged.append(item)
-        self._items = merged
+        self.items = merged
         self._note()
 
     def join_groups(self, sizes: Sequence[int]) -> None:
         """Join as many neighbours as each size says, in order. The waits of the others stay."""
-        items, merged, unused_ms = iter(self._items), deque[OutgoingMessage](), 0.0
+        items, merged, unused_ms = iter(self.items), deque[OutgoingMessage](), 0.0
         for size in sizes:
             group = [next(items) for _ in range(size)]
             if unused_ms:
                 group[0].wait = group[0].wait.longer_by(unused_ms)
             unused_ms = sum(item.wait.total_ms for item in group[1:])
             merged.append(reduce(joined, group))
-        self._items = merged
+        self.items = merged
         self._note()
 
     def fit_together(
@@ -238,17 +226,17 @@ class MessageQueue:
 
     def widen_head(self) -> None:
         """Join as much as fits into the first message: only one may leave (spec 04 O1)."""
-        while len(self._items) > 1:
-            first, second = self._items[0], self._items[1]
+        while len(self.items) > 1:
+            first, second = self.items[0], self.items[1]
             length = utf16_len(first.text) + 1 + utf16_len(second.text)
             if first.identity != second.identity or length > self._limit:
                 return
-            self._items.popleft()
-            self._items[0] = joined(first, second)
+            self.items.popleft()
+            self.items[0] = joined(first, second)
 
     def _note(self) -> None:
         self.wake()
-        full = len(self._items) >= BOUND
+        full = len(self.items) >= BOUND
         if full is not self.full:
             self.full = full
             self._room.clear() if full else self._room.set()

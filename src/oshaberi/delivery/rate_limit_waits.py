@@ -138,7 +138,7 @@ class BucketWaits:
     def _join(self, room: RequestRoom | None) -> None:
         if room is None:
             return
-        count = len(self._queue)
+        count = len(self._queue.items)
         wanted = [self._now()] * count if self._pace is None else self._pace.moments()
         self._presses = self._planned(room, wanted, at_end=True)[-1].late_s > 0
         if not self._joins or count < 2:
@@ -154,7 +154,7 @@ class BucketWaits:
         """
         in_time = wanted[-1] + self._patience(room)
         sizes, ends_at = self._grouped(room, wanted, in_time, with_code=False)
-        if ends_at > in_time and self._queue.closed:
+        if ends_at > in_time and self._queue.closed_at is not None:
             with_code = self._grouped(room, wanted, in_time, with_code=True)
             if with_code[1] < ends_at:
                 return with_code[0]
@@ -164,7 +164,7 @@ class BucketWaits:
         self, room: RequestRoom, wanted: Sequence[float], in_time: float, *, with_code: bool
     ) -> tuple[list[int], float]:
         """Return the sizes after the fewest possible joins, and when the last message leaves."""
-        items, wanted = list(self._queue), list(wanted)
+        items, wanted = list(self._queue.items), list(wanted)
         sizes = [1] * len(items)
         best, ends_at = sizes, float("inf")
         while True:
@@ -221,7 +221,7 @@ class BucketWaits:
         gains nothing by it.
         """
         follows = self._pace is not None and not self._presses
-        return follows or not self._joins or self._queue.closed
+        return follows or not self._joins or self._queue.closed_at is not None
 
     def _patience(self, room: RequestRoom) -> float:
         """Return how late the last waiting message may be. Delays of a long answer add up."""
@@ -245,4 +245,4 @@ class BucketWaits:
             return self._response.messages[-1].via == "webhook"
         if self._response.voice.webhook_lost:
             return False
-        return face_of(self._queue.first.identity, self._persona) is not None
+        return face_of(self._queue.items[0].identity, self._persona) is not None

@@ -6,11 +6,10 @@ alone decides what to do about a failure. Each error says whether the outcome is
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from oshaberi.checked_json import bounded_seconds, whole_count
 from oshaberi.errors import OshaberiError
 from oshaberi.text.config import Known, Persona
 
@@ -87,19 +86,6 @@ class RequestRoom:
     remaining: int
     resets_at: float
     noted_at: float
-
-    @classmethod
-    def of_headers(cls, headers: Mapping[str, str], now: float) -> RequestRoom | None:
-        """Read the bucket from the headers of an answer; None if they do not tell."""
-        seconds = bounded_seconds(headers.get("X-RateLimit-Reset-After"))
-        try:
-            limit = whole_count(int(headers["X-RateLimit-Limit"]))
-            remaining = whole_count(int(headers["X-RateLimit-Remaining"]))
-        except (KeyError, ValueError):
-            return None
-        if limit is None or remaining is None or seconds is None:
-            return None
-        return cls(limit, remaining, now + seconds, noted_at=now)
 
     def is_empty(self, now: float) -> bool:
         """Return whether Discord would refuse the next request."""

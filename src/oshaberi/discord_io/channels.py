@@ -89,7 +89,8 @@ class MentionPolicy:
     mention; never `@everyone`, `@here` or the author of the message that is replied to.
 
     `asker` is the member whose permissions count; without one, only what everybody may ping is
-    allowed. `people` are user ids; ids that are added to the collection later count too.
+    allowed. `people` are user ids; ids that are added to the collection later count too. Without
+    `with_roles` no role is pinged.
     """
 
     def __init__(
@@ -97,10 +98,13 @@ class MentionPolicy:
         channel: discord.abc.MessageableChannel,
         asker: discord.Member | None = None,
         people: Collection[int] = (),
+        *,
+        with_roles: bool = True,
     ) -> None:
         self._channel = channel
         self._asker = asker
         self._people = people
+        self._with_roles = with_roles
 
     @classmethod
     def answering(
@@ -126,7 +130,7 @@ class MentionPolicy:
     def _may_ping_role(self, role_id: int) -> bool:
         guild = getattr(self._channel, "guild", None)
         role = None if guild is None else guild.get_role(role_id)
-        if role is None or role.is_default():
+        if role is None or role.is_default() or not self._with_roles:
             return False
         return role.mentionable or self._asker_may_mention_all()
 

@@ -93,7 +93,7 @@ class ReceivedHistory:
 
 
 class ReceivedHistories:
-    """The histories of one client. Call `hear` for each event, before anything awaits."""
+    """The histories of one client. Call the `listeners` for each event, before anything awaits."""
 
     def __init__(
         self, is_live: IsLive = never_live, shard_of: Callable[[int], int] = lambda _guild_id: 0
@@ -107,7 +107,7 @@ class ReceivedHistories:
         """Messages of the bot that were sent and have not been received yet."""
         self._lost: set[int] = set()
         """Shards that are not connected. If they resume, Discord first sends what they missed."""
-        self._handlers: dict[str, Callable[..., None]] = {
+        self.listeners: dict[str, Callable[..., None]] = {
             "message": self._note_message,
             "raw_message_edit": self._note_edit,
             "raw_message_delete": lambda gone: self._note_removal(
@@ -130,14 +130,7 @@ class ReceivedHistories:
             "shard_resumed": self._lost.discard,
             "shard_disconnect": self._lost.add,
         }
-        self.events = frozenset(self._handlers)
-        """The names of the events that `hear` uses."""
-
-    def hear(self, event: str, *args: object) -> None:
-        """Note an event of discord.py, by its name in `dispatch`."""
-        handler = self._handlers.get(event)
-        if handler is not None:
-            handler(*args)
+        """What to call with each event of discord.py, by its name in `dispatch`."""
 
     def known(
         self, channel: discord.abc.MessageableChannel, before: int | None, limit: int

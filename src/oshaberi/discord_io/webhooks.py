@@ -174,7 +174,7 @@ class WebhookHttp:
             note_answer(self._outage, answer.status, answer.headers)
         self._note_room((method, hook), answer.headers)
         if method in _KINDS:
-            self._rooms.note(_KINDS[method], hook.id, answer.headers)
+            self._rooms.note(_KINDS[method], hook.id, answer.headers, loop_time_s())
         if not 200 <= answer.status < 300:
             raise refusal_of(answer.status, body, answer.headers)
         created: Json = parsed(body)

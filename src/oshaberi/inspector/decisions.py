@@ -82,7 +82,7 @@ WITHHELD = {
 CAPTURED = {
     "thought": "A think block is taken out",
     "details": "A details block is taken out",
-    "stray close": "A think block closes that was never opened; what came before was a thought",
+    "stray close": "The end of a think block that was never opened; what came before was a thought",
 }
 SPEAKER_STOP = "The stream is stopped: the next line speaks for {}."
 SHARES_A_MESSAGE = "It waits, to share a message with what follows."

@@ -9,10 +9,10 @@
 - A family has a folder (`openai_chat`, `openai_responses`, `anthropic`, `google`) with `request`
   (request to JSON), `events` (JSON to steps) and `adapter`, or one file (`ollama`, `novelai`).
   `replay` plays scenes. `base` and `wire` hold what families share.
-- `cloud_accounts` has what models of clouds have in common (`anthropic.clouds`, `google.vertex`,
-  `openai_responses.azure`).
-- `connections` carry the requests. `connection_problems` says why one fails;
-  `error_classification` finds the type of an error.
+- `cloud_accounts` has what models of clouds have in common (`anthropic.clouds`, and the end of the
+  adapters of `google` and `openai_responses`).
+- `connections` carry the requests. `error_classification` finds the type of an error, and says
+  what is wrong with a connection.
 """
 
 from oshaberi.providers.base import Adapter, RawChunk

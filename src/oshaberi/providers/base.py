@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from oshaberi.chunks import Chunk, ProviderError, Usage
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.connection_problems import LOST
+from oshaberi.providers.error_classification import LOST
 from oshaberi.providers.request.answer_budgets import DEFAULT_BUDGETS, BudgetMeter, byte_size
-from oshaberi.providers.request.model_request import Endpoint, Request, RequestSize, place_of
+from oshaberi.providers.request.model_request import Endpoint, Request, RequestSize
 from oshaberi.providers.request.preparation import left_out
 from oshaberi.providers.wire.chunk_assembler import ChunkAssembler
 from oshaberi.providers.wire.errors import with_window
@@ -165,7 +165,7 @@ class Adapter(ABC):
         """Note how many tokens the API counted, so that the next estimate is better."""
         if self.endpoint is not None:
             tokens = self.endpoint.learned.tokens
-            tokens.note(place_of(self.endpoint), size.estimated_tokens, usage.input_tokens)
+            tokens.note(self.endpoint.place, size.estimated_tokens, usage.input_tokens)
 
 
 class EndpointAdapter(Adapter):

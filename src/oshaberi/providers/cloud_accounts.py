@@ -34,7 +34,7 @@ _MOST_CAUSES = 4
 
 
 def check_cloud(preset: Preset, base_url: str | None, settings: Mapping[str, Any]) -> None:
-    """Raise ConfigError if a setting is missing, or is none that a cloud could have."""
+    """Raise ConfigError if a setting is missing, or cannot be right."""
     for name, shape in _SHAPES.items():
         value = settings.get(name)
         if value is None and name in preset.needs:

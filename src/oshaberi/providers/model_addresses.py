@@ -24,7 +24,7 @@ _HOME = (".local", ".lan", ".internal", ".home.arpa", ".localhost")
 
 
 def whole_address(provider: str, typed: str) -> str:
-    """Return the base URL that a provider's SDK needs. Raises ConfigError for what is none.
+    """Return the base URL that a provider's SDK needs. Raises ConfigError if it is no address.
 
     Without a scheme it is `http://` on this machine and in its network, else `https://`. Without
     a path, an OpenAI-compatible address gets the one of its host, which is usually `/v1`. A server

@@ -8,7 +8,7 @@ from typing import Any
 
 from oshaberi.checked_json import parse_json
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, whole_body
-from oshaberi.providers.connection_problems import connection_problem
+from oshaberi.providers.error_classification import connection_problem
 from oshaberi.providers.model_addresses import without_route
 
 PATIENCE_S = 10.0

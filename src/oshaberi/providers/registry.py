@@ -39,9 +39,9 @@ FAMILIES: dict[str, str] = {
     "ollama": "oshaberi.providers.ollama:OllamaAdapter",
     "novelai": "oshaberi.providers.novelai:NovelAIAdapter",
     "bedrock": f"{_CLAUDE_CLOUDS}:BedrockAdapter",
-    "vertex": "oshaberi.providers.google.vertex:VertexAdapter",
+    "vertex": "oshaberi.providers.google.adapter:VertexAdapter",
     "vertex-claude": f"{_CLAUDE_CLOUDS}:VertexClaudeAdapter",
-    "azure-entra": "oshaberi.providers.openai_responses.azure:AzureEntraAdapter",
+    "azure-entra": "oshaberi.providers.openai_responses.adapter:AzureEntraAdapter",
     "replay": "oshaberi.providers.replay:ReplayAdapter",
 }
 """The module of each family's adapter; imported only when it is used."""

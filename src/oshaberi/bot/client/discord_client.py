@@ -24,6 +24,7 @@ from oshaberi.bot.client.unanswered import UnansweredLog, UnansweredSearch, When
 from oshaberi.bot.faces.picture_channel import PictureChannel
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError, StorageError
+from oshaberi.bot.storage.records import ShardShare
 from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.questions import CLAIMED, Claim
 from oshaberi.bot.turns.admission.single_message_rules import ADMITTED
@@ -106,9 +107,11 @@ class OshaberiClient(MovableShardsClient):
             words=("{what} is lost ({reason})", "{what} is still lost", "{what} is back"),
         )
         self.histories = ReceivedHistories(self._is_live, self.shard_of)
+        self.hear_first({"shard_disconnect": self._note_lost_connection})
+        self.hear_first(self.histories.listeners)
         self.unanswered = UnansweredLog()
         self.context = context
-        self.reader = MessageReader(self, context.db.opt_outs, TalkStarts(context.db.talks).of)
+        self.reader = MessageReader(self, context.db.opt_outs.ids, TalkStarts(context.db.talks).of)
         self.claim = claim
         """Decides which process handles an interaction; None if there is only one."""
         self.reactions = AnswerReactions(context, self.reader, claim)
@@ -146,16 +149,10 @@ class OshaberiClient(MovableShardsClient):
         if not self.has_movable_shards and self.has_shard(0):
             await self._sync()
 
-    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        """Pass each event to the histories before the next event can arrive.
-
-        A lost connection is logged before discord.py logs its next try.
-        """
-        if event == "shard_disconnect" and not self.is_closed():
-            self._outage_log.begins(f"shard {args[0]}", "it is tried again", by=args[0])
-        if event in self.histories.events:
-            self.histories.hear(event, *args)
-        super().dispatch(event, *args, **kwargs)
+    def _note_lost_connection(self, shard_id: int) -> None:
+        """Log it before discord.py logs its next try."""
+        if not self.is_closed():
+            self._outage_log.begins(f"shard {shard_id}", "it is tried again", by=shard_id)
 
     def _is_live(self, server_id: int) -> bool:
         return self.gateway_state.is_connected(self.shard_of(server_id))
@@ -163,6 +160,18 @@ class OshaberiClient(MovableShardsClient):
     def server_ids(self) -> frozenset[int] | None:
         """Return the ids of the servers on this client's shards; None until they are known."""
         return frozenset(one.id for one in self.guilds) if self.is_ready() else None
+
+    def share(self) -> ShardShare | None:
+        """Return which servers this client serves at this moment; None if none."""
+        if not self.is_ready():
+            return None
+        shards = range(self.shard_count or 1)
+        mine = frozenset(
+            one
+            for one in shards
+            if self.knows_servers_of(one) and self.gateway_state.is_connected(one)
+        )
+        return ShardShare(mine, len(shards)) if mine else None
 
     def would_have(self, server_id: int) -> bool:
         """Return whether a server belongs to one of the shards of this process."""

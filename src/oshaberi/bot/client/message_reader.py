@@ -302,6 +302,24 @@ class MessageReader:
             with suppress(*NOT_FOUND):
                 self.recent_members.add(await guild.fetch_member(author.id))
 
+    async def find_user(
+        self, user_id: int, channel: discord.abc.MessageableChannel
+    ) -> AnyUser | None:
+        """Return a member of the channel's server, or the other user of a direct message.
+
+        None if they are not there. Raises if Discord does not answer.
+        """
+        guild = getattr(channel, "guild", None)
+        try:
+            if guild is None:
+                known = {one.id: one for one in getattr(channel, "recipients", ())}
+                return known.get(user_id) or await self.client.fetch_user(user_id)
+            member: discord.Member = await guild.fetch_member(user_id)
+        except discord.NotFound:
+            return None
+        self.recent_members.add(member)
+        return member
+
     async def _find_replied(self, message: discord.Message) -> discord.Message | None:
         """Return the message that this one replies to, from memory or from Discord."""
         number = replied_id(message)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -313,6 +313,9 @@ class MovableShardsClient(discord.AutoShardedClient):
         self._answered.set()
         self._caught_up: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
         """Set for a shard when the messages that it missed have been found."""
+        self._first: defaultdict[str, list[Callable[..., object]]] = defaultdict(list)
+        for event in ("shard_connect", "shard_disconnect"):
+            self._first[event].append(self._note_answer)
 
     def _get_state(self, **options: Any) -> LastingConnectionState:
         return LastingConnectionState(
@@ -388,9 +391,14 @@ class MovableShardsClient(discord.AutoShardedClient):
             self._identified = shard_id
             self._answered.clear()
 
+    def hear_first(self, listeners: Mapping[str, Callable[..., object]]) -> None:
+        """Call these with their events before all handlers, and before the next event arrives."""
+        for event, listener in listeners.items():
+            self._first[event].append(listener)
+
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        if event in ("shard_connect", "shard_disconnect"):
-            self._note_answer(args[0])
+        for listener in self._first.get(event, ()):
+            listener(*args)
         super().dispatch(event, *args, **kwargs)
 
     def _note_answer(self, shard_id: int) -> None:

@@ -11,7 +11,7 @@ from itertools import islice
 
 import discord
 
-from oshaberi.bot.client.discord_values import AnyUser, is_age_restricted, path_of
+from oshaberi.bot.client.discord_values import AnyUser, is_age_restricted, path_of, person_of
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.client.posted_answers import PostedAnswers
 from oshaberi.bot.conversation.answer_buttons import ButtonRows
@@ -20,6 +20,7 @@ from oshaberi.bot.conversation.messages import (
     ChannelMessage,
     ChannelPath,
     IncomingMessage,
+    Person,
     PostedAnswer,
     PostedMessage,
     moved_to,
@@ -36,7 +37,7 @@ from oshaberi.delivery.sink import (
     WireState,
 )
 from oshaberi.discord_io import ClientState, DiscordSink, MentionPolicy, bot_name, emojis_of
-from oshaberi.discord_io.channels import may_react, may_read_history, people_of
+from oshaberi.discord_io.channels import may_react, may_read_history, may_write, people_of
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +71,8 @@ class DiscordTurnChannel:
         self.server_id = 0 if self._guild is None else self._guild.id
         self._fetched: dict[int, discord.Message] = {}
         self._posted = PostedAnswers(reader, client_state, channel)
+        self._notified: frozenset[int] | None = None
+        """The only users whom messages may notify; None: as for an answer."""
         self._people_ids: set[int] = set()
         """Ids of the people of the conversation that are known so far."""
 
@@ -82,6 +85,19 @@ class DiscordTurnChannel:
         return is_age_restricted(self._channel)
 
     @property
+    def may_write(self) -> bool:
+        """Return whether the bot may write there, itself or by webhook."""
+        return may_write(self._channel)
+
+    async def person(self, user_id: int) -> Person | None:
+        """Return somebody who is in the channel's server; None if they are not.
+
+        Raises if Discord does not answer.
+        """
+        user = await self._reader.find_user(user_id, self._channel)
+        return None if user is None else person_of(user, self._channel)
+
+    @property
     def newest_message_id(self) -> int | None:
         return getattr(self._channel, "last_message_id", None)
 
@@ -92,6 +108,9 @@ class DiscordTurnChannel:
         return self._reader.locale_of_direct(self._channel, self._message) or ""
 
     def sink(self, answering: IncomingMessage | None) -> DiscordSink:
+        if self._notified is not None:
+            only = MentionPolicy(self._channel, None, self._notified, with_roles=False)
+            return self._client_state.sink(self._channel, None, only)
         message = None if answering is None else self._cached_message(answering.said.id)
         if message is not None and message.channel.id != self.channel_id:
             message = None  # a thread was begun on it: nothing in there can reply to it
@@ -215,6 +234,12 @@ class DiscordTurnChannel:
     def another(self) -> DiscordTurnChannel:
         """Return the same channel for another turn."""
         return DiscordTurnChannel(self._reader, self._client_state, self._channel)
+
+    def notifying(self, user_ids: frozenset[int], /) -> DiscordTurnChannel:
+        """Return the same channel for messages that may notify these users, and nobody else."""
+        other = self.another()
+        other._notified = user_ids  # noqa: SLF001
+        return other
 
     async def question(self, message_id: int) -> IncomingMessage | None:
         """Return a message like `incoming`, but raise if Discord does not answer."""

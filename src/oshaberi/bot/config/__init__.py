@@ -4,10 +4,10 @@
     stored = await db.servers.settings(server_id)
     here = effective(settings, *stored.layers(path.ids))
 
-- Declared: `process` and its `toml_tables` (other settings are declared in the packages that use
-  them); `all_settings` collects all of them.
-- Read: `loading`, by `schema` and `oshaberi.value_parsing`. `toml_mistakes` says what is wrong
-  with the file. The result is `loaded`; `hot_reload` reads the file again when it changes.
+- Declared: `process` and its `toml_tables`, which also say what is wrong with the file; other
+  settings are declared in the packages that use them. `all_settings` collects all of them.
+- Read: `loading`, by `schema` and `oshaberi.value_parsing`. The result is `loaded`; `hot_reload`
+  reads the file again when it changes.
 - Made: `going_live` checks a token and writes the first settings, `secrets_file` keeps the secrets.
 - Changed by admins: `server_settings` says which settings, within which limits, and which value
   applies.

@@ -12,8 +12,7 @@ from oshaberi.bot.config.all_settings import DECLARED, RENAMED, near, within
 from oshaberi.bot.config.loaded import LoadedSettings
 from oshaberi.bot.config.process import ProcessConfig, data_home
 from oshaberi.bot.config.server_settings import check_limit_table
-from oshaberi.bot.config.toml_mistakes import toml_mistake
-from oshaberi.bot.config.toml_tables import ModelEntry
+from oshaberi.bot.config.toml_tables import ModelEntry, toml_mistake
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.errors import ConfigError

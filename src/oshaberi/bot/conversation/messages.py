@@ -248,6 +248,9 @@ class TurnChannel(Protocol):
     def sink(self, answering: IncomingMessage | None) -> Sink:
         """Return the sink that sends an answer to this channel."""
 
+    def notifying(self, user_ids: frozenset[int], /) -> TurnChannel:
+        """Return the same channel for messages that may notify these users, and nobody else."""
+
     async def channel_info(self, before: int | None, limit: int) -> ChannelInfo:
         """Return the channel's state and its newest `limit` messages older than `before`."""
 

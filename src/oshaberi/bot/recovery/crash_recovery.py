@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from oshaberi.bot.client.message_reader import NOT_FOUND
@@ -18,7 +19,14 @@ from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.recovery.unsent_post_recovery import find_or_send, notify_once
 from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.errors import StorageAwayError
-from oshaberi.bot.storage.records import JournalledPost, JournalledStream, TurnRecord
+from oshaberi.bot.storage.records import (
+    JournalledPost,
+    JournalledStream,
+    StoredQuestion,
+    TurnRecord,
+)
+from oshaberi.bot.turns.admission.occasions import Occasion
+from oshaberi.bot.turns.admission.single_message_rules import OCCASIONS, reason_word
 from oshaberi.bot.turns.services.turn_services import Alone, nobody_else
 from oshaberi.delivery.journal import post_of_body
 from oshaberi.delivery.response import ResponseState
@@ -48,6 +56,10 @@ IN_DOUBT = translatable("One message of it may be missing: I could not check whe
 
 T = TypeVar("T")
 FindTurnChannel = Callable[[int], Awaitable[DiscordTurnChannel | None]]
+OccasionSources = Mapping[
+    str, Callable[[StoredQuestion, DiscordTurnChannel], Awaitable[Occasion | None]]
+]
+"""By the first word of a question's reason: returns its occasion, or None if that is over."""
 LanguageOf = Callable[[ChannelPath, str], Awaitable[str]]
 """Returns the language of notices in a channel, from its path and the server's locale."""
 
@@ -75,8 +87,10 @@ class CrashRecovery:
         find_turn_channel: FindTurnChannel,
         alone: Alone = nobody_else,
         language_of: LanguageOf = servers_language,
+        occasions: OccasionSources = MappingProxyType({}),
     ) -> None:
         self._db = db
+        self._occasions = occasions
         self._instance = instance
         self._find_turn_channel = find_turn_channel
         self._alone = alone
@@ -135,7 +149,13 @@ class CrashRecovery:
         """
         if stream.posts or any(_was_cut_unseen(turn, stream.answering_id) for turn in turns):
             return False
-        return stream.answering_id in await self._db.questions.open_in(stream.channel_id)
+        return await self._question(stream) is not None
+
+    async def _question(self, stream: JournalledStream) -> StoredQuestion | None:
+        """Return the open question of a stream; None if it is settled, or there was none."""
+        if stream.answering_id is None:
+            return None
+        return await self._db.questions.get(stream.channel_id, stream.answering_id)
 
     async def _leave_unanswered(self, stream: JournalledStream) -> None:
         """Store that an answer was attempted. Its question stays open (`QuestionRecovery`)."""
@@ -164,10 +184,15 @@ class CrashRecovery:
         turn_channel: DiscordTurnChannel,
         turns: Sequence[TurnRecord],
     ) -> None:
+        question = await self._question(stream)
+        is_occasion = question is not None and reason_word(question.why) in OCCASIONS
+        if is_occasion:
+            turn_channel = turn_channel.notifying(frozenset({stream.user_id}))
         sink = await _sink_of(stream, turn_channel, turns)
         settled = await self._settle_posts(stream, sink)
-        with in_language(await self._language_of(turn_channel.path, turn_channel.locale)):
-            await self._tell(stream, sink, settled)
+        if not (question and await is_written(self._occasions, question, turn_channel)):
+            with in_language(await self._language_of(turn_channel.path, turn_channel.locale)):
+                await self._tell(stream, sink, settled)
         earlier = _continued_turn(stream, turns)
         await self._db.turns.remember(
             TurnRecord(
@@ -252,6 +277,18 @@ class CrashRecovery:
             )
         else:
             settled.message_ids.append(sent.id)
+
+
+async def is_written(
+    occasions: OccasionSources, question: StoredQuestion, turn_channel: DiscordTurnChannel
+) -> bool:
+    """Return whether a question is an occasion at which a text is posted as it is.
+
+    It is one message, so nothing of it can be missing.
+    """
+    source = occasions.get(reason_word(question.why))
+    occasion = None if source is None else await source(question, turn_channel)
+    return occasion is not None and bool(occasion.text)
 
 
 async def all_of(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

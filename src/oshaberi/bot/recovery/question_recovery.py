@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from itertools import groupby
+from types import MappingProxyType
 
 from oshaberi.bot.client.message_reader import NOT_FOUND
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
@@ -20,7 +21,9 @@ from oshaberi.bot.recovery.crash_recovery import (
     INTERRUPTED,
     FindTurnChannel,
     LanguageOf,
+    OccasionSources,
     all_of,
+    is_written,
     servers_language,
     was_unseen,
 )
@@ -29,7 +32,7 @@ from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion, TurnRecord
 from oshaberi.bot.turns.admission.questions import CLAIMED
-from oshaberi.bot.turns.admission.single_message_rules import ADMITTED
+from oshaberi.bot.turns.admission.single_message_rules import ADMITTED, OCCASIONS, reason_word
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.clocks import utc_now
 from oshaberi.delivery.sink import Embed, Post, SinkError
@@ -47,7 +50,7 @@ ASK_AGAIN = translatable(
 GO_ON = translatable(
     "I was away for too long to go on by myself: `/continue` goes on with the answer above."
 )
-IN_HAND = frozenset({*ADMITTED, CLAIMED, "seen", "closing"})
+IN_HAND = frozenset({*ADMITTED, *OCCASIONS, CLAIMED, "seen", "closing"})
 """Reasons not to settle a question: this process answers it or has answered it, another process
 does, or this one is ending and the next will."""
 
@@ -66,9 +69,11 @@ class QuestionRecovery:
         channel_turns: ChannelTurns,
         max_age: timedelta,
         language_of: LanguageOf = servers_language,
+        occasions: OccasionSources = MappingProxyType({}),
     ) -> None:
         self._db = db
         self._instance = instance
+        self._occasions = occasions
         self._find_turn_channel = find_turn_channel
         self._channel_turns = channel_turns
         self._max_age = max_age
@@ -119,6 +124,9 @@ class QuestionRecovery:
             return
         # Each needs its own turn channel: the asker decides whom an answer may mention.
         turn_channel = turn_channel.another()
+        if reason_word(question.why) in self._occasions and not question.is_begun:
+            await self._speak(question, turn_channel)
+            return
         incoming = await turn_channel.question(question.message_id)
         if question.is_begun:
             await self._go_on(question, turn_channel, incoming, turns, waiting)
@@ -143,6 +151,17 @@ class QuestionRecovery:
                 log.info("question %s is not answered: %s", question.message_id, outcome)
                 await self._settle(question)
 
+    async def _speak(self, question: StoredQuestion, turn_channel: DiscordTurnChannel) -> None:
+        """Let the bot speak at an occasion that an earlier process had taken."""
+        occasion = await self._occasions[reason_word(question.why)](question, turn_channel)
+        if occasion is None:
+            await self._settle(question)
+            return
+        outcome = await self._channel_turns.begin(occasion, turn_channel)
+        if outcome not in IN_HAND:
+            log.info("occasion %s passes: %s", question.message_id, outcome)
+            await self._settle(question)
+
     async def _go_on(
         self,
         question: StoredQuestion,
@@ -155,9 +174,13 @@ class QuestionRecovery:
         last = turns[0] if turns else None
         if last is None or last.status != INTERRUPTED or not _is_about(last, question):
             await self._end(question)
+        elif not last.message_ids and reason_word(question.why) in self._occasions:
+            await self._speak(question, turn_channel)
         elif not last.message_ids:
             # The answer was cut off before its first message arrived.
             await self._answer(question, turn_channel, incoming)
+        elif await is_written(self._occasions, question, turn_channel):
+            await self._end(question)  # a model cannot go on with a text that was given
         elif self._is_too_old(question):
             await self._tell(question, turn_channel, incoming, GO_ON)
         elif not await self._channel_turns.resume(turn_channel, last, waiting):

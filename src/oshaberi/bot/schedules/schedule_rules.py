@@ -82,7 +82,7 @@ Fate = Literal["now", "late", "told", "skipped"]
 author is told; it is left out."""
 
 
-def fate_of(kind: Kind, due: datetime, following: datetime | None, now: datetime) -> Fate:
+def fate_of(kind: str, due: datetime, following: datetime | None, now: datetime) -> Fate:
     """Return what becomes of a schedule that was due then. `following` is when it is due again.
 
     The last time that was missed of a recurring schedule is made up for until half of the time to
@@ -108,6 +108,11 @@ def id_of_due(schedule_id: int, due: datetime) -> int:
     """
     ms = (due - _DISCORD_EPOCH) // timedelta(milliseconds=1)
     return (ms << 22) | (schedule_id & 0x3FFFFF)
+
+
+def time_of_due(occasion_id: int) -> datetime:
+    """Return the time of which an id was made (`id_of_due`)."""
+    return _DISCORD_EPOCH + timedelta(milliseconds=occasion_id >> 22)
 
 
 WHY = "schedule"

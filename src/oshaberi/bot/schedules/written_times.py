@@ -161,7 +161,7 @@ class _Reader(ClockReader):
         return _at(moment, self._now)
 
     def _later(self, day: date, at: time) -> datetime:
-        """Return the time a week later, if its weekday was written today."""
+        """Return the time one week later: on a Monday, `monday 9:00` may have passed already."""
         return as_utc(datetime.combine(day + timedelta(days=7), at), self._zone)
 
     def _next_time(self, at: time) -> WrittenTime:

@@ -377,6 +377,14 @@ class StoredSurroundings:
 
 
 @dataclass(frozen=True, slots=True)
+class ShardShare:
+    """The part of all servers that a process serves: these shards of so many."""
+
+    shard_ids: frozenset[int] = frozenset({0})
+    shard_count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class ScheduleRecord:
     """A reminder or task of a user. `server_id` is 0 in direct messages."""
 

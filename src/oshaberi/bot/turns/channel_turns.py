@@ -18,6 +18,7 @@ from oshaberi.bot.turns.admission.channel_queue import (
     TurnRequest,
 )
 from oshaberi.bot.turns.admission.message_admission import MessageAdmission
+from oshaberi.bot.turns.admission.occasions import Occasion
 from oshaberi.bot.turns.admission.questions import (
     CLAIMED,
     RESTART,
@@ -163,6 +164,36 @@ class ChannelTurns:
             self._storing.pop(incoming.said.id, None)
             self._reasons.forget(incoming.said.id)
             raise
+        return reason_word(reason)
+
+    async def begin(
+        self, occasion: Occasion, turn_channel: TurnChannel, *, is_stored: bool = False
+    ) -> str:
+        """Let the bot speak at an occasion. Return in one word why it does or not.
+
+        The turn runs on, after those that wait in the channel. A restart takes it up, from the open
+        question that this stores; `is_stored`: it is stored already.
+        """
+        if self.is_closing:
+            return "closing"
+        if self._reasons.get(occasion.id) is not None:
+            return "seen"
+        self._reasons.put(occasion.id, "seen")
+        reason = ""
+        try:
+            async with self._entering.through(turn_channel.channel_id):
+                notifying = turn_channel.notifying(occasion.pings)
+                job = await self.admission.occasion_job(occasion, notifying)
+                if not isinstance(job, QueuedJob):
+                    return job
+                if not is_stored:
+                    await self.questions.keep(job)
+                reason = self._runner.enter(job)
+        finally:
+            if reason == occasion.why:
+                self._reasons.put(occasion.id, reason)
+            else:  # not accepted: it may come again
+                self._reasons.forget(occasion.id)
         return reason_word(reason)
 
     async def why_ignored(self, message: UnaddressedMessage) -> str | None:

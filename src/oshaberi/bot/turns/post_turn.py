@@ -210,13 +210,12 @@ class PostTurnEffects:
         return self._plug_ins.shown(stream.display_mode, message, limit)
 
     def _record(self, outcome: TurnOutcome) -> TurnRecord:
-        newest, earlier = self._job.newest, self._job.continues
-        asked_id = None if newest.said.by_us else newest.said.id
+        earlier = self._job.continues
         return TurnRecord(
             channel_id=self._job.turn_channel.channel_id,
             server_id=self._job.turn_channel.server_id,
             user_id=self._job.user_id,
-            asked_id=asked_id if earlier is None else earlier.asked_id,
+            asked_id=self._job.asked_id if earlier is None else earlier.asked_id,
             persona=self._asked.persona.name,
             message_ids=tuple(sorted({*outcome.message_ids, *outcome.notice_ids})),
             status=outcome.status,
@@ -229,7 +228,7 @@ class PostTurnEffects:
 
     def _questions(self, outcome: TurnOutcome) -> dict[int, str]:
         """Return why each message was answered or not, so that it is known after a restart."""
-        if self._job.kind != "answer":
+        if self._job.kind != "answer" and self._job.occasion is None:
             return {}
         ids = [one.said.id for one in self._job.asked if not one.said.by_us]
         reasons = {one: outcome.unsaid or self._asked.reason_of(one) for one in ids}

@@ -19,6 +19,7 @@ from oshaberi.bot.turns.admission.message_admission import Cooldowns
 from oshaberi.bot.turns.admission.questions import RESTART, OpenQuestions
 from oshaberi.bot.turns.admission.single_message_rules import (
     ADMITTED,
+    OCCASIONS,
     reason_word,
     unlisted,
     why_sentence,
@@ -139,7 +140,7 @@ class TurnControl:
             return False
         config = (await self._settings(turn_channel.path)).turn
         asked = await self._asked(turn_channel, turn)
-        if asked is None and turn.asked_id is not None:
+        if asked is None and turn.asked_id is not None and not await self._is_by_itself(turn):
             return False  # the question was deleted
         asked = asked or _stand_in(turn_channel, turn, Person(turn.user_id, ""))
         asker = replace(asked.said.author, id=turn.user_id)
@@ -151,6 +152,11 @@ class TurnControl:
         job = replace(job, kind="go_on", continues=turn, arrival="stored", hidden_ids=open_ids)
         await self._questions.keep_cut(job)
         return self._runner.enter(job) == job.why
+
+    async def _is_by_itself(self, turn: TurnRecord) -> bool:
+        """Return whether an answer began at an occasion, so that there is no question to find."""
+        whole = await self._db.turns.whole(turn)
+        return any(reason_word(part.why) in OCCASIONS for part in whole)
 
     async def regenerate(
         self, turn_channel: TurnChannel, by: Person, message_id: int | None = None

@@ -28,6 +28,7 @@ from oshaberi.bot.coordination.message_claims import ProcessCoordination
 from oshaberi.bot.coordination.shard_keeper import HANDOVER_SECONDS, ShardKeeper
 from oshaberi.bot.data_retention import DataRetention, prune_regularly
 from oshaberi.bot.faces.own_face import OwnFaces
+from oshaberi.bot.initiative.due_schedules import DueSchedules
 from oshaberi.bot.logs import RecentWarnings, StreamLogger
 from oshaberi.bot.observability.health import ModelHealth, RunsOn
 from oshaberi.bot.observability.metrics import BotMetrics
@@ -68,6 +69,7 @@ class Bot:
     reloader: Reloader
     orphaned_journals: OrphanedJournals
     data_retention: DataRetention
+    due_schedules: DueSchedules
     shard_keeper: ShardKeeper | None = None
 
     async def serve(self, token: str) -> None:
@@ -203,6 +205,7 @@ def _upkeep(bot: Bot) -> tuple[Coroutine[Any, Any, None], ...]:
         bot.orphaned_journals.run(),
         prune_regularly(bot.db),
         bot.data_retention.run(),
+        bot.due_schedules.run(),
     )
 
 
@@ -288,5 +291,6 @@ async def open_bot(
                         client.would_have,
                         is_gone=partial(is_gone, client),
                     ),
+                    connected.due_schedules,
                     connected.keeper,
                 )

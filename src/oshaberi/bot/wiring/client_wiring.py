@@ -17,11 +17,13 @@ from oshaberi.bot.commands import bot_command_tree
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import CurrentSettings
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
+from oshaberi.bot.initiative.due_schedules import DueSchedules
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.recovery.crash_recovery import CrashRecovery
 from oshaberi.bot.recovery.orphaned_journals import OrphanedJournals
 from oshaberi.bot.recovery.question_recovery import QuestionRecovery
 from oshaberi.bot.storage import Database
+from oshaberi.bot.storage.records import ShardShare
 from oshaberi.bot.wiring.services import ProcessStores
 from oshaberi.discord_io import LeaseFence, RequestBudget
 from oshaberi.discord_io.requests.limits import PER_SECOND
@@ -103,9 +105,19 @@ class ConnectedBot:
         db, instance, find = stores.db, settings.instance, self.client.find_turn_channel
         max_age = timedelta(seconds=settings.max_question_age_s)
         say_in = current_settings.language_of
-        self._recovery = CrashRecovery(db, instance, find, stores.shared.alone, say_in)
+        self.due_schedules = DueSchedules(
+            db,
+            instance,
+            context.channel_turns,
+            find,
+            self._share,
+            context.services.settings,
+            context.services.clock,
+        )
+        occasions = self.due_schedules.occasions
+        self._recovery = CrashRecovery(db, instance, find, stores.shared.alone, say_in, occasions)
         self._questions = QuestionRecovery(
-            db, instance, find, context.channel_turns, max_age, say_in
+            db, instance, find, context.channel_turns, max_age, say_in, occasions
         )
         self.orphaned_journals = OrphanedJournals(
             db, instance, self._recovery, self._questions, self.client.is_ready, stores.leases
@@ -120,6 +132,10 @@ class ConnectedBot:
         if self.client.outage is not None and (away := self.client.outage.problem()) is not None:
             return f"Discord's REST API: {away}"
         return None if self.keeper is None else self.keeper.problem()
+
+    def _share(self) -> ShardShare | None:
+        """Return which servers this process serves, once it has taken up what earlier ones left."""
+        return self.client.share() if self._is_ready.is_set() else None
 
     async def _when_ready(self) -> None:
         await adopt_direct_keys(self._stores.db, self.client.application)

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from discord.http import HTTPClient
 
+from oshaberi.checked_json import MOST_COUNT, bounded_seconds
 from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.sink import RequestKind, RequestRoom
 
@@ -26,9 +27,11 @@ class KnownRooms:
     def __init__(self) -> None:
         self._rooms: OrderedDict[tuple[RequestKind, int], RequestRoom] = OrderedDict()
 
-    def note(self, kind: RequestKind, place_id: int, headers: Mapping[str, str]) -> None:
+    def note(
+        self, kind: RequestKind, place_id: int, headers: Mapping[str, str], now_s: float
+    ) -> None:
         """Note the headers of an answer. Headers without a bucket change nothing."""
-        room = RequestRoom.of_headers(headers, loop_time_s())
+        room = room_of_headers(headers, now_s)
         if room is None:
             return
         self._rooms[kind, place_id] = room
@@ -38,6 +41,19 @@ class KnownRooms:
 
     def of(self, kind: RequestKind, place_id: int | None) -> RequestRoom | None:
         return None if place_id is None else self._rooms.get((kind, place_id))
+
+
+def room_of_headers(headers: Mapping[str, str], now_s: float) -> RequestRoom | None:
+    """Read the bucket from the headers of an answer; None if they do not tell."""
+    seconds = bounded_seconds(headers.get("X-RateLimit-Reset-After"))
+    try:
+        limit = int(headers["X-RateLimit-Limit"])
+        remaining = int(headers["X-RateLimit-Remaining"])
+    except (KeyError, ValueError):
+        return None
+    if seconds is None or min(limit, remaining) < 0 or max(limit, remaining) > MOST_COUNT:
+        return None
+    return RequestRoom(limit, remaining, now_s + seconds, noted_at=now_s)
 
 
 FEWEST_BUCKETS = 256

@@ -39,7 +39,8 @@ from oshaberi.discord_io.requests.limits import RequestBudget
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-OnHeaders = Callable[[Mapping[str, str]], None]
+OnHeaders = Callable[[Mapping[str, str], float], None]
+"""Called with the headers of an answer, and when they came (loop time)."""
 
 LONGEST_WAIT_MS = 60_000
 """The longest rate limit that is waited for here. A longer one is reported to the sender."""
@@ -73,10 +74,10 @@ class WatchedRequest:
         self.has_turn = self.pauses_all = False
         self._wire.leave(now)
 
-    def head(self, status: int, headers: Mapping[str, str]) -> None:
+    def head(self, status: int, headers: Mapping[str, str], now_s: float) -> None:
         self._status, self._headers = status, headers
         if self._on_headers is not None:
-            self._on_headers(headers)
+            self._on_headers(headers, now_s)
 
     def body(self, body: bytes) -> None:
         if self.answer.done():
@@ -195,7 +196,7 @@ class RequestTrace(aiohttp.TraceConfig):
         ctx: SimpleNamespace,
         params: aiohttp.TraceRequestExceptionParams,
     ) -> None:
-        seconds = self._note_end(ctx, params, 0)
+        seconds = self._note_end(ctx, params, 0, loop_time_s())
         if self.outage is not None and seconds is not None:
             note_failure(self.outage, params.exception, seconds)
 
@@ -205,25 +206,26 @@ class RequestTrace(aiohttp.TraceConfig):
         ctx: SimpleNamespace,
         params: aiohttp.TraceRequestEndParams,
     ) -> None:
-        self._note_end(ctx, params, params.response.status)
+        now_s = loop_time_s()
+        self._note_end(ctx, params, params.response.status, now_s)
         if _is_api(params.url):
             self.guard.note(params.response.status)
             if self.outage is not None:
                 note_answer(self.outage, params.response.status, params.response.headers)
         if exchange := _exchange.get():
-            exchange.head(params.response.status, params.response.headers)
+            exchange.head(params.response.status, params.response.headers, now_s)
 
     def _note_end(
         self,
         ctx: SimpleNamespace,
         params: aiohttp.TraceRequestEndParams | aiohttp.TraceRequestExceptionParams,
         status: int,
+        now_s: float,
     ) -> float | None:
         """Note that a request has ended. Return how long one to Discord's API took.
 
         Returns None for other requests, and for one that was not sent.
         """
-        now_s = loop_time_s()
         if getattr(ctx, "counts", False):
             ctx.counts = False
             self.budget.answered(now_s)

@@ -126,7 +126,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Some of these names are refused; which ones is not known yet. `refusals.unnamed_fields`
+    """Some of these names are refused; which ones is not known yet. `refusals.negotiation`
     finds out.
 
     `told` is what the server said, `shown` is what of it a channel may see. Until `is_proven`, it

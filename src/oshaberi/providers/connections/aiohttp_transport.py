@@ -13,9 +13,8 @@ import aiohttp
 import httpx2
 from yarl import URL
 
-from oshaberi.providers.connections.model_connections import ModelSession
+from oshaberi.providers.connections.model_connections import ModelSession, StreamedBody
 from oshaberi.providers.connections.sdk import BODY
-from oshaberi.providers.connections.streamed_body import StreamedBody
 from oshaberi.providers.request.answer_budgets import MOST_BODY_BYTES
 
 

@@ -1,4 +1,4 @@
-"""Adapter for Google Gemini: `google-genai` sends the request, we decode the stream.
+"""Adapters for Gemini, at Google and on Vertex AI: `google-genai` sends, we decode the stream.
 
 The SDK's own events cost a hundred times their JSON, lose the reason of a malformed call, and end
 at a comment line. So the SDK only makes the request, authenticates, and explains refusals.
@@ -17,8 +17,8 @@ from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.providers.base import EndpointAdapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.cloud_accounts import vertex_address
 from oshaberi.providers.connections.sdk import NO_KEY, load_sdk
-from oshaberi.providers.connections.streamed_body import StreamedBody
 from oshaberi.providers.error_classification import our_failure, provider_error
 from oshaberi.providers.google.events import (
     GeminiEvent,
@@ -59,9 +59,9 @@ class GoogleAdapter(EndpointAdapter):
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint)
         load_sdk("aiohttp", "google")
-        connections = import_module("oshaberi.providers.connections.model_connections")
+        self._http: Any = import_module("oshaberi.providers.connections.model_connections")
         self._genai = load_sdk("google.genai", "google")
-        self._session = connections.ModelSession(_take)
+        self._session = self._http.ModelSession(_take)
         self._client: Any = None
         self._tls: ssl.SSLContext | None = None
 
@@ -87,7 +87,9 @@ class GoogleAdapter(EndpointAdapter):
                     has_begun = True
                     negotiation.accepted()
                     most_bytes, headers = self.endpoint.budgets.body, response.headers
-                    reading = StreamedBody(response.content, silence_s, most_bytes, headers)
+                    reading = self._http.StreamedBody(
+                        response.content, silence_s, most_bytes, headers
+                    )
                     with closing(reading) as body:
                         async for piece in body:
                             for data in decoder.feed(piece):
@@ -182,3 +184,30 @@ async def _take(request: Any, handler: Any) -> Any:
         response.close()
         raise
     raise _AnsweredError(response)
+
+
+# Gemini on Vertex AI: the same requests and answers, in a project and a region of Google Cloud.
+#
+# `google-genai` finds the credentials and asks for tokens. A key is sent as an access token.
+
+
+class VertexAdapter(GoogleAdapter):
+    """One Gemini model in a project of Google Cloud."""
+
+    listed_as = "vertex"
+    api_version = "v1"
+
+    def _base_url(self) -> str:
+        return self.endpoint.base_url or vertex_address(self.endpoint.region or "")
+
+    def _account(self) -> dict[str, Any]:
+        token = self.endpoint.api_key
+        account = {
+            "vertexai": True,
+            "project": self.endpoint.project,
+            "location": self.endpoint.region,
+        }
+        if token is None:
+            return account
+        credentials = import_module("google.oauth2.credentials").Credentials(token)
+        return {**account, "credentials": credentials}

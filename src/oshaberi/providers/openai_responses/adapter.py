@@ -1,4 +1,4 @@
-"""Adapter for OpenAI's Responses API, which xAI, Azure and OpenRouter offer too.
+"""Adapters for OpenAI's Responses API, which xAI, Azure and OpenRouter offer too.
 
 It inherits transport, authentication, errors and the retries after a refusal from the chat
 completions adapter; the body and the reading of the stream are its own.
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.connections.sdk import load_sdk
 from oshaberi.providers.openai_chat.adapter import Mend, OpenAIChatAdapter
 from oshaberi.providers.openai_responses.events import Event, Repetitions, read
 from oshaberi.providers.openai_responses.request import (
@@ -20,7 +21,7 @@ from oshaberi.providers.openai_responses.request import (
     without_summary,
 )
 from oshaberi.providers.refusals.named_fields import Body
-from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.request.model_request import Endpoint, Request
 from oshaberi.providers.wire.errors import read_failure
 
 _OWN = frozenset({"model", "input", "stream", "store"})
@@ -59,3 +60,34 @@ class OpenAIResponsesAdapter(OpenAIChatAdapter):
         return self._client.responses.with_streaming_response.create(
             model=wanted["model"], stream=True, extra_body=wanted
         )
+
+
+# Azure OpenAI, signed in with Entra ID (once Azure AD): `azure-identity` gets the tokens.
+#
+# Everything else is the preset `azure`: Azure's v1 API, which wants no `api-version`.
+
+
+SCOPE = "https://cognitiveservices.azure.com/.default"
+
+
+class AzureEntraAdapter(OpenAIResponsesAdapter):
+    """One deployment of an Azure resource. A key is sent as a token."""
+
+    listed_as = "azure-entra"
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._credential: Any = None
+        super().__init__(endpoint)
+
+    def _key(self) -> Any:
+        """Return a token, or a function that returns one that is still valid."""
+        if self.endpoint.api_key:
+            return self.endpoint.api_key
+        identity = load_sdk("azure.identity.aio", "azure")
+        self._credential = identity.DefaultAzureCredential()
+        return identity.get_bearer_token_provider(self._credential, SCOPE)
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        if self._credential is not None:
+            await self._credential.close()

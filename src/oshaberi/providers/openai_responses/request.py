@@ -172,7 +172,7 @@ def _own_tools(request: Request) -> list[Fields]:
 
 
 def _tool(tool: ToolDeclaration, capabilities: ModelCapabilities) -> Fields:
-    """Declare a tool. That a schema is enforced is the default here, which few can have."""
+    """Declare a tool. By default this API would enforce the schema, which few schemas allow."""
     enforced = strict_schema(tool, capabilities, all_required=True) if tool.strict else None
     return {
         "type": "function",

@@ -169,16 +169,17 @@ class Endpoint:
     budgets: AnswerBudgets = DEFAULT_BUDGETS
     learned: LearnedLimits = field(default_factory=LearnedLimits, repr=False, compare=False)
     """What the endpoint refused before; shared by all adapters of a process."""
+    place: ModelPlace = field(init=False, repr=False, compare=False)
+    """What lessons about this endpoint's model are remembered under."""
+
+    def __post_init__(self) -> None:
+        place = ModelPlace(self.name, self.base_url, self.model)
+        object.__setattr__(self, "place", place)
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """Return the values that no error may show."""
         return (*filter(None, [self.api_key]), *self.headers.values())
-
-
-def place_of(endpoint: Endpoint) -> ModelPlace:
-    """Return the place for lessons about this endpoint's model."""
-    return ModelPlace(endpoint.name, endpoint.base_url, endpoint.model)
 
 
 # One request to a model, independent of its API.

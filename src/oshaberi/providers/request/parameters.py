@@ -16,7 +16,6 @@ from oshaberi.providers.request.model_request import (
     Request,
     Thinking,
     ToolRound,
-    place_of,
 )
 
 # Finds what a model can do: the table, overridden by the settings, then by learned lessons.
@@ -26,7 +25,7 @@ def known_capabilities(endpoint: Endpoint, family: str) -> ModelCapabilities:
     """Return the capabilities of an endpoint's model; each source overrides those before it."""
     gateway = bool(endpoint.quirks.get("gateway"))
     known = capabilities_of(family, endpoint.model, is_gateway=gateway)
-    return endpoint.learned.applied(place_of(endpoint), replace(known, **endpoint.capabilities))
+    return endpoint.learned.applied(endpoint.place, replace(known, **endpoint.capabilities))
 
 
 # Collects the stop strings: the configured ones, other speakers' labels, the family's own.

@@ -21,7 +21,6 @@ from oshaberi.providers.request.model_request import (
     Request,
     TextPart,
     ToolRound,
-    place_of,
 )
 from oshaberi.providers.request.token_estimate import (
     Count,
@@ -227,7 +226,7 @@ def _without_tools(
     Earlier calls become text: some APIs refuse calls of tools that are not declared.
     """
     words = f"its window of {window} tokens has no room for the tools, which are left out"
-    endpoint.learned.learn(place_of(endpoint), Lesson(words))
+    endpoint.learned.learn(endpoint.place, Lesson(words))
     return for_model(request, replace(capabilities, tools=False))
 
 
@@ -258,7 +257,7 @@ def counter_of(endpoint: Endpoint) -> Count:
     """Return the token counter: a tokenizer, else an estimate corrected by past usage."""
     if endpoint.count_tokens is not None:
         return endpoint.count_tokens
-    return endpoint.learned.tokens.corrected(place_of(endpoint), text_tokens)
+    return endpoint.learned.tokens.corrected(endpoint.place, text_tokens)
 
 
 async def _with_images(items: Sequence[Item], fetch: FetchImage | None) -> Sequence[Item]:

@@ -136,13 +136,13 @@ class ChunkAssembler:
         self._has_text = False
         self.is_plain = False
         self._calls = ToolCallAssembly()
-        self._signed_blocks = SignedBlocks()
+        self._signed_blocks: SignedBlocks | None = None
         self._tokens: TokenCount | None = None
         self._finish: FinishStep | None = None
         self._cited: dict[str, CitedPage] = {}
         self._most_sources = request.most_sources
         self._files = 0
-        self._spoken = SpokenAnswer()
+        self._spoken: SpokenAnswer | None = None
 
     def take(self, steps: Sequence[Step]) -> Sequence[Chunk]:
         """Take steps. Return the chunks that are ready."""
@@ -199,6 +199,7 @@ class ChunkAssembler:
             case FileStep():
                 return self._file(step)
             case SoundPiece():
+                self._spoken = self._spoken or SpokenAnswer()
                 self._spoken.add(step)
             case FinishStep():
                 self._finish = step if step.reason or self._finish is None else self._finish
@@ -214,13 +215,14 @@ class ChunkAssembler:
         return (Chunk("text", files=(answer_file(step, self._files),)),)
 
     def _keep(self, step: SignedBlock) -> None:
+        kept = self._signed_blocks = self._signed_blocks or SignedBlocks()
         try:
             self._meter.add_signature(*step.fixed.values(), *step.grows.values())
         except BudgetExceededError:
             if not step.droppable:
                 raise
-            self._signed_blocks.drop()
-        self._signed_blocks.add(step, self._meter.text_bytes)
+            kept.drop()
+        kept.add(step, self._meter.text_bytes)
 
     def _text(self, chunk: Chunk) -> Iterable[Chunk]:
         made: list[Chunk] = []
@@ -275,7 +277,7 @@ class ChunkAssembler:
         if self._outlet.ended_by is not None:
             # What was cut off was spoken, too.
             return [*self._tail(tail), *said]
-        spoken = self._spoken.file(self._files + 1)
+        spoken = None if self._spoken is None else self._spoken.file(self._files + 1)
         sound = (Chunk("text", files=(spoken,)),) if spoken else ()
         return [*self._tail(tail), *said, *sound]
 
@@ -312,7 +314,7 @@ class ChunkAssembler:
 
     def _signed(self) -> tuple[ThoughtPart, ...]:
         """Return one signature that contains everything that goes back to the API."""
-        packed = self._signed_blocks.packed()
+        packed = None if self._signed_blocks is None else self._signed_blocks.packed()
         return (ThoughtPart("", self._thought or "raw", packed),) if packed else ()
 
     def _usage(self) -> Usage | None:

@@ -15,8 +15,13 @@ from oshaberi.chunks import ProviderError
 from oshaberi.errors import Sentence
 from oshaberi.foreign_bodies import BodyTooLargeError, PackedBodyError, body_beginning
 from oshaberi.providers.cloud_accounts import failed_sign_in
-from oshaberi.providers.connection_problems import FAILED, NOTHING_LISTENS, connection_problem
-from oshaberi.providers.error_classification import ProviderFailure, our_failure
+from oshaberi.providers.error_classification import (
+    FAILED,
+    NOTHING_LISTENS,
+    ProviderFailure,
+    connection_problem,
+    our_failure,
+)
 from oshaberi.providers.model_listing import can_list, list_models
 from oshaberi.providers.request.answer_budgets import (
     BudgetExceededError,

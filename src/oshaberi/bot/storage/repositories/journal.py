@@ -265,6 +265,12 @@ class QuestionRepository:
             return tuple(map(_record, await session.scalars(rows)))
 
     @reads
+    async def get(self, channel_id: int, message_id: int) -> StoredQuestion | None:
+        async with self._store.read() as session:
+            row = await session.get(QuestionRow, (channel_id, message_id))
+            return None if row is None else _record(row)
+
+    @reads
     async def open_in(self, channel_id: int) -> frozenset[int]:
         """Return the open questions of a channel, of all processes."""
         ids = select(QuestionRow.message_id).where(QuestionRow.channel_id == channel_id)

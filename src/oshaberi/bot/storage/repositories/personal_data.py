@@ -63,32 +63,35 @@ class OptOutRepository:
 
     def __init__(self, store: Transactions) -> None:
         self._store = store
-        self._ids: frozenset[int] = frozenset()
+        self.ids: set[int] = set()
+        """Always the same set, which `refresh` and the changes keep up to date."""
         self._seen: tuple[int, datetime | None] = (0, None)
 
     def __contains__(self, user_id: object) -> bool:
-        return user_id in self._ids
+        return user_id in self.ids
 
     async def add(self, user_id: int) -> None:
         row = self._store.insert(OptOutRow).values(user_id=user_id, at=self._store.now())
         async with self._store.write() as session:
             await session.execute(row.on_conflict_do_nothing())
-        self._ids |= {user_id}
+        self.ids.add(user_id)
 
     async def remove(self, user_id: int) -> None:
         async with self._store.write() as session:
             theirs = delete(OptOutRow).where(OptOutRow.user_id == user_id)
             await session.execute(in_passing(theirs))
-        self._ids -= {user_id}
+        self.ids.discard(user_id)
 
     async def refresh(self) -> None:
         """Read all opt-outs again, if something has changed."""
         async with self._store.read() as session:
             summary = select(func.count(), func.max(OptOutRow.at)).select_from(OptOutRow)
             number, newest = (await session.execute(summary)).one()
-            if (number, newest) == self._seen and number == len(self._ids):
+            if (number, newest) == self._seen and number == len(self.ids):
                 return
-            self._ids = frozenset(await session.scalars(select(OptOutRow.user_id)))
+            now = frozenset(await session.scalars(select(OptOutRow.user_id)))
+            self.ids &= now
+            self.ids |= now
             self._seen = (number, newest)
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 from sqlalchemy import ColumnElement, Text, cast, delete, exists, func, literal, or_, select, update
 
 from oshaberi.bot.storage.outages import reads, writes
-from oshaberi.bot.storage.records import ScheduleRecord, StoredQuestion
+from oshaberi.bot.storage.records import ScheduleRecord, ShardShare, StoredQuestion
 from oshaberi.bot.storage.repositories.journal import QuestionRepository
 from oshaberi.bot.storage.schema.table_rows import QuestionRow, ScheduleRow, TimeZoneRow
 from oshaberi.bot.storage.transactions import Transactions, count, in_passing
@@ -22,6 +22,7 @@ from oshaberi.bot.storage.transactions import Transactions, count, in_passing
 MOST_LISTED = 500
 _WHY = "schedule "
 """Before the number of a schedule, the reason of its question (`bot.schedules.schedule_rules`)."""
+EVERY_SERVER = ShardShare()
 _IS_OPEN = or_(ScheduleRow.next_at.is_not(None), ScheduleRow.is_paused)
 
 
@@ -110,17 +111,19 @@ class ScheduleRepository:
             return await count(session, paused)
 
     @reads
-    async def due(self, now: datetime, most: int) -> tuple[ScheduleRecord, ...]:
-        """Return schedules whose time has come, the oldest first."""
-        rows = select(ScheduleRow).where(ScheduleRow.next_at <= now, ~ScheduleRow.is_paused)
+    async def due(
+        self, now: datetime, most: int, share: ShardShare = EVERY_SERVER
+    ) -> tuple[ScheduleRecord, ...]:
+        """Return schedules of these shards whose time has come, the oldest first."""
+        rows = select(ScheduleRow).where(ScheduleRow.next_at <= now, *_waiting_in(share))
         async with self._store.read() as session:
             found = await session.scalars(rows.order_by(ScheduleRow.next_at).limit(most))
             return tuple(map(_record, found))
 
     @reads
-    async def next_due(self) -> datetime | None:
-        """Return when the next schedule of all is due."""
-        first = select(func.min(ScheduleRow.next_at)).where(~ScheduleRow.is_paused)
+    async def next_due(self, share: ShardShare = EVERY_SERVER) -> datetime | None:
+        """Return when the next schedule of these shards is due."""
+        first = select(func.min(ScheduleRow.next_at)).where(*_waiting_in(share))
         async with self._store.read() as session:
             return await session.scalar(first)
 
@@ -153,6 +156,13 @@ class ScheduleRepository:
         ended = delete(ScheduleRow).where(~_IS_OPEN, ~is_open)
         async with self._store.write() as session:
             return await count(session, in_passing(ended))
+
+
+def _waiting_in(share: ShardShare) -> tuple[ColumnElement[bool], ...]:
+    if share.shard_count == 1:
+        return (~ScheduleRow.is_paused,)
+    shard = ScheduleRow.server_id.op(">>")(22) % share.shard_count
+    return ~ScheduleRow.is_paused, shard.in_(sorted(share.shard_ids))
 
 
 def _row(record: ScheduleRecord, now: datetime) -> ScheduleRow:

@@ -1,24 +1,106 @@
 """The queue of a channel: the running job, the messages that wait, and how many may.
 
-A question may consist of several messages that its author writes in one go (`bursts`): one answer
+A question may consist of several messages that its author writes in one go (a burst): one answer
 covers them all. `queue_runner` works the queue off.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
-from oshaberi.bot.conversation.turn_config import EffectiveSettings
+from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord, TurnRecord
-from oshaberi.bot.turns.admission.bursts import Burst
+from oshaberi.bot.turns.admission.occasions import Occasion
 from oshaberi.bot.turns.admission.single_message_rules import UNADDRESSED, UNINVITED, reason_word
 from oshaberi.bot.turns.personas import AnswerPlace, allowed_in, who_answers, who_is_asked
+from oshaberi.clocks import loop_time_s
 from oshaberi.stream.stops import ActiveChannel
+
+# Bursts: several messages that one person writes in one go are one question.
+#
+# A burst is over when its author has asked a complete question, or has been quiet for a while.
+# `questions.UnbegunQuestions.join_burst` adds a message to one.
+
+
+TYPING_SECONDS = 10.0
+"""How long Discord shows that somebody is typing, unless they send a message first."""
+ENDING = 50
+"""How many characters at the end of a message are looked at for a question mark."""
+_ASKED = re.compile(
+    # A semicolon after a Greek letter is the question mark of Greek.
+    r"(?:[?？؟⁇⁈⁉‽﹖፧❓❔]|(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e])"
+    r"[!?！？؟\ufe0f]*[)\]}\"'*_~|”’»）」』】]*\Z"
+)
+"""A question mark at the end, perhaps inside a closing bracket, quote or markup."""
+
+
+def is_complete(incoming: IncomingMessage) -> bool:
+    """Return whether a message is a complete question: it mentions the bot and ends with a `?`.
+
+    The mention may follow the question mark. On purpose not the rule of `text.sentences.ends`: a
+    person who has asked waits for an answer, while one who has ended a sentence may go on.
+    """
+    end = incoming.said.own_words.rstrip()[-ENDING:]
+    return incoming.mentions_us and _ASKED.search(end) is not None
+
+
+def burst_of(incoming: IncomingMessage, config: TurnConfig, now_s: float) -> Burst | None:
+    """Return the burst that a message begins, or None if it is answered at once."""
+    if not config.burst_wait_ms or is_complete(incoming):
+        return None
+    return Burst(now_s, config.burst_wait_ms / 1000, config.burst_max_ms / 1000)
+
+
+class Burst:
+    """The messages that one person writes in one go, by the loop's clock.
+
+    It ends `wait_s` after the last message, later if the person is typing, but at the latest
+    `max_s` after the first.
+    """
+
+    def __init__(self, now_s: float, wait_s: float, max_s: float) -> None:
+        self._wait_s = wait_s
+        self._latest_s = now_s + max_s
+        self._quiet_s = now_s + wait_s
+        self._typing_s = now_s
+        self._changed = asyncio.Event()
+
+    @property
+    def ends_s(self) -> float:
+        return min(max(self._quiet_s, self._typing_s), self._latest_s)
+
+    def is_open(self, now_s: float) -> bool:
+        return now_s < self.ends_s
+
+    def note_message(self, now_s: float) -> None:
+        """Note a message. Its author has stopped typing."""
+        self._quiet_s = now_s + self._wait_s
+        self._typing_s = now_s
+        self._changed.set()
+        self._changed.clear()
+
+    def note_typing(self, now_s: float) -> None:
+        self._typing_s = now_s + TYPING_SECONDS
+
+    def end(self) -> None:
+        self._latest_s = 0.0
+        self._changed.set()
+
+    async def over(self) -> None:
+        """Wait until the burst has ended."""
+        while self.is_open(now_s := loop_time_s()):
+            try:
+                async with asyncio.timeout(self.ends_s - now_s):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue
+
 
 Kind = Literal["answer", "go_on", "deliver"]
 
@@ -61,6 +143,8 @@ class QueuedJob:
     """When its first message was written, by the loop's clock; None if it is not a message."""
     burst: Burst | None = None
     """The burst of its author, open until they have finished writing."""
+    occasion: Occasion | None = None
+    """What the bot speaks at, if it is no message. `asked` has it in the place of one."""
     stored: asyncio.Task[None] | None = field(default=None, compare=False)
     """Stores the question. No model is asked before it is done."""
     is_unaddressed: bool = field(init=False)
@@ -74,11 +158,12 @@ class QueuedJob:
 
     def __post_init__(self) -> None:
         word, is_answer = reason_word(self.why), self.kind == "answer"
-        newest = self.asked[-1] if self.asked and is_answer else None
+        is_message = is_answer and self.depth == 0 and self.before is None
+        newest = self.asked[-1] if self.asked and is_answer and not self.occasion else None
         derived = {
             "is_unaddressed": word in UNADDRESSED,
             "is_uninvited": word in UNINVITED,
-            "is_message": is_answer and self.depth == 0 and self.before is None,
+            "is_message": is_message and self.occasion is None,
             "answering_message": None if newest is None or newest.said.by_us else newest,
         }
         for name, value in derived.items():
@@ -93,12 +178,33 @@ class QueuedJob:
     def message_ids(self) -> tuple[int, ...]:
         return tuple(incoming.said.id for incoming in self.asked)
 
+    @property
+    def is_question(self) -> bool:
+        """Return whether the job is stored as an open question until it is done."""
+        return self.is_message or self.occasion is not None
+
+    @property
+    def asked_id(self) -> int | None:
+        """Return the id that the records of the turn have: of the message, or of the occasion."""
+        if self.occasion is not None:
+            return self.occasion.id
+        return None if self.newest.said.by_us else self.newest.said.id
+
     def asks_about(self, words: Iterable[str]) -> bool:
         """Return whether somebody addresses the bot and names one of these words, in any case."""
-        if self.is_unaddressed:
+        if self.is_unaddressed or self.occasion is not None:
             return False
         texts = [one.said.text.replace("\\", "").lower() for one in self.asked]
         return any(word.lower() in text for word in words for text in texts)
+
+
+def sending(job: QueuedJob, text: str) -> QueuedJob:
+    """Return the job that sends a text. It was written before, so nobody types it by line."""
+    stream = job.settings.stream
+    as_written = replace(stream.text, humanizer_degree=0, aggregate_join="preserve")
+    of_channel = job.settings.of_channel | {"humanizer_degree"}
+    settings = replace(job.settings, stream=replace(stream, text=as_written), of_channel=of_channel)
+    return replace(job, kind="deliver", text=text, settings=settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +296,7 @@ class ChannelQueue:
     def has_room_for(self, job: QueuedJob) -> bool:
         """Return whether `waiting_limit` allows the job. Stored questions are always allowed."""
         fits = self.messages + len(job.asked) <= job.settings.turn.waiting_limit
-        return fits or job.arrival == "stored"
+        return fits or job.arrival == "stored" or job.occasion is not None
 
     @property
     def oldest_waiting(self) -> int | None:
@@ -231,20 +337,27 @@ class ChannelQueue:
     def enter(self, job: QueuedJob) -> bool:
         """Put a job where `follow_up_policy` says. Return whether it interrupts the running turn.
 
-        Only a new message interrupts, and only a turn of the same user. A message from before a
-        restart waits in order of time, and a message that is answered by chance waits too.
+        Only a new message interrupts, and only a turn of the same user that a message began. A
+        message from before a restart waits in order of time, and a message that is answered by
+        chance waits too.
         """
         policy = job.settings.turn.follow_up_policy
-        if policy == "collect":
+        if job.occasion is not None:
+            self.waiting.append(job)
+        elif policy == "collect":
             self.collect(job)
         elif job.arrival != "new":
             self.put_in_order(job)
-        elif policy == "interrupt" and self.job.user_id == job.user_id and not job.is_uninvited:
+        elif policy == "interrupt" and self._is_interrupted_by(job):
             self.put_first(job)
             return True
         else:
             self.waiting.append(job)
         return False
+
+    def _is_interrupted_by(self, job: QueuedJob) -> bool:
+        is_theirs = self.job.user_id == job.user_id and self.job.occasion is None
+        return is_theirs and not job.is_uninvited
 
     def put_first(self, job: QueuedJob) -> None:
         """Put an interrupting job first; join it with the first one if that is of the same user."""

@@ -16,8 +16,13 @@ from decimal import Decimal
 from oshaberi.bot.conversation.messages import ChannelPath, IncomingMessage, TurnChannel
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord
-from oshaberi.bot.turns.admission.bursts import burst_of
-from oshaberi.bot.turns.admission.channel_queue import Arrival, QueuedJob
+from oshaberi.bot.turns.admission.channel_queue import (
+    Arrival,
+    QueuedJob,
+    burst_of,
+    sending,
+)
+from oshaberi.bot.turns.admission.occasions import Occasion
 from oshaberi.bot.turns.admission.single_message_rules import (
     ADMITTED,
     BY_CHANCE,
@@ -28,6 +33,7 @@ from oshaberi.bot.turns.admission.single_message_rules import (
     UnaddressedMessage,
     admission,
     reason_word,
+    unlisted,
     why_ignored,
 )
 from oshaberi.bot.turns.caches import BoundedCache
@@ -35,6 +41,8 @@ from oshaberi.bot.turns.personas import (
     AnswerPlace,
     PersonaCache,
     allowed_in,
+    default_of,
+    persona_called,
     who_answers,
     who_is_asked,
     who_speaks_up,
@@ -334,6 +342,35 @@ class MessageAdmission:
             return 0.0
         return max(0.0, (self._clock() - incoming.said.at).total_seconds())
 
+    async def occasion_job(
+        self, occasion: Occasion, turn_channel: TurnChannel
+    ) -> QueuedJob | Refused:
+        """Return the job of an occasion, or why the bot may not speak there.
+
+        A persona that sleeps speaks all the same: whoever made the occasion has decided when.
+        """
+        settings, personas = await self.known(turn_channel.path)
+        if occasion.person.id and (
+            reason := unlisted(occasion.person, turn_channel.path, settings.turn)
+        ):
+            return reason
+        name = occasion.persona or settings.turn.answering_persona
+        persona = (persona_called(name, personas) if name else None) or default_of(personas)
+        place = AnswerPlace(turn_channel.path, turn_channel.is_age_restricted, None)
+        if (silenced := place.silences(persona)) is not None:
+            return silenced
+        job = QueuedJob(
+            turn_channel,
+            (occasion.as_incoming(turn_channel),),
+            (persona,),
+            personas,
+            occasion.why,
+            occasion.person.id,
+            settings,
+            occasion=occasion,
+        )
+        return sending(job, occasion.text) if occasion.text else job
+
     def note_admitted(self, job: QueuedJob) -> None:
         """Note that a job enters the queue."""
         if job.arrival != "stored":
@@ -345,7 +382,8 @@ class MessageAdmission:
     def note_talk(self, job: QueuedJob) -> None:
         """Note that the bot talks with the author of a job, or has just done so."""
         is_person = not job.asked[-1].said.author.is_bot
-        if job.settings.turn.attention_ms and job.is_message and is_person:
+        is_talk = job.is_message or (job.occasion is not None and job.kind == "answer")
+        if job.settings.turn.attention_ms and is_talk and is_person:
             channel_id, asked_id = job.turn_channel.channel_id, job.message_ids[0]
             self.attention.note_talk(
                 channel_id, job.user_id, job.answering, loop_time_s(), asked_id

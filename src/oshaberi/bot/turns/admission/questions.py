@@ -11,8 +11,12 @@ from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion
-from oshaberi.bot.turns.admission.bursts import is_complete
-from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob, personas_called
+from oshaberi.bot.turns.admission.channel_queue import (
+    ChannelQueue,
+    QueuedJob,
+    is_complete,
+    personas_called,
+)
 from oshaberi.bot.turns.admission.message_admission import HeardMessage, MessageAdmission
 from oshaberi.bot.turns.admission.single_message_rules import ADDRESSED, HAD_A_TURN, reason_word
 from oshaberi.bot.turns.caches import BoundedCache
@@ -62,7 +66,7 @@ class OpenQuestions:
 
         Commands have none, except the one that continues an answer after a restart.
         """
-        if job.is_message:
+        if job.is_question:
             await self.settle(job.turn_channel.channel_id, job.message_ids)
         elif job.why == RESTART:
             await self.settle(job.turn_channel.channel_id, (_asked_id(job),))

@@ -143,6 +143,7 @@ WHY: dict[str, str] = {
     "continue": translatable("somebody asked to continue"),
     "restart": translatable("its answer had been cut off by a restart of the bot"),
     "regenerate": translatable("somebody asked for another answer"),
+    "schedule": translatable("it was due: number {number} of what is scheduled (`/schedule list`)"),
 }
 """Each word as the end of a sentence that begins with "Because". Its placeholders are the
 words that were stored, in this order; the last one may have spaces."""
@@ -161,6 +162,8 @@ Unsaid = Literal[
 ]
 """Why an answer that had begun came to nothing."""
 HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))
+OCCASIONS = frozenset(("schedule",))
+"""Reasons that no message is the cause of (`occasions`)."""
 ADDRESSED = frozenset(("mention", "reply", "trigger", "name"))
 """Reasons that depend on the words of a message, so that an edit can change them."""
 FOR_THE_BOT = frozenset(("auto", "own_thread", "forum_post"))

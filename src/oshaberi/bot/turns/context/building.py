@@ -257,7 +257,7 @@ def context_items(around: TurnSurroundings) -> tuple[ContextItem, ...]:
         asked -= 1
     askers = {incoming.said.author.id for incoming in around.asked}
     theirs = {one.id for one in around.history if not one.by_us and one.author.id in askers}
-    while asked and dialogue[asked - 1].message_id in theirs:
+    while asked and around.occasion is None and dialogue[asked - 1].message_id in theirs:
         # Nor between two messages of one question.
         asked -= 1
     before, after = with_notes(dialogue, asked, character.notes)
@@ -288,7 +288,7 @@ def _rules(around: TurnSurroundings, character: TurnCharacter) -> str:
         around.persona,
         around.channel_info,
         around.silence_marker,
-        is_uninvited=around.is_uninvited,
+        is_uninvited=around.is_uninvited and around.occasion is None,
     )
     if not character.has_directions:
         return text

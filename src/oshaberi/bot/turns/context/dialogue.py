@@ -27,6 +27,7 @@ from oshaberi.bot.conversation.transcript import (
     shortened,
     words_of,
 )
+from oshaberi.bot.turns.admission.occasions import Occasion
 from oshaberi.bot.turns.context.surroundings import TurnSurroundings
 from oshaberi.bot.turns.personas import AttributedSpeaker, MessageAttribution
 from oshaberi.providers.request.model_request import (
@@ -75,6 +76,10 @@ class ContextDialogue:
             yield from self._past_items(_without_last_notices(self._history))
             yield said("user", GO_ON, "current")
             return
+        if self._around.occasion is not None:
+            yield from self._past_items(self._history)
+            yield said("user", self._prompt(self._around.occasion), "current")
+            return
         everything = [*self._history, *(incoming.said for incoming in self._around.asked)]
         everything.sort(key=lambda one: one.id)
         for is_current, group in groupby(everything, self._is_current):
@@ -84,6 +89,13 @@ class ContextDialogue:
                 yield from self._past_items(list(group))
         if self._is_passed:
             yield said("user", self._reminder(), "current")
+
+    def _prompt(self, occasion: Occasion) -> str:
+        """Return our instruction, and what somebody had asked for, as something that they say."""
+        note = f"({occasion.instruction})"
+        if not occasion.request:
+            return note
+        return f"{note}\n{line(self._names.of(occasion.person), occasion.request)}"
 
     def _is_current(self, one: ChannelMessage) -> bool:
         """Return whether a message is the question, or another persona's answer right after it."""

@@ -38,6 +38,7 @@ from oshaberi.bot.storage.records import (
     SurroundingsQuery,
 )
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
+from oshaberi.bot.turns.admission.occasions import Occasion
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.context.character import woken_lore
 from oshaberi.bot.turns.notices import is_shown_thought
@@ -96,6 +97,8 @@ class TurnSurroundings:
     """How people reacted to the bot's messages in the history, if the model is told."""
     instruction: str = ""
     """What an admin of the server tells the model in this channel."""
+    occasion: Occasion | None = None
+    """What the bot speaks at, if nobody has just written; then it stands for the question."""
 
     @property
     def newest(self) -> ChannelMessage:
@@ -211,6 +214,7 @@ async def surroundings(
         lore=lore,
         reactions=reactions,
         instruction=config.channel_instruction,
+        occasion=job.occasion,
     )
 
 

@@ -20,7 +20,7 @@ from oshaberi.bot.conversation.transcript import plain_name
 from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.storage.repositories.personas import PersonaRepository
-from oshaberi.bot.turns.admission.channel_queue import QueuedJob
+from oshaberi.bot.turns.admission.channel_queue import QueuedJob, sending
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.name_calls import is_only_a_call
 
@@ -61,16 +61,7 @@ class Greetings:
             log.info("no greeting: %s", error)
             return None
         self._greeted.put(place, True)
-        return _sending(job, text) if is_due else None
-
-
-def _sending(job: QueuedJob, text: str) -> QueuedJob:
-    """Return the job that sends a greeting. It was written before, so nobody types it by line."""
-    stream = job.settings.stream
-    as_written = replace(stream.text, humanizer_degree=0, aggregate_join="preserve")
-    of_channel = job.settings.of_channel | {"humanizer_degree"}
-    settings = replace(job.settings, stream=replace(stream, text=as_written), of_channel=of_channel)
-    return replace(job, kind="deliver", text=text, why=WHY, settings=settings)
+        return sending(replace(job, why=WHY), text) if is_due else None
 
 
 def greeting_text(persona: PersonaRecord, job: QueuedJob, now: datetime) -> str:

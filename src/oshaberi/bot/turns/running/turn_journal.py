@@ -25,14 +25,15 @@ class TurnJournal:
 
     def begin(self) -> None:
         job = self._asked.job
-        answering = job.answering_message
+        answering, occasion = job.answering_message, job.occasion
+        answering_id = None if answering is None else answering.said.id
         stream = JournalledStream(
             key=self._response.key,
             instance=self._records.instance,
             server_id=job.turn_channel.server_id,
             channel_id=job.turn_channel.channel_id,
             user_id=job.user_id,
-            answering_id=None if answering is None else answering.said.id,
+            answering_id=answering_id if occasion is None else occasion.id,
             persona=self._asked.persona.name,
             began=self._records.clock(),
         )
