@@ -198,7 +198,7 @@ def test_no_more_threads_than_allowed_then_the_answer_stays_in_the_channel() -> 
         await here.wait_for(lambda: len(threads(here)) == 3)
         await here.idle()
         told = await here.run("talk", user=MEMBER)
-        assert "as many as I may (own_threads_per_hour)" in told
+        assert "as I may within an hour (own_threads_per_hour)" in told
 
     run_with_bot(scenario, *["Yes."] * 4)
 

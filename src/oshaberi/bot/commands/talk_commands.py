@@ -39,8 +39,7 @@ NO_THREADS = translatable(
     "own_threads request`."
 )
 TOO_MANY = translatable(
-    "I opened {most} threads for you within an hour, and that is as many as I may "
-    "(own_threads_per_hour)."
+    "I have opened as many threads for you as I may within an hour (own_threads_per_hour)."
 )
 NOT_ALLOWED = translatable(
     "You need the permissions Create Public Threads and Send Messages in Threads for that."
@@ -141,7 +140,7 @@ async def _open(interaction: Interaction, name: str, start: TalkStart) -> int:
         raise CommandRefusedError(translated(ONLY_TEXT_CHANNELS))
     threads, user_id = OwnThreads(context.db.talks), asker.person.id
     if await threads.is_too_many(asker.server_id, user_id, config):
-        raise CommandRefusedError(translated(TOO_MANY, most=config.own_threads_per_hour))
+        raise CommandRefusedError(translated(TOO_MANY))
     name = name or asker.person.name[:SHORTER_NAME]
     thread = await client_of(interaction).turn_channel(parent).open_thread(name, user_id)
     if thread is None:
