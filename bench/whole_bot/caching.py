@@ -8,10 +8,9 @@ others talk in between. The bot is `oshaberi run` with its default settings.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from bench.report import aligned_table
 from bench.whole_bot.bench_stage import bench_world, channels, person_in
@@ -108,16 +107,14 @@ async def _talked(api: CachingApi, folder: Path, turns: int) -> CacheFigures:
     )
 
 
-def _chosen(api: CachingApi, model: ModelServer) -> Mapping[str, str]:
+def _chosen(api: CachingApi, model: ModelServer) -> dict[str, str]:
     link = {
         "provider": api.provider,
         "model": "any",
         "base_url": model.url,
         "api_keys": ["none"],
     }
-    return MappingProxyType(
-        {"OSHABERI_MODELS": json.dumps([link]), "OSHABERI_PERSONA": json.dumps(PERSONA)}
-    )
+    return {"OSHABERI_MODELS": json.dumps([link]), "OSHABERI_PERSONA": json.dumps(PERSONA)}
 
 
 async def _turn(server: Stage, model: ModelServer, channel: str, number: int) -> None:
