@@ -174,7 +174,7 @@ export function codeBlock(text, lang = "") {
     { class: "code-block" },
     el(
       "pre",
-      { tabindex: "0", role: "region", "aria-label": lang ? `Code, ${lang}` : "Code" },
+      { tabindex: "0", role: "group", "aria-label": lang ? `Code, ${lang}` : "Code" },
       code,
     ),
     copy,
