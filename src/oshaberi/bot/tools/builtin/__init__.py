@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from oshaberi.bot.tools.definition import Tool
+from dataclasses import replace
+
+from oshaberi.bot.tools.definition import BUILT_IN, Tool
 
 
 def builtin_tools() -> tuple[Tool, ...]:
@@ -18,7 +20,7 @@ def builtin_tools() -> tuple[Tool, ...]:
     from oshaberi.bot.tools.builtin.people import server_info, user_info
     from oshaberi.bot.tools.builtin.web import read_web_page
 
-    return (
+    tools = (
         remember,
         forget,
         list_memories,
@@ -31,3 +33,4 @@ def builtin_tools() -> tuple[Tool, ...]:
         current_time,
         read_web_page,
     )
+    return tuple(replace(one, source=BUILT_IN) for one in tools)

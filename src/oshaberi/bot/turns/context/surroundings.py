@@ -41,7 +41,7 @@ from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
 from oshaberi.bot.turns.admission.occasions import Occasion
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.context.character import woken_lore
-from oshaberi.bot.turns.notices import is_shown_thought
+from oshaberi.bot.turns.notices import is_beside_the_answer
 from oshaberi.bot.turns.personas import MessageAttribution
 from oshaberi.bot.turns.services.lore_shelf import LoreShelf, books_in
 from oshaberi.bot.turns.services.model_access import OperatorChoices
@@ -111,14 +111,14 @@ def shown_history(
     left_out: Collection[int],
     summary: ConversationSummary | None,
 ) -> tuple[ChannelMessage, ...]:
-    """Return the history without the current question and the thoughts that the bot showed."""
+    """Return the history without the current question, and without what is beside the answers."""
     after_id = -1 if summary is None else summary.last_id
     return tuple(
         one
         for one in history
         if one.id > after_id
         and one.id not in left_out
-        and not (one.by_us and is_shown_thought(one.text))
+        and not (one.by_us and is_beside_the_answer(one.text))
     )
 
 

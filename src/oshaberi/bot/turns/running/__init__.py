@@ -6,5 +6,7 @@
 - `turn_journal`: its entry in the journal.
 - `greeting`: what a persona says where it is called for the first time.
 - `turn_buttons`: the buttons under its answer.
+- `quiet_lines`: messages beside its answer, which are no part of it; `tool_questions`: whether a
+  tool may run.
 - `preview`: what a model would read in a turn.
 """

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from oshaberi.bot.turns.admission.channel_queue import TurnRequest
 from oshaberi.bot.turns.post_turn import TurnRecords
-from oshaberi.delivery.journal import JournalledSink, JournalledStream
+from oshaberi.delivery.journal import (
+    LINES,
+    JournalAwayError,
+    JournalledPost,
+    JournalledSink,
+    JournalledStream,
+)
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Sink
 
@@ -46,6 +53,16 @@ class TurnJournal:
     def note_seen(self, message_ids: Iterable[int]) -> None:
         """Note messages that were in the channel before the answer."""
         self._newest_id = max([self._newest_id, *message_ids])
+
+    async def announce_lines(self) -> None:
+        """Store that messages beside the answer may be in the channel from now on.
+
+        Like every message, they are sent even if this cannot be stored.
+        """
+        key = self._response.key
+        entry = JournalledPost(f"{key}{LINES}", 0, {}, self._newest(), state="refused")
+        with suppress(JournalAwayError):
+            await self._records.db.journal.intend(key, entry)
 
     async def finish(self) -> None:
         """Close the entry of a turn that said nothing."""
