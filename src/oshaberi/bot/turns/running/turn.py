@@ -25,7 +25,7 @@ from oshaberi.bot.turns.context.surroundings import (
 from oshaberi.bot.turns.generation.fallback import ModelFallback
 from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.bot.turns.generation.model_call import GenerationSetup, ModelCaller
-from oshaberi.bot.turns.generation.side_requests import ask_aside
+from oshaberi.bot.turns.generation.side_requests import ask_any
 from oshaberi.bot.turns.generation.tool_loop import ToolLoop
 from oshaberi.bot.turns.notices import (
     NoticeSender,
@@ -63,10 +63,9 @@ from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS
-from oshaberi.providers.model_options import options_of as options_of_model
 from oshaberi.providers.request.model_request import Request
 from oshaberi.stream.context import StreamContext
-from oshaberi.stream.observers import StreamObserver, request_span
+from oshaberi.stream.observers import StreamObserver
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.result import StreamResult
@@ -97,7 +96,7 @@ def response_to(asked: TurnRequest, seen: SeenMessages) -> ResponseState:
 
 log = logging.getLogger(__name__)
 
-NAMING = {"oshaberi.purpose": "name"}
+NAMING = "name"
 NAMING_S = 30.0
 CROWDED_SECONDS = 4.0
 """How long the typing indicator is delayed while many turns run: by then most have their first
@@ -218,19 +217,8 @@ class Turn:
     async def _ask_aside(self, request: Request) -> str:
         """Return what the first usable model says to a small request; empty if none does."""
         candidates, refusal = await self._candidates()
-        for candidate in () if refusal is not None else candidates:
-            model = candidate.model
-            if candidate.lacks_key or not await self._models.may_ask(model):
-                continue
-            options = options_of_model(model.params)
-            settings = {**options.endpoint_settings(), **candidate.settings}
-            address = (model.provider, model.model, model.base_url, candidate.secret)
-            async with self._models.adapters.lease(*address, settings) as adapter:
-                if adapter.continues:
-                    continue
-                with request_span(model.provider, model.model, NAMING):
-                    return await ask_aside(adapter, candidate, request, self._quota, NAMING_S)
-        return ""
+        usable = () if refusal is not None else candidates
+        return await ask_any(self._models, usable, request, self._quota, NAMING, NAMING_S)
 
     async def log_thoughts(self, outcome: TurnOutcome) -> None:
         await self._post_turn.log_thoughts(outcome)
