@@ -111,7 +111,7 @@ class OshaberiClient(MovableShardsClient):
         self.hear_first(self.histories.listeners)
         self.unanswered = UnansweredLog()
         self.context = context
-        self.reader = MessageReader(self, context.db.opt_outs.ids, TalkStarts(context.db.talks).of)
+        self.reader = MessageReader(self, context.db.opt_outs.ids, TalkStarts(context.db).of)
         self.claim = claim
         """Decides which process handles an interaction; None if there is only one."""
         self.reactions = AnswerReactions(context, self.reader, claim)

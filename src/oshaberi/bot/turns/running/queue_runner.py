@@ -443,7 +443,9 @@ class TurnRunner:
             turn = self._new_turn(asked, queue.channel)
             known_to_fail = self._failing()
             began_s = loop_time_s() if job.asked_s is None or played else job.asked_s
-            buttons = TurnButtons(job, turn.newest_message_id, self._versions)
+            buttons = None
+            if job.settings.turn.answer_buttons != "off":
+                buttons = TurnButtons(job, turn.newest_message_id, self._versions)
             with of_turn(turn.ids):
                 outcome = await self._with_buttons(turn, job, buttons)
                 times = turn.times(job.asked_s)
@@ -452,9 +454,10 @@ class TurnRunner:
                 why = reason_word(job.why)
                 log_answer(outcome, times, loop_time_s() - began_s, why, known_to_fail)
                 played.append(AnsweredPersona(persona, outcome))
-                self._background.start("the thought log", turn.log_thoughts(outcome))
-                self._background.start("the thread's name", turn.name_thread(outcome))
-                self._background.start("the answer's buttons", buttons.finish(outcome))
+                for what, work in turn.afterwards(outcome):
+                    self._background.start(what, work)
+                if buttons is not None:
+                    self._background.start("the answer's buttons", buttons.finish(outcome))
             if outcome.interrupted:
                 return
 
@@ -467,7 +470,11 @@ class TurnRunner:
         with of_turn(turn.ids):
             return await self._traced(turn, job)
 
-    async def _with_buttons(self, turn: Turn, job: QueuedJob, buttons: TurnButtons) -> TurnOutcome:
+    async def _with_buttons(
+        self, turn: Turn, job: QueuedJob, buttons: TurnButtons | None
+    ) -> TurnOutcome:
+        if buttons is None:
+            return await self._traced(turn, job)
         if job.settings.turn.answer_buttons == "always":
             self._background.start("the button to stop", buttons.follow())
         try:

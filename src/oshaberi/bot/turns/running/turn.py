@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from oshaberi.bot.conversation.messages import IncomingMessage
 from oshaberi.bot.conversation.persona_options import (
@@ -200,10 +201,17 @@ class Turn:
             await self._announce_restart()
         return outcome
 
-    async def name_thread(self, outcome: TurnOutcome) -> None:
+    def afterwards(self, outcome: TurnOutcome) -> Iterator[tuple[str, Coroutine[Any, Any, object]]]:
+        """Yield what nobody waits for, each with its name for the log."""
+        if self._settings.turn.thought_log_channel_id:
+            yield "the thought log", self._post_turn.log_thoughts(outcome)
+        if self._settings.turn.own_threads != "off" and outcome.text:
+            yield "the thread's name", self._name_thread(outcome)
+
+    async def _name_thread(self, outcome: TurnOutcome) -> None:
         """Let the model name the thread that was opened for this conversation, once."""
-        config, place = self._settings.turn, self._job.turn_channel
-        if config.own_threads == "off" or place.path.parent_id is None or not outcome.text:
+        place = self._job.turn_channel
+        if place.path.parent_id is None:
             return
         talks = self._records.db.talks
         thread = await talks.thread(place.channel_id)
@@ -231,9 +239,6 @@ class Turn:
                 with request_span(model.provider, model.model, NAMING):
                     return await ask_aside(adapter, candidate, request, self._quota, NAMING_S)
         return ""
-
-    async def log_thoughts(self, outcome: TurnOutcome) -> None:
-        await self._post_turn.log_thoughts(outcome)
 
     def _leave_cut(self) -> None:
         """Store a turn that is cancelled because the process ends, so that the next one continues
@@ -295,7 +300,8 @@ class Turn:
             await self._notify_quota(refusal)
             return StreamResult("error", data=refusal)
         around = await self._gather(candidates)
-        setup = self._setup(around)
+        # A failure is shown once, when no other model is left to ask.
+        setup = self._setup(around, shows_failures=False)
         tools, tool_context = self._answer_tools.tools, self._tool_context(setup)
         setup = replace(setup, tools=tools.declarations(tool_context))
         condenser = HistoryCondenser(
@@ -342,10 +348,12 @@ class Turn:
         if all(deleted.get(one.said.id) for one in self._job.asked):
             raise InterruptedTurnError(StopRequest(str(self._job.user_id)))
 
-    def _setup(self, around: TurnSurroundings) -> GenerationSetup:
-        text = text_config(self._settings.stream.text, around)
+    def _setup(self, around: TurnSurroundings, *, shows_failures: bool = True) -> GenerationSetup:
+        stream = self._settings.stream
+        is_quiet = stream.suppress_user_errors or not shows_failures
+        text = text_config(stream.text, around)
         return GenerationSetup(
-            stream=replace(self._settings.stream, text=text),
+            stream=replace(stream, text=text, suppress_user_errors=is_quiet),
             turn=self._settings.turn,
             context=self._stream_context(),
             sink=self._sink,

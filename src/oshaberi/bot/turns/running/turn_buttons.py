@@ -63,8 +63,6 @@ class TurnButtons:
     async def finish(self, outcome: TurnOutcome) -> None:
         """Put the buttons under the last message of the answer, after its records are stored."""
         self.end()
-        if self._mode == "off":
-            return
         async with self._moving:  # what has begun to move stands before what comes last
             ids = sorted({*outcome.message_ids, *outcome.notice_ids})
             if not ids or outcome.is_cut_by_restart:
