@@ -6,7 +6,7 @@ import asyncio
 
 from oshaberi.bot.storage.records import OwnThread, TalkStart
 from oshaberi.bot.storage.schema.ownership import DataSubject
-from oshaberi.bot.turns.talk_starts import TalkStarts
+from oshaberi.bot.turns.own_threads import TalkStarts
 from tests.storage.counting import counted
 from tests.storage.migrated_database import opened_database
 

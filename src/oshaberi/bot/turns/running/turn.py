@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,7 @@ from oshaberi.bot.turns.context.surroundings import (
 from oshaberi.bot.turns.generation.fallback import ModelFallback
 from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.bot.turns.generation.model_call import GenerationSetup, ModelCaller
-from oshaberi.bot.turns.generation.side_requests import ask_aside
+from oshaberi.bot.turns.generation.side_requests import ask_first_usable
 from oshaberi.bot.turns.generation.tool_loop import ToolLoop
 from oshaberi.bot.turns.notices import (
     NoticeSender,
@@ -44,7 +44,7 @@ from oshaberi.bot.turns.outcome import (
     result_of_stop,
     stored_unsaid_reason,
 )
-from oshaberi.bot.turns.own_threads import name_of_model, name_request
+from oshaberi.bot.turns.own_threads import name_thread
 from oshaberi.bot.turns.post_turn import AttachmentSources, PostTurnEffects, TurnRecords
 from oshaberi.bot.turns.quotas import (
     QuotaBook,
@@ -53,20 +53,19 @@ from oshaberi.bot.turns.quotas import (
     quota_notice,
     quota_place,
 )
-from oshaberi.bot.turns.running.turn_journal import TurnJournal
 from oshaberi.bot.turns.services.lore_shelf import smallest_window
 from oshaberi.bot.turns.services.model_access import ModelAccess, ModelCandidate
 from oshaberi.bot.turns.services.turn_services import AnswerTimes, AnswerTools, ChannelNotes
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.journal import JournalledSink, JournalledStream
 from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS
 from oshaberi.errors import Sentence
-from oshaberi.providers.model_options import options_of as options_of_model
 from oshaberi.providers.request.model_request import Request
 from oshaberi.stream.context import StreamContext
-from oshaberi.stream.observers import StreamObserver, request_span
+from oshaberi.stream.observers import StreamObserver
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.result import StreamResult
@@ -105,6 +104,52 @@ NAMING_S = 30.0
 CROWDED_SECONDS = 4.0
 """How long the typing indicator is delayed while many turns run: by then most have their first
 message."""
+
+
+class TurnJournal:
+    """The entry of one turn in the database's journal, from which a restart goes on."""
+
+    def __init__(
+        self,
+        records: TurnRecords,
+        asked: TurnRequest,
+        response: ResponseState,
+    ) -> None:
+        self._records = records
+        self._asked = asked
+        self._response = response
+        self._newest_id = asked.job.newest.said.id
+
+    def begin(self) -> None:
+        job = self._asked.job
+        answering, occasion = job.answering_message, job.occasion
+        answering_id = None if answering is None else answering.said.id
+        stream = JournalledStream(
+            key=self._response.key,
+            instance=self._records.instance,
+            server_id=job.turn_channel.server_id,
+            channel_id=job.turn_channel.channel_id,
+            user_id=job.user_id,
+            answering_id=answering_id if occasion is None else occasion.id,
+            persona=self._asked.persona.name,
+            began=self._records.clock(),
+        )
+        self._records.db.journal.queue_begin(stream)
+
+    def journalled(self, sink: Sink) -> Sink:
+        """Return a sink that stores each message before it sends it."""
+        return JournalledSink(sink, self._records.db.journal, self._newest, self._response.key)
+
+    def note_seen(self, message_ids: Iterable[int]) -> None:
+        """Note messages that were in the channel before the answer."""
+        self._newest_id = max([self._newest_id, *message_ids])
+
+    async def finish(self) -> None:
+        """Close the entry of a turn that said nothing."""
+        await self._records.db.journal.finish(self._response.key)
+
+    def _newest(self) -> int:
+        return max([self._newest_id, *(sent.id or 0 for sent in self._response.messages)])
 
 
 class Turn:
@@ -205,40 +250,20 @@ class Turn:
         """Yield what nobody waits for, each with its name for the log."""
         if self._settings.turn.thought_log_channel_id:
             yield "the thought log", self._post_turn.log_thoughts(outcome)
-        if self._settings.turn.own_threads != "off" and outcome.text:
+        if self._settings.turn.own_threads != "off":
             yield "the thread's name", self._name_thread(outcome)
 
     async def _name_thread(self, outcome: TurnOutcome) -> None:
-        """Let the model name the thread that was opened for this conversation, once."""
-        place = self._job.turn_channel
-        if place.path.parent_id is None:
-            return
-        talks = self._records.db.talks
-        thread = await talks.thread(place.channel_id)
-        if thread is None or thread.is_named or not await talks.take_naming(place.channel_id):
-            return
-        asked = "\n".join(one.said.own_words for one in self._job.asked)
-        name = name_of_model(await self._ask_aside(name_request(asked, outcome.text)))
-        if name:
-            await place.rename(name, thread.name)
+        await name_thread(self._records.db.talks, self._job, outcome.text, self._ask_aside)
         self._quota.settle_soon()
 
     async def _ask_aside(self, request: Request) -> str:
-        """Return what the first usable model says to a small request; empty if none does."""
         candidates, refusal = await self._candidates()
-        for candidate in () if refusal is not None else candidates:
-            model = candidate.model
-            if candidate.lacks_key or not await self._models.may_ask(model):
-                continue
-            options = options_of_model(model.params)
-            settings = {**options.endpoint_settings(), **candidate.settings}
-            address = (model.provider, model.model, model.base_url, candidate.secret)
-            async with self._models.adapters.lease(*address, settings) as adapter:
-                if adapter.continues:
-                    continue
-                with request_span(model.provider, model.model, NAMING):
-                    return await ask_aside(adapter, candidate, request, self._quota, NAMING_S)
-        return ""
+        if refusal is not None:
+            return ""
+        return await ask_first_usable(
+            self._models, candidates, request, self._quota, NAMING_S, NAMING
+        )
 
     def _leave_cut(self) -> None:
         """Store a turn that is cancelled because the process ends, so that the next one continues
