@@ -30,8 +30,8 @@ from oshaberi.bot.turns.generation.side_requests import ask_first_usable
 from oshaberi.bot.turns.generation.tool_loop import ToolLoop
 from oshaberi.bot.turns.notices import (
     NoticeSender,
+    WaitNotice,
     failure_notice,
-    must_wait,
     our_fault,
     restart_notice,
     show_used_up,
@@ -62,7 +62,6 @@ from oshaberi.delivery.journal import JournalledSink, JournalledStream
 from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS
-from oshaberi.errors import Sentence
 from oshaberi.providers.request.model_request import Request
 from oshaberi.stream.context import StreamContext
 from oshaberi.stream.observers import StreamObserver
@@ -194,7 +193,7 @@ class Turn:
         self._place = quota_place(job.turn_channel, job.user_id)
         self._quota = RequestQuota(quotas, job.settings.turn, self._place)
         self._results: list[StreamResult] = []
-        self._told_wait: asyncio.Task[object] | None = None
+        self._wait_notice = WaitNotice(self._announcer)
 
     @property
     def ids(self) -> TurnIds:
@@ -340,8 +339,7 @@ class Turn:
         fallback = ModelFallback(self._models, caller, setup, candidates)
         loop = ToolLoop(fallback, setup, self._announcer, tools, tool_context, self._results)
         result = await loop.run()
-        if self._told_wait is not None:
-            await self._told_wait
+        await self._wait_notice.settled()
         await self._show_failure(result)
         return result
 
@@ -384,15 +382,9 @@ class Turn:
             sink=self._sink,
             channel=self._channel,
             begins_answer=self._job.kind != "go_on",
-            on_wait=None if self._is_quiet else self._tell_wait,
+            on_wait=None if self._is_quiet else self._wait_notice.tell,
             may_say_nothing=self._job.is_uninvited,
         )
-
-    def _tell_wait(self, reason: Sentence) -> None:
-        """Show one quiet notice for a turn, while its question waits."""
-        if self._told_wait is None:
-            notice = self._announcer.show(must_wait(reason), silent=True)
-            self._told_wait = asyncio.create_task(notice)
 
     def _stream_context(self) -> StreamContext:
         markers = self._settings.turn.silence_markers
