@@ -26,7 +26,7 @@ from oshaberi.bot.turns.context.surroundings import (
 from oshaberi.bot.turns.generation.fallback import ModelFallback
 from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.bot.turns.generation.model_call import GenerationSetup, ModelCaller
-from oshaberi.bot.turns.generation.side_requests import ask_first_usable
+from oshaberi.bot.turns.generation.side_requests import ask_any
 from oshaberi.bot.turns.generation.tool_loop import ToolLoop
 from oshaberi.bot.turns.notices import (
     NoticeSender,
@@ -98,7 +98,7 @@ def response_to(asked: TurnRequest) -> ResponseState:
 
 log = logging.getLogger(__name__)
 
-NAMING = {"oshaberi.purpose": "name"}
+NAMING = "name"
 NAMING_S = 30.0
 CROWDED_SECONDS = 4.0
 """How long the typing indicator is delayed while many turns run: by then most have their first
@@ -258,11 +258,8 @@ class Turn:
 
     async def _ask_aside(self, request: Request) -> str:
         candidates, refusal = await self._candidates()
-        if refusal is not None:
-            return ""
-        return await ask_first_usable(
-            self._models, candidates, request, self._quota, NAMING_S, NAMING
-        )
+        usable = () if refusal is not None else candidates
+        return await ask_any(self._models, usable, request, self._quota, NAMING, NAMING_S)
 
     def _leave_cut(self) -> None:
         """Store a turn that is cancelled because the process ends, so that the next one continues
