@@ -73,13 +73,15 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class AttachedFile:
-    """A file that is attached to a message."""
+    """A file that is attached to a message, or the picture of a sticker."""
 
     name: str
     url: str
     mime: str = "application/octet-stream"
     size: int = 0
     alt: str = ""
+    is_sticker: bool = False
+    """Whether the text of the message names it already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +219,12 @@ class ChannelInfo:
     """The history, oldest first, without the message that is answered."""
     after_id: int = 0
     """Nothing up to this message is read here (`/new`)."""
+    parent_name: str = ""
+    """The channel or the forum of a thread."""
+    is_post: bool = False
+    """Whether the thread is a post of a forum."""
+    tags: tuple[str, ...] = ()
+    """The tags of the post."""
 
 
 class TurnChannel(Protocol):

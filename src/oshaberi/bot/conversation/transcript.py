@@ -278,7 +278,8 @@ def file_note(file: AttachedFile) -> str:
 
 def words_of(said: ChannelMessage) -> str:
     """Return a message's text together with its embeds and attachments."""
-    notes = (*embed_notes(said), *map(file_note, said.files))
+    files = (one for one in said.files if not one.is_sticker)
+    notes = (*embed_notes(said), *map(file_note, files))
     return "\n".join(filter(None, [said.text.strip(), *notes]))
 
 
