@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from oshaberi.bot.conversation.answer_buttons import ButtonRows
 from oshaberi.bot.storage.records import Exchange
 from oshaberi.delivery.sink import Embed, Sink, WebhookFace
+
+if TYPE_CHECKING:
+    from oshaberi.bot.conversation.server_view import ServerView
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +267,9 @@ class TurnChannel(Protocol):
 
     async def said(self, message_id: int) -> ChannelMessage | None:
         """Return one message of this channel, or None if there is none with this id."""
+
+    async def server_view(self, user_id: int) -> ServerView | None:
+        """Return what this member may read of the server now; None in a direct message."""
 
     async def react(self, message_id: int, emoji: str) -> bool:
         """Add a reaction, and return whether it was added. A refusal is not an error."""

@@ -246,6 +246,11 @@ class TurnConfig:
     quota_tokens_per_channel_day: int = quota("tokens, read and written,", "channel")
     quota_tokens_per_server_day: int = quota("tokens, read and written,", "server")
     web_page_tool_enabled: bool = switch(False, "the model may read web pages")
+    search_tool_enabled: bool = switch(
+        False,
+        "the model may search the server's messages, as far as the asking person and everybody in "
+        "the channel may read them",
+    )
 
     def __post_init__(self) -> None:
         check_fields(self)

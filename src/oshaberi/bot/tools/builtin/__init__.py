@@ -16,6 +16,7 @@ def builtin_tools() -> tuple[Tool, ...]:
         stay_silent,
     )
     from oshaberi.bot.tools.builtin.people import server_info, user_info
+    from oshaberi.bot.tools.builtin.server import search_messages, server_events
     from oshaberi.bot.tools.builtin.web import read_web_page
 
     return (
@@ -28,6 +29,8 @@ def builtin_tools() -> tuple[Tool, ...]:
         stay_silent,
         server_info,
         user_info,
+        server_events,
+        search_messages,
         current_time,
         read_web_page,
     )
