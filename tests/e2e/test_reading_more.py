@@ -16,7 +16,7 @@ from discord_stage.model_servers.scripts import Call, Say
 from discord_stage.rules.messages import read_draft
 from discord_stage.world.records import Channel, Overwrite
 from discord_stage.world_changes import message_posting
-from oshaberi.bot.conversation.server_view import SEARCHES_A_MINUTE, SearchPace
+from oshaberi.bot.conversation.server_reading import SEARCHES_A_MINUTE, SearchPace
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, world
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 from tests.e2e.test_tools import call, results

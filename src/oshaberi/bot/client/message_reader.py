@@ -31,7 +31,7 @@ from oshaberi.bot.client.discord_values import (
     typed_text,
 )
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
-from oshaberi.bot.conversation.server_view import SearchPace
+from oshaberi.bot.conversation.server_reading import SearchPace
 from oshaberi.bot.storage.records import TalkStart
 from oshaberi.bot.turns.admission.single_message_rules import UnaddressedMessage
 from oshaberi.bot.turns.caches import BoundedCache

@@ -17,11 +17,11 @@ import discord
 from oshaberi.bot.client.discord_values import AnyUser, is_age_restricted, may_see
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.client.reading_rights import Place, everybody_reads, may_read, reads_history
-from oshaberi.bot.conversation.server_view import (
+from oshaberi.bot.conversation.messages import FoundMessage
+from oshaberi.bot.conversation.server_reading import (
     LONGEST_SEARCH,
     MOST_FOUND,
     DiscordLink,
-    FoundMessage,
     MessageSearch,
     SearchFailedError,
     ServerEvent,

@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from oshaberi.bot.conversation.answer_buttons import ButtonRows
+from oshaberi.bot.conversation.server_reading import DiscordLink, MessageSearch, ServerEvent
 from oshaberi.bot.storage.records import Exchange
 from oshaberi.delivery.sink import Embed, Sink, WebhookFace
-
-if TYPE_CHECKING:
-    from oshaberi.bot.conversation.server_view import ServerView
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +226,33 @@ class ChannelInfo:
     """Whether the thread is a post of a forum."""
     tags: tuple[str, ...] = ()
     """The tags of the post."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMessage:
+    """A message of the server, and where it is."""
+
+    said: ChannelMessage
+    place: str
+    """The channel's name."""
+    link: str
+
+
+class ServerView(Protocol):
+    """What one member may read of their server, for an answer in one channel.
+
+    Others read that answer, too. So it finds only what the member may read at that moment, and,
+    unless they linked to it themselves, only what everybody may read who sees the channel.
+    """
+
+    async def follow(self, links: Sequence[DiscordLink]) -> tuple[FoundMessage | ServerEvent, ...]:
+        """Return what these links lead to. What may not be read is left out without a word."""
+
+    async def search(self, wanted: MessageSearch) -> tuple[FoundMessage, ...]:
+        """Return the newest messages that fit, newest first. Raises SearchFailedError."""
+
+    async def events(self) -> tuple[ServerEvent, ...]:
+        """Return the events that are scheduled or under way, the next one first."""
 
 
 class TurnChannel(Protocol):

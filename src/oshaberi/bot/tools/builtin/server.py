@@ -15,7 +15,8 @@ from oshaberi.bot.tools.decorator import tool
 from oshaberi.bot.tools.definition import ToolContext, ToolFailedError
 
 if TYPE_CHECKING:
-    from oshaberi.bot.conversation.server_view import FoundMessage, ServerEvent, ServerView
+    from oshaberi.bot.conversation.messages import FoundMessage, ServerView
+    from oshaberi.bot.conversation.server_reading import ServerEvent
 
 MOST_SHOWN = 15
 MOST_WORDS = 400
@@ -49,7 +50,7 @@ async def search_messages(
         before: Only messages before this day.
         count: How many, at most 15.
     """
-    from oshaberi.bot.conversation.server_view import (
+    from oshaberi.bot.conversation.server_reading import (
         LONGEST_SEARCH,
         MessageSearch,
         SearchFailedError,
@@ -58,7 +59,7 @@ async def search_messages(
     if not _may_search(context):
         raise ToolFailedError("messages cannot be searched here")
     if len(words) > LONGEST_SEARCH:
-        raise ToolFailedError(f"search for at most {LONGEST_SEARCH} characters")
+        raise ToolFailedError(f"these words are longer than {LONGEST_SEARCH}")
     wanted = MessageSearch(
         words=" ".join(words.split()),
         author_id=None if author is None else await _author_id(context, author),
@@ -122,7 +123,7 @@ def _day(context: ToolContext, written: str | None) -> datetime | None:
 @tool(offered=lambda context: context.incoming.server_id != 0)
 async def server_events(context: ToolContext) -> str:
     """Tell this server's scheduled events: what, when and where."""
-    from oshaberi.bot.conversation.server_view import SearchFailedError
+    from oshaberi.bot.conversation.server_reading import SearchFailedError
 
     view = await _view(context)
     try:
@@ -133,7 +134,7 @@ async def server_events(context: ToolContext) -> str:
 
 
 def _event_line(event: ServerEvent) -> str:
-    from oshaberi.bot.conversation.server_view import event_words
+    from oshaberi.bot.conversation.transcript import event_words
 
     return f"[{event.link}] {event_words(event)}"
 

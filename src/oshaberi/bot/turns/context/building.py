@@ -11,10 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from oshaberi.bot.conversation.messages import ChannelInfo, ChannelMessage, Person
-from oshaberi.bot.conversation.server_view import FoundMessage, ServerEvent, event_words
+from oshaberi.bot.conversation.messages import (
+    ChannelInfo,
+    ChannelMessage,
+    FoundMessage,
+    Person,
+)
+from oshaberi.bot.conversation.server_reading import ServerEvent
 from oshaberi.bot.conversation.transcript import (
     TranscriptNames,
+    event_words,
     handle_of,
     indented,
     plain_name,

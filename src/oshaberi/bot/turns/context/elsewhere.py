@@ -12,10 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from oshaberi.bot.conversation.messages import ChannelInfo, ChannelMessage, said_since
-from oshaberi.bot.conversation.server_view import (
-    DiscordLink,
+from oshaberi.bot.conversation.messages import (
+    ChannelInfo,
+    ChannelMessage,
     FoundMessage,
+    said_since,
+)
+from oshaberi.bot.conversation.server_reading import (
+    DiscordLink,
     ServerEvent,
     distinct_links,
     links_in,

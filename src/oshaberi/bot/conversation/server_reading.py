@@ -1,21 +1,13 @@
-"""What one member may read of their server besides the channel they are in: links, search, events.
-
-Whatever is found stands in an answer that others read, too. So `ServerView` finds only what the
-member may read at that moment, and, unless they linked to it themselves, only what everybody may
-read who sees the channel of the answer.
-"""
+"""What is looked for elsewhere on a server: targets of links, messages by their words, events."""
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
-from oshaberi.bot.conversation.messages import ChannelMessage
-from oshaberi.bot.conversation.transcript import shortened
 from oshaberi.errors import OshaberiError
 
 MOST_FOUND = 25
@@ -23,7 +15,6 @@ MOST_FOUND = 25
 LONGEST_SEARCH = 200
 """The longest text to search for."""
 SEARCHES_A_MINUTE = 10
-MOST_EVENT = 500
 _MINUTE_S = 60.0
 
 _HOST = r"https://(?:(?:canary|ptb)\.)?discord(?:app)?\.com"
@@ -70,16 +61,6 @@ def distinct_links(links: Iterable[DiscordLink], most: int) -> list[DiscordLink]
 
 
 @dataclass(frozen=True, slots=True)
-class FoundMessage:
-    """A message of the server, and where it is."""
-
-    said: ChannelMessage
-    place: str
-    """The channel's name."""
-    link: str
-
-
-@dataclass(frozen=True, slots=True)
 class ServerEvent:
     """A scheduled event. All of it is what somebody wrote."""
 
@@ -90,15 +71,6 @@ class ServerEvent:
     place: str = ""
     description: str = ""
     state: str = "scheduled"
-
-
-def event_words(event: ServerEvent) -> str:
-    """Describe a scheduled event in one line."""
-    ends = f" until {event.ends:%Y-%m-%d %H:%M}" if event.ends else ""
-    place = f", in {shortened(event.place)}" if event.place else ""
-    about = f": {shortened(event.description, MOST_EVENT)}" if event.description else ""
-    when = f"{event.begins:%Y-%m-%d %H:%M}{ends} UTC"
-    return f'the event "{shortened(event.name)}" ({event.state}), {when}{place}{about}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +104,3 @@ class SearchPace:
         if len(times) == SEARCHES_A_MINUTE and times[0] > now_s - _MINUTE_S:
             raise SearchFailedError("there were too many searches here; wait a minute")
         times.append(now_s)
-
-
-class ServerView(Protocol):
-    """What one member may read of the server, for an answer in one channel."""
-
-    async def follow(self, links: Sequence[DiscordLink]) -> tuple[FoundMessage | ServerEvent, ...]:
-        """Return what these links lead to. What may not be read is left out without a word."""
-
-    async def search(self, wanted: MessageSearch) -> tuple[FoundMessage, ...]:
-        """Return the newest messages that fit, newest first. Raises SearchFailedError."""
-
-    async def events(self) -> tuple[ServerEvent, ...]:
-        """Return the events that are scheduled or under way, the next one first."""
