@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -138,6 +139,6 @@ def test_a_year_happens_exactly_as_often_as_it_should(tmp_path: Path) -> None:
     assert len(weekly) == 105
     assert {at.isoweekday() for at in weekly} == {1, 5}
     second = local_days(heard, numbers["every 2 weeks on sunday at 2:30"])
-    assert {(b.date() - a.date()).days for a, b in zip(second, second[1:], strict=False)} == {14}
+    assert {(b.date() - a.date()).days for a, b in pairwise(second)} == {14}
     firsts = local_days(heard, numbers["0 8 * * mon#1"])
     assert [(at.isoweekday(), (at.day + 6) // 7) for at in firsts] == [(1, 1)] * 12

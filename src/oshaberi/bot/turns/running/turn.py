@@ -29,8 +29,8 @@ from oshaberi.bot.turns.generation.side_requests import ask_aside
 from oshaberi.bot.turns.generation.tool_loop import ToolLoop
 from oshaberi.bot.turns.notices import (
     NoticeSender,
+    WaitNotice,
     failure_notice,
-    must_wait,
     our_fault,
     restart_notice,
     show_used_up,
@@ -61,7 +61,6 @@ from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS
-from oshaberi.errors import Sentence
 from oshaberi.providers.model_options import options_of as options_of_model
 from oshaberi.providers.request.model_request import Request
 from oshaberi.stream.context import StreamContext
@@ -148,7 +147,7 @@ class Turn:
         self._place = quota_place(job.turn_channel, job.user_id)
         self._quota = RequestQuota(quotas, job.settings.turn, self._place)
         self._results: list[StreamResult] = []
-        self._told_wait: asyncio.Task[object] | None = None
+        self._wait_notice = WaitNotice(self._announcer)
 
     @property
     def ids(self) -> TurnIds:
@@ -309,8 +308,7 @@ class Turn:
         fallback = ModelFallback(self._models, caller, setup, candidates)
         loop = ToolLoop(fallback, setup, self._announcer, tools, tool_context, self._results)
         result = await loop.run()
-        if self._told_wait is not None:
-            await self._told_wait
+        await self._wait_notice.settled()
         await self._show_failure(result)
         return result
 
@@ -351,15 +349,9 @@ class Turn:
             sink=self._sink,
             channel=self._channel,
             begins_answer=self._job.kind != "go_on",
-            on_wait=None if self._is_quiet else self._tell_wait,
+            on_wait=None if self._is_quiet else self._wait_notice.tell,
             may_say_nothing=self._job.is_uninvited,
         )
-
-    def _tell_wait(self, reason: Sentence) -> None:
-        """Show one quiet notice for a turn, while its question waits."""
-        if self._told_wait is None:
-            notice = self._announcer.show(must_wait(reason), silent=True)
-            self._told_wait = asyncio.create_task(notice)
 
     def _stream_context(self) -> StreamContext:
         markers = self._settings.turn.silence_markers
