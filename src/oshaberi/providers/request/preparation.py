@@ -211,8 +211,9 @@ async def prepared(
     if window is not None and base > window * OVERESTIMATE:
         raise WindowTooSmallError(base, window)
     dropped = _overflow(request, window, cost)
-    kept = tuple(item for index, item in enumerate(request.items) if index not in dropped)
-    request = replace(request, items=kept)
+    if dropped:
+        kept = (item for index, item in enumerate(request.items) if index not in dropped)
+        request = replace(request, items=tuple(kept))
     if request.size is not None:
         request.size.estimated_tokens = comparable_tokens(request)
         request.size.base_tokens, request.size.window = base, window or 0
