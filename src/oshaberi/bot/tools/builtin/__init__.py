@@ -17,6 +17,7 @@ def builtin_tools() -> tuple[Tool, ...]:
     )
     from oshaberi.bot.tools.builtin.people import server_info, user_info
     from oshaberi.bot.tools.builtin.server import search_messages, server_events
+    from oshaberi.bot.tools.builtin.schedule import schedule
     from oshaberi.bot.tools.builtin.web import read_web_page
 
     return (
@@ -32,5 +33,6 @@ def builtin_tools() -> tuple[Tool, ...]:
         server_events,
         search_messages,
         current_time,
+        schedule,
         read_web_page,
     )
