@@ -16,8 +16,8 @@ def builtin_tools() -> tuple[Tool, ...]:
         stay_silent,
     )
     from oshaberi.bot.tools.builtin.people import server_info, user_info
-    from oshaberi.bot.tools.builtin.server import search_messages, server_events
     from oshaberi.bot.tools.builtin.schedule import schedule
+    from oshaberi.bot.tools.builtin.server import search_messages, server_events
     from oshaberi.bot.tools.builtin.web import read_web_page
 
     return (
