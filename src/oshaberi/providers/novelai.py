@@ -13,7 +13,6 @@ from typing import Any
 from oshaberi.checked_json import parse_json
 from oshaberi.chunks import Chunk, ProviderError
 from oshaberi.providers.base import EndpointAdapter
-from oshaberi.providers.connections.json_post import JsonPost
 from oshaberi.providers.error_classification import provider_error
 from oshaberi.providers.request.dialogue import DialogueTurn, as_text, system_text, turns
 from oshaberi.providers.request.model_request import Endpoint, Request, ToolRound
@@ -25,6 +24,7 @@ from oshaberi.providers.wire.errors import (
     explained,
     read_failure,
 )
+from oshaberi.providers.wire.json_post import JsonPost
 from oshaberi.providers.wire.sse_decoder import SseDecoder
 from oshaberi.providers.wire.steps import FinishStep, Step
 from oshaberi.providers.wire.text_outlet import StopStringCut

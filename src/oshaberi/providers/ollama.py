@@ -17,7 +17,6 @@ from oshaberi.chunks import Chunk, ProviderError, ThoughtPart, text_chunk
 from oshaberi.errors import Sentence
 from oshaberi.providers.base import EndpointAdapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.connections.json_post import JsonPost
 from oshaberi.providers.error_classification import our_failure, provider_error
 from oshaberi.providers.refusals.negotiation import RequestNegotiation
 from oshaberi.providers.request.dialogue import (
@@ -44,6 +43,7 @@ from oshaberi.providers.wire.errors import (
     explained,
     read_failure,
 )
+from oshaberi.providers.wire.json_post import JsonPost
 from oshaberi.providers.wire.sse_decoder import read_object
 from oshaberi.providers.wire.steps import CallPiece, FinishStep, Step, TokenCount, token_count
 

@@ -11,7 +11,6 @@ from contextlib import AbstractAsyncContextManager
 from oshaberi.chunks import ProviderError
 from oshaberi.providers.base import EndpointAdapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.connections.json_post import JsonPost
 from oshaberi.providers.error_classification import FAILED_CALL, provider_error
 from oshaberi.providers.openai_chat.events import Event, read
 from oshaberi.providers.openai_chat.request import FAMILY, body
@@ -24,6 +23,7 @@ from oshaberi.providers.request.model_request import Endpoint, Request
 from oshaberi.providers.request.parameters import known_capabilities
 from oshaberi.providers.request.preparation import prepared
 from oshaberi.providers.wire.errors import StreamError, explained, read_failure
+from oshaberi.providers.wire.json_post import JsonPost
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 from oshaberi.providers.wire.steps import FinishStep, Step
 
