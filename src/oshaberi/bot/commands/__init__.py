@@ -11,6 +11,7 @@
   `answer_buttons`: the buttons under an answer.
 - `tool_commands`: `/tools`; `tool_buttons`: the buttons of tools that ask first.
 - `talk_commands`: `/new`, `/talk` and `/branch`.
+- `schedule_commands`: `/schedule` and `/timezone`.
 - `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.
 """
 
@@ -33,6 +34,7 @@ from oshaberi.bot.commands import (
     models,
     personas,
     privacy_commands,
+    schedule_commands,
     status_command,
     talk_commands,
     tool_buttons,
@@ -59,6 +61,7 @@ COMMANDS: tuple[Registered, ...] = (
     *help_command.COMMANDS,
     *message_menu.TURN_COMMANDS,
     *talk_commands.COMMANDS,
+    *schedule_commands.COMMANDS,
     *status_command.COMMANDS,
     *usage_command.COMMANDS,
     *memory_commands.COMMANDS,

@@ -95,6 +95,10 @@ class ToolContext:
     memory_of: int = 0
     """The persona whose own memory the tools use; 0: the memory of all personas."""
 
+    is_addressed: bool = True
+    """Whether a person has just addressed the bot. Not so if it speaks by itself, answers by chance
+    or answers another persona."""
+
     persona_allows: tuple[str, ...] = ()
     """The persona's own list of the only tools that it uses; empty means all."""
     persona_blocks: tuple[str, ...] = ()

@@ -18,6 +18,8 @@ def builtin_tools() -> tuple[Tool, ...]:
         stay_silent,
     )
     from oshaberi.bot.tools.builtin.people import server_info, user_info
+    from oshaberi.bot.tools.builtin.schedule import schedule
+    from oshaberi.bot.tools.builtin.server import search_messages, server_events
     from oshaberi.bot.tools.builtin.web import read_web_page
 
     tools = (
@@ -30,7 +32,10 @@ def builtin_tools() -> tuple[Tool, ...]:
         stay_silent,
         server_info,
         user_info,
+        server_events,
+        search_messages,
         current_time,
+        schedule,
         read_web_page,
     )
     return tuple(replace(one, source=BUILT_IN) for one in tools)
