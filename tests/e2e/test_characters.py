@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
@@ -126,25 +128,77 @@ def test_a_character_goes_out_as_it_came() -> None:
     run_with_bot(scenario, described=DESCRIBED)
 
 
+async def preview(here: BotHarness, question: str) -> tuple[str, str]:
+    """What `/persona preview` says, and the file that comes with it."""
+    options = {"name": "Mochi", "question": question}
+    asked = here.stage.people.run("persona preview", options, user="mika", channel="general")
+    told = await here.private(asked)
+    message = here._reply(asked)
+    assert message is not None
+    return told, message.attachments[0].content.decode()
+
+
+def parts_of(request: str) -> list[tuple[str, str]]:
+    """The parts of a preview's file: what is in the line above each, and its text."""
+    found = re.split(r"^--- (.*)\n", request, flags=re.MULTILINE)[1:]
+    return [(head, text.strip()) for head, text in zip(found[::2], found[1::2], strict=True)]
+
+
 def test_a_preview_is_what_the_model_reads() -> None:
     async def scenario(here: BotHarness) -> None:
         await bring_in(here, *CARDS["V2"])
         await quiet(here)
+        await here.run("persona set", {"name": "Mochi", "option": "humanizer_degree", "value": "1"})
         here.post("the bot is new here", user="mika")
-        options = {"name": "Mochi", "question": "do you have matcha?"}
-        asked = here.stage.people.run("persona preview", options, user="mika", channel="general")
-        told = await here.private(asked)
+        told, text = await preview(here, "@Oshaberi do you have matcha?")
+        assert here.model.requests == [], "nobody is asked"
         assert told.startswith("**Mochi** would read about ")
         for part in ("the bot's rules", "the persona", "sample dialogue", "the question"):
             assert part in told
-        message = here._reply(asked)
-        assert message is not None
-        text = message.attachments[0].content.decode()
-        assert "[Direction: What Mochi knows:" in text
+        assert "the tools" in told
         here.ask("do you have matcha?", user="mika")
         await here.says("Yes.")
         real = here.asked()
-        for line in (*real.system.splitlines(), *real.text.splitlines()):
-            assert line.replace("@Oshaberi ", "").strip() in text, line
+        parts = parts_of(text)
+        system = [words for head, words in parts if head.startswith("system,")]
+        assert "\n\n".join(system) == real.system.strip()
+        said = [words for head, words in parts if head.startswith(("user,", "assistant,"))]
+        whole = "\n".join(said)
+        assert "[Direction: What Mochi knows:" in whole
+        told_it = "\n".join(one.text for one in real.turns if one.role != "system")
+        assert _lines(whole) == _lines(told_it)
+        [tools] = [words for head, words in parts if head.startswith("tools ")]
+        sent = [one["function"] for one in real.request.json["tools"]]
+        assert len(sent) > 5
+        shown = [f"{one['name']}: {one['description']}" for one in sent]
+        assert [block.rpartition("\n")[0] for block in tools.split("\n\n")] == shown
+
+    run_with_bot(scenario, "Yes.", described=DESCRIBED)
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def test_a_preview_is_fitted_to_the_window() -> None:
+    async def scenario(here: BotHarness) -> None:
+        await bring_in(here, *CARDS["V1"])
+        await quiet(here)
+        for number in range(40):
+            here.post(f"old message {number} " + "word " * 60, user="mika")
+        told, text = await preview(here, "@Oshaberi hm?")
+        assert "older messages" not in told
+        await here.run("config set", {"key": "summarise_history", "value": "false"})
+        [link] = here.bot.services.models.operator.models
+        link.model = replace(link.model, params={"window": 3000})
+        told, text = await preview(here, "@Oshaberi hm?")
+        assert " of 3,000:" in told
+        assert re.search(r"There is no room for \d+ older messages\.", told)
+        here.ask("hm?", user="mika")
+        await here.says("Yes.")
+        real = here.asked().text
+        for number in range(40):
+            assert (f"old message {number} " in text) == (f"old message {number} " in real), number
+        assert "old message 0 " not in real
 
     run_with_bot(scenario, "Yes.", described=DESCRIBED)
