@@ -235,15 +235,12 @@ async def fitted(
         cost = request_cost(request, count)
     base = _base_tokens(request, cost)
     dropped = _overflow(request, window, cost)
-    kept = [n for n in range(len(request.items)) if n not in dropped]
-    return FittedRequest(
-        replace(request, items=tuple(request.items[n] for n in kept)),
-        window,
-        cost._replace(items=tuple(cost.items[n] for n in kept)),
-        tuple(request.items[n] for n in sorted(dropped)),
-        base,
-        lost_tools,
-    )
+    without = tuple(request.items[n] for n in sorted(dropped))
+    if dropped:
+        kept = [n for n in range(len(request.items)) if n not in dropped]
+        request = replace(request, items=tuple(request.items[n] for n in kept))
+        cost = cost._replace(items=tuple(cost.items[n] for n in kept))
+    return FittedRequest(request, window, cost, without, base, lost_tools)
 
 
 async def prepared(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from oshaberi.bot.conversation.messages import IncomingMessage
 from oshaberi.bot.conversation.persona_options import (
@@ -43,7 +44,7 @@ from oshaberi.bot.turns.outcome import (
     result_of_stop,
     stored_unsaid_reason,
 )
-from oshaberi.bot.turns.own_threads import name_of_model, name_request
+from oshaberi.bot.turns.own_threads import name_thread
 from oshaberi.bot.turns.post_turn import AttachmentSources, PostTurnEffects, TurnRecords
 from oshaberi.bot.turns.quotas import (
     QuotaBook,
@@ -52,12 +53,12 @@ from oshaberi.bot.turns.quotas import (
     quota_notice,
     quota_place,
 )
-from oshaberi.bot.turns.running.turn_journal import TurnJournal
 from oshaberi.bot.turns.services.lore_shelf import smallest_window
 from oshaberi.bot.turns.services.model_access import ModelAccess, ModelCandidate
 from oshaberi.bot.turns.services.turn_services import AnswerTimes, AnswerTools, ChannelNotes
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.journal import JournalledSink, JournalledStream
 from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS
@@ -102,6 +103,52 @@ NAMING_S = 30.0
 CROWDED_SECONDS = 4.0
 """How long the typing indicator is delayed while many turns run: by then most have their first
 message."""
+
+
+class TurnJournal:
+    """The entry of one turn in the database's journal, from which a restart goes on."""
+
+    def __init__(
+        self,
+        records: TurnRecords,
+        asked: TurnRequest,
+        response: ResponseState,
+    ) -> None:
+        self._records = records
+        self._asked = asked
+        self._response = response
+        self._newest_id = asked.job.newest.said.id
+
+    def begin(self) -> None:
+        job = self._asked.job
+        answering, occasion = job.answering_message, job.occasion
+        answering_id = None if answering is None else answering.said.id
+        stream = JournalledStream(
+            key=self._response.key,
+            instance=self._records.instance,
+            server_id=job.turn_channel.server_id,
+            channel_id=job.turn_channel.channel_id,
+            user_id=job.user_id,
+            answering_id=answering_id if occasion is None else occasion.id,
+            persona=self._asked.persona.name,
+            began=self._records.clock(),
+        )
+        self._records.db.journal.queue_begin(stream)
+
+    def journalled(self, sink: Sink) -> Sink:
+        """Return a sink that stores each message before it sends it."""
+        return JournalledSink(sink, self._records.db.journal, self._newest, self._response.key)
+
+    def note_seen(self, message_ids: Iterable[int]) -> None:
+        """Note messages that were in the channel before the answer."""
+        self._newest_id = max([self._newest_id, *message_ids])
+
+    async def finish(self) -> None:
+        """Close the entry of a turn that said nothing."""
+        await self._records.db.journal.finish(self._response.key)
+
+    def _newest(self) -> int:
+        return max([self._newest_id, *(sent.id or 0 for sent in self._response.messages)])
 
 
 class Turn:
@@ -198,29 +245,21 @@ class Turn:
             await self._announce_restart()
         return outcome
 
-    async def name_thread(self, outcome: TurnOutcome) -> None:
-        """Let the model name the thread that was opened for this conversation, once."""
-        config, place = self._settings.turn, self._job.turn_channel
-        if config.own_threads == "off" or place.path.parent_id is None or not outcome.text:
-            return
-        talks = self._records.db.talks
-        thread = await talks.thread(place.channel_id)
-        if thread is None or thread.is_named or not await talks.take_naming(place.channel_id):
-            return
-        asked = "\n".join(one.said.own_words for one in self._job.asked)
-        name = name_of_model(await self._ask_aside(name_request(asked, outcome.text)))
-        if name:
-            await place.rename(name, thread.name)
+    def afterwards(self, outcome: TurnOutcome) -> Iterator[tuple[str, Coroutine[Any, Any, object]]]:
+        """Yield what nobody waits for, each with its name for the log."""
+        if self._settings.turn.thought_log_channel_id:
+            yield "the thought log", self._post_turn.log_thoughts(outcome)
+        if self._settings.turn.own_threads != "off":
+            yield "the thread's name", self._name_thread(outcome)
+
+    async def _name_thread(self, outcome: TurnOutcome) -> None:
+        await name_thread(self._records.db.talks, self._job, outcome.text, self._ask_aside)
         self._quota.settle_soon()
 
     async def _ask_aside(self, request: Request) -> str:
-        """Return what the first usable model says to a small request; empty if none does."""
         candidates, refusal = await self._candidates()
         usable = () if refusal is not None else candidates
         return await ask_any(self._models, usable, request, self._quota, NAMING, NAMING_S)
-
-    async def log_thoughts(self, outcome: TurnOutcome) -> None:
-        await self._post_turn.log_thoughts(outcome)
 
     def _leave_cut(self) -> None:
         """Store a turn that is cancelled because the process ends, so that the next one continues
@@ -282,7 +321,8 @@ class Turn:
             await self._notify_quota(refusal)
             return StreamResult("error", data=refusal)
         around = await self._gather(candidates)
-        setup = self._setup(around)
+        # A failure is shown once, when no other model is left to ask.
+        setup = self._setup(around, shows_failures=False)
         tools, tool_context = self._answer_tools.tools, self._tool_context(setup)
         setup = replace(setup, tools=tools.declarations(tool_context))
         condenser = HistoryCondenser(
@@ -328,10 +368,12 @@ class Turn:
         if all(deleted.get(one.said.id) for one in self._job.asked):
             raise InterruptedTurnError(StopRequest(str(self._job.user_id)))
 
-    def _setup(self, around: TurnSurroundings) -> GenerationSetup:
-        text = text_config(self._settings.stream.text, around)
+    def _setup(self, around: TurnSurroundings, *, shows_failures: bool = True) -> GenerationSetup:
+        stream = self._settings.stream
+        is_quiet = stream.suppress_user_errors or not shows_failures
+        text = text_config(stream.text, around)
         return GenerationSetup(
-            stream=replace(self._settings.stream, text=text),
+            stream=replace(stream, text=text, suppress_user_errors=is_quiet),
             turn=self._settings.turn,
             context=self._stream_context(),
             sink=self._sink,
