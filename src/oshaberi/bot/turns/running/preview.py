@@ -97,7 +97,7 @@ class RequestPreview:
             yield f"--- tools (tokens: {self.tool_tokens})\n{self.tool_text()}"
         if self.fitted.left_out:
             lost = sum(item_tokens(one) for one in self.fitted.left_out)
-            yield f"--- no room for: {len(self.fitted.left_out)} items (tokens: {lost})"
+            yield f"--- without room: {len(self.fitted.left_out)} (tokens: {lost})"
         if self.fitted.lost_tools:
             yield "--- no room for the tools"
 
