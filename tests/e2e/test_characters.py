@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +16,9 @@ from tests.bot.client_harness import MEMBER, world
 from tests.bot.test_faces import ALL
 from tests.characters.made_cards import (
     DATA_V2,
+    DATA_V3,
     V1,
+    apng,
     as_v2,
     as_v3,
     charx,
@@ -22,6 +26,7 @@ from tests.characters.made_cards import (
     png,
     text_chunk,
 )
+from tests.characters.other_programs import aichar, read_with_node
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 
 DESCRIBED = world() | {"bot": {"name": "Oshaberi", "permissions": list(ALL)}}
@@ -29,11 +34,13 @@ CARDS = {
     "V1": ("mochi.png", png(text_chunk(b"chara", packed(V1)))),
     "V2": ("mochi.png", png(text_chunk(b"chara", packed(as_v2())))),
     "V3": ("mochi.json", json.dumps(as_v3()).encode()),
+    "V3 in a PNG": ("mochi.png", png(text_chunk(b"ccv3", packed(as_v3())))),
+    "V3 in an APNG": ("mochi.png", apng(text_chunk(b"ccv3", packed(as_v3())))),
     "CHARX": ("mochi.charx", charx()),
 }
 
 ALONE, IN_A_GROUP = "*yawns* Welcome, Renny.", "A full house today."
-GREETINGS = {"V1": ALONE, "V2": ALONE, "V3": IN_A_GROUP, "CHARX": IN_A_GROUP}
+GREETINGS = {"V1": ALONE, "V2": ALONE}
 
 
 async def quiet(here: BotHarness, *names: str) -> None:
@@ -52,7 +59,7 @@ def test_a_card_comes_in_and_talks(version: str) -> None:
         told = await bring_in(here, *CARDS[version])
         assert told == "**Mochi** is here, and answers from now on."
         here.ask("what is there?")
-        await here.says(GREETINGS[version], "Hm?")
+        await here.says(GREETINGS.get(version, IN_A_GROUP), "Hm?")
         asked = here.asked()
         name = "Mochi" if version in ("V1", "V2") else "Mo"
         assert f"{name} is a sleepy cat who keeps a tea house." in asked.system
@@ -112,18 +119,38 @@ def test_two_personas_talk_to_each_other_by_their_talkativeness() -> None:
     run_with_bot(scenario, *answers, described=DESCRIBED)
 
 
+async def exported(here: BotHarness, form: str) -> bytes:
+    options = {"name": "Mochi", "format": form}
+    asked = here.stage.people.run("persona export", options, user="mika", channel="general")
+    await here.private(asked)
+    message = here._reply(asked)
+    assert message is not None
+    [file] = message.attachments
+    return bytes(file.content)
+
+
 def test_a_character_goes_out_as_it_came() -> None:
     async def scenario(here: BotHarness) -> None:
         await bring_in(here, *CARDS["CHARX"])
-        options = {"name": "Mochi", "format": "charx"}
-        asked = here.stage.people.run("persona export", options, user="mika", channel="general")
-        await here.private(asked)
-        message = here._reply(asked)
-        assert message is not None
-        [file] = message.attachments
-        card = read_card(file.content)
+        card = read_card(await exported(here, "charx"))
         assert card.data == read_card(CARDS["CHARX"][1]).data
         assert [one.name for one in card.moods] == ["joy", "sadness"]
+
+    run_with_bot(scenario, described=DESCRIBED)
+
+
+def test_programs_of_others_read_what_is_exported(tmp_path: Path) -> None:
+    reader = aichar()
+
+    async def scenario(here: BotHarness) -> None:
+        await bring_in(here, *CARDS["CHARX"])
+        content = await exported(here, "png")
+        found = reader.load_character_card(content)
+        assert (found.name, found.summary) == ("Mochi", DATA_V3["description"])
+        assert found.greeting_message == DATA_V3["first_mes"]
+        data = await asyncio.to_thread(read_with_node, "mochi.png", content, tmp_path)
+        for key in ("name", "description", "nickname", "group_only_greetings", "extensions"):
+            assert data["data"][key] == DATA_V3[key], key
 
     run_with_bot(scenario, described=DESCRIBED)
 

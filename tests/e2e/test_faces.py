@@ -17,6 +17,7 @@ from discord_stage.world.records import StageMessage
 from discord_stage.world_changes.message_posting import shown
 from tests.bot.client_harness import world
 from tests.bot.test_faces import ALL, picture
+from tests.characters.made_cards import charx
 from tests.e2e.bot_harness import FAST, PERSONA, QUICK, BotHarness, links, serving, settings_of
 
 DESCRIBED = world() | {"bot": {"name": "Oshaberi", "permissions": list(ALL)}}
@@ -51,6 +52,44 @@ def test_moods_change_faces_which_outlive_a_restart_a_day_and_a_deletion(tmp_pat
                 again = (await here.says(*["yay", "oh no", "fine"] * 2))[3:]
                 assert [await face(stage, one) for one in again] == faces
                 assert len(stage.world.history(room.id)) == 3
+
+    run_scaled(main(), 1.0)
+
+
+def test_the_moods_of_a_card_change_faces_and_stay_after_a_restart_and_a_day(
+    tmp_path: Path,
+) -> None:
+    """A CHARX with its own pictures: as the default persona's friend, so that it has a face."""
+    said = "Mo (joy): yay\nMo (sadness): oh no\nMo: fine"
+
+    async def main() -> None:
+        async with (
+            ModelServer(OpenAIWire(), (Say(said),), (Say(said),)) as server,
+            staged(DESCRIBED, FAST) as stage,
+        ):
+            given = {**QUICK, "persona": PERSONA, "models": links([server]), "reply_mode": "off"}
+            settings = settings_of(tmp_path, {}, **given)
+            async with serving(settings, stage) as bot:
+                here = BotHarness(stage, bot, [server], settings)
+                await here.persona("Anko", is_default=True)
+                card = charx(pictures=[picture("white"), picture("yellow"), picture("blue")])
+                told = await here.confirmed(
+                    "persona import", {"file": PostedFile("mochi.charx", card)}
+                )
+                assert told == "**Mochi** is here. It answers to its name."
+                off = {"name": "Mochi", "option": "greeting", "value": "off"}
+                await here.run("persona set", off)
+                here.post("mochi, how are you?")
+                first = await here.says("yay", "oh no", "fine")
+                faces = [await face(stage, one) for one in first]
+                assert None not in faces
+                assert len(set(faces)) == 3
+            stage.advance_clock(LIFETIME_S + 1)
+            async with serving(settings, stage) as bot:
+                here = BotHarness(stage, bot, [server], settings)
+                here.post("mochi, and now?")
+                again = (await here.says(*["yay", "oh no", "fine"] * 2))[3:]
+                assert [await face(stage, one) for one in again] == faces
 
     run_scaled(main(), 1.0)
 
