@@ -83,7 +83,7 @@ def test_a_decision_counts_until_the_last_moment_and_not_after_it(allowed: bool)
     async def in_time(here: TurnHarness) -> None:
         assert await decided(here, 4.9)
         assert result(here) == ("Ordered." if allowed else REFUSED)
-        assert USED == (["order"] if allowed else [])
+        assert len(USED) == allowed
 
     async def too_late(here: TurnHarness) -> None:
         assert not await decided(here, 5.1)
