@@ -36,7 +36,8 @@ ROWS: tuple[PresetRow, ...] = (
     PresetRow("self_trigger_limit", 0, "turns.md"),
     PresetRow("persona_talk_enabled", False, "personas.md", lively=True),
     PresetRow("schedule_tasks_enabled", False, "schedules.md", lively=True),
-    # what one can do with an answer
+    # what one sees of an answer, and can do with it
+    PresetRow("working_line", "off", "answers.md", lively="while"),
     PresetRow("answer_buttons", "off", "answers.md", lively="menu"),
     PresetRow("answer_versions", 1, "answers.md", lively=5),
     PresetRow("reaction_actions", False, "answers.md", lively=True),
