@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.bot.turns.notices import (
+from oshaberi.bot.turns.thoughts import (
     MARK,
     MOST_EMBEDS,
     is_shown_thought,

@@ -17,8 +17,9 @@ from oshaberi.bot.tools.questions import (
     ToolQuestions,
     id_of_button,
 )
-from oshaberi.bot.turns.notices import SUBTEXT, WORK
+from oshaberi.bot.turns.notices import WORK
 from oshaberi.bot.turns.running.quiet_lines import QuietLines
+from oshaberi.bot.turns.thoughts import SUBTEXT
 from oshaberi.delivery.sink import PostButton
 from oshaberi.languages import translatable, translated
 
