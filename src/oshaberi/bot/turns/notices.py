@@ -9,7 +9,6 @@ from dataclasses import replace
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob
 from oshaberi.bot.turns.services.turn_services import BackgroundTasks
-from oshaberi.bot.turns.thoughts import SUBTEXT, is_shown_thought
 from oshaberi.chunks import ProviderError
 from oshaberi.delivery.exactly_once import ExactlyOnceSender, MessageEdits
 from oshaberi.delivery.notices import error_notice, timeout_notice
@@ -301,18 +300,3 @@ async def notify_overload(
         await NoticeSender(sink, ResponseState(), channel).reply(notice)
     elif answering is not None:
         reactions.full(job.turn_channel, answering.said.id)
-
-
-# What the bot posts beside an answer while it works: what it does, and whether it may. By their
-# beginning it recognises these messages in the history, and leaves them out of the conversation.
-WORK = "⚙️"
-
-
-def is_working_line(text: str) -> bool:
-    """Return whether a message of the bot only says what it does."""
-    return text.lstrip().startswith(f"{SUBTEXT}{WORK}")
-
-
-def is_beside_the_answer(text: str) -> bool:
-    """Return whether a message of the bot is no part of what it said."""
-    return is_shown_thought(text) or is_working_line(text)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from oshaberi.bot.conversation.messages import TurnChannel
 from oshaberi.bot.conversation.persona_options import options_of
-from oshaberi.bot.conversation.transcript import plain_name
+from oshaberi.bot.conversation.transcript import MARK, SPOILER, SUBTEXT, plain_name
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.delivery.notices import DESCRIPTION_LIMIT
@@ -22,10 +22,6 @@ from oshaberi.languages import translated
 from oshaberi.secret_redaction import redact
 from oshaberi.stream.model_output import ThoughtLog
 from oshaberi.text.measure import grapheme_edge, utf16_len, utf16_offset
-
-MARK = "💭"
-SUBTEXT = "-# "
-SPOILER = "||"
 
 _MARKUP = re.compile(r"([\\*_~|`\[\]<>#])")
 _NO_CALL = "@\u200b"
@@ -44,10 +40,6 @@ def shown_thoughts(thoughts: Sequence[str], display: str, limit: int) -> str:
 def is_logged_thought(title: str) -> bool:
     """Return whether an embed with this title belongs to the thought log."""
     return title.startswith(MARK)
-
-
-def is_shown_thought(text: str) -> bool:
-    return text.lstrip().startswith((f"{SUBTEXT}{MARK}", f"{SPOILER}{MARK}"))
 
 
 def _lines(text: str, most: int) -> list[str]:
