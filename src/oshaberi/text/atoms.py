@@ -33,6 +33,7 @@ _GIVEN_BACK: Final = frozenset(".,;:!?'*_~]”’“‘„«»")
 _ROUND: Final = re.compile(r"[()]")
 _BACKTICKS: Final = re.compile(r"`+")
 _CODE_LIMIT: Final = 500
+_NOWHERE: Final = -2
 
 
 def url_stop(text: str, start: int, end: int) -> int:
@@ -109,7 +110,27 @@ def inline_code_close(text: str, start: int, ticks: int, limit: int, final: bool
     Returns 0 for never, -1 while undecided. A run of three or more is a fence, which inline
     code does not span.
     """
-    stop, known = _code_reach(text, start, start + limit + 1)
+    furthest = start + limit + 1
+    newline = text.find("\n", start, furthest)
+    if newline < 0:
+        stop, is_known = min(len(text), furthest), len(text) >= furthest
+        close = _closing_run(text, start, stop, ticks, final)
+    else:
+        close = _closing_run(text, start, newline, ticks, final)
+        if close != _NOWHERE:
+            return close  # the usual case
+        stop, is_known = _reach_after(text, newline, furthest)
+        close = _closing_run(text, newline, stop, ticks, final)
+    if close != _NOWHERE:
+        return close
+    return 0 if is_known or final else -1
+
+
+def _closing_run(text: str, start: int, stop: int, ticks: int, final: bool) -> int:
+    """Return the end of the run of so many backticks that begins before `stop`.
+
+    Returns 0 if a fence comes first, -1 while a run may get longer, else `_NOWHERE`.
+    """
     tick = text.find("`", start, stop)
     while tick >= 0:
         end = backticks_end(text, tick)
@@ -120,18 +141,15 @@ def inline_code_close(text: str, start: int, ticks: int, limit: int, final: bool
         if end - tick > 2:
             return 0
         tick = text.find("`", end, stop)
-    return 0 if known or final else -1
+    return _NOWHERE
 
 
-def _code_reach(text: str, start: int, limit: int) -> tuple[int, bool]:
-    """Return how far inline code from `start` may go, and whether that is known.
+def _reach_after(text: str, newline: int, limit: int) -> tuple[int, bool]:
+    """Return how far inline code may go over the line break at `newline`, if that is known.
 
-    Like CommonMark's it goes over a line break if the next line belongs to the paragraph, but not
-    over a second one.
+    Like CommonMark's it goes on if the next line belongs to the paragraph, but not over a second
+    break.
     """
-    newline = text.find("\n", start, limit)
-    if newline < 0:
-        return min(len(text), limit), len(text) >= limit
     marker = marker_end(text[newline + 1 : limit])
     if marker:
         return newline, newline + 1 + marker < len(text)
