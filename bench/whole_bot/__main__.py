@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from bench.whole_bot import bot_runs, installed_size, scale, starts
+from bench.whole_bot import bot_runs, caching, installed_size, scale, starts
 from bench.whole_bot.bot_figures import BotFigures
 from bench.whole_bot.bot_runs import BARE, BenchedBot, oshaberi_on
 from bench.whole_bot.bot_tables import figures_json, first_message_goals, tables
@@ -22,7 +22,7 @@ from bench.whole_bot.load_modes import AtOnce, Chatter, Day, LoadMode
 from bench.whole_bot.postgres_server import postgres_server
 from bench.whole_bot.stack_summary import py_spy_path, summary
 
-MODES = ("start", "at-once", "chatter", "day")
+MODES = ("start", "at-once", "chatter", "day", "caching")
 DATABASES = ("sqlite", "postgres")
 AT_ONCE = (25, 100, 200)
 MOST_AT_ONCE = 800
@@ -75,6 +75,7 @@ def main(
     Examples:
       python -m bench.whole_bot --only at-once --at-once 100 --database sqlite
       python -m bench.whole_bot --only chatter
+      python -m bench.whole_bot --only caching
       python -m bench.whole_bot --only at-once --at-once 800 --lines 4
       python -m bench.whole_bot --scale --plot docs/pictures/scale.svg
     """
@@ -93,7 +94,8 @@ def main(
         modes = chosen_modes(only or MODES, asked, lines)
         all_bots = [*([BARE] if bare else []), *bots]
         goals = [] if "start" not in (only or MODES) else _start_goals(all_bots, folder)
-        found = asyncio.run(_measured(all_bots, modes, folder))
+        goals += [] if "caching" not in (only or MODES) else _cache_goals(folder)
+        found = asyncio.run(_measured(all_bots, modes, folder)) if modes else []
     goals += first_message_goals(found)
     if as_json:
         click.echo(json.dumps([figures_json(one, found) for one in found], indent=1))
@@ -111,6 +113,13 @@ def _start_goals(bots: Sequence[BenchedBot], folder: Path) -> list[Goal]:
     _say(starts.start_table(begun))
     _say(installed_size.size_table(sizes))
     return [*starts.start_goals(begun), installed_size.size_goal(sizes)]
+
+
+def _cache_goals(folder: Path) -> list[Goal]:
+    """Measure a conversation, and print what was found to standard error, too."""
+    found = asyncio.run(caching.measure_caching(folder / "caching"))
+    _say(caching.cache_table(found))
+    return caching.cache_goals(found)
 
 
 def _show_growth(plot: Path | None) -> bool:

@@ -10,10 +10,12 @@ import pytest
 
 from discord_stage.interactions.targets import PostedFile
 from discord_stage.world.records import StageMessage
+from oshaberi.bot.characters import work_limits
 from oshaberi.bot.characters.card_files import read_card
+from oshaberi.bot.characters.lorebooks import book_from
 from oshaberi.bot.commands.command_context import CommandRefusedError
 from oshaberi.bot.commands.lore_commands import filled_entry
-from oshaberi.bot.storage.records import LorebookRecord
+from oshaberi.bot.storage.records import LorebookRecord, ModelRecord
 from tests.bot.client_harness import ADMIN, MEMBER, ClientHarness
 from tests.bot.test_faces import play
 from tests.characters.made_cards import (
@@ -159,6 +161,36 @@ def test_several_cards_have_a_bound_together_and_trigger_words_are_shown() -> No
     play(scenario)
 
 
+def test_cards_that_wait_for_their_button_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        work = harness.client.context.character_work
+        size = len(charx()) + sum(len(one.content or b"") for one in read_card(charx()).assets)
+        monkeypatch.setattr(work_limits, "MOST_OF_SERVER", size + 10)
+        first = await ask(harness, {"file": PostedFile(*CARDS["a V3 CHARX"])})
+        assert work.held_bytes == size
+        second = await ask(harness, {"file": PostedFile(*CARDS["a V3 CHARX"])})
+        assert work.held_bytes == size
+        harness.stage.people.press(first, "Bring it in", user=ADMIN)
+        await harness.stage.wait_for(lambda: "no longer here" in _last(harness))
+        assert await harness.db.personas.of(harness.server_id) == ()
+        harness.stage.people.press(second, "Bring it in", user=ADMIN)
+        await harness.stage.wait_for(lambda: not second.components)
+        assert "**Mochi** is here" in second.content
+        await harness.stage.wait_for(lambda: work.held_bytes == 0)
+        third = await ask(harness, {"file": PostedFile(*CARDS["a V1 PNG"]), "name": "Taro"})
+        assert work.held_bytes > 0
+        harness.stage.people.press(third, "Cancel", user=ADMIN)
+        await harness.stage.wait_for(lambda: work.held_bytes == 0)
+
+    play(scenario)
+
+
+def _last(harness: ClientHarness) -> str:
+    channel = harness.stage.world.channel("general").id
+    found = list(harness.stage.world.messages[channel].values())
+    return str(found[-1].content) if found else ""
+
+
 @pytest.mark.parametrize("order", ["--5", "-", "٣--"])
 def test_an_order_that_is_no_number_is_one_line(order: str) -> None:
     with pytest.raises(CommandRefusedError, match="The order is a whole number"):
@@ -254,6 +286,74 @@ def test_lore_is_added_tested_changed_and_removed() -> None:
         told = await harness.run("lore remove", {"book": "World", "entry": 1})
         assert told == "**World** no longer has the entry 1."
         assert await harness.confirmed("lore remove", {"book": "World"}) == "**World** is deleted."
+
+    play(scenario)
+
+
+def test_a_book_is_switched_off_and_says_how_far_it_looks_back() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await harness.form("lore add", {"book": "World"}, ENTRY)
+        told = await harness.run("lore set", {"book": "World"})
+        assert told == "- **World** (1 entry)\nIt looks back 6 messages."
+        wanted = {"scan_depth": 1, "tokens": 300, "recursive": False, "in": "general"}
+        told = await harness.run("lore set", {"book": "World", **wanted})
+        channel_id = harness.stage.world.channel("general").id
+        assert told == (
+            f"- **World** (1 entry; <#{channel_id}>)\nIt looks back 1 message.\n"
+            "It fills at most 300 tokens.\nIts entries do not wake each other."
+        )
+        [record] = await harness.db.lorebooks.of(harness.server_id)
+        book = book_from(record.content)
+        assert (book.scan_depth, book.token_budget, book.is_recursive) == (1, 300, False)
+        told = await harness.run("lore set", {"book": "World", "enabled": False, "for_all": True})
+        assert told.startswith("- **World** (1 entry; off)\n")
+        assert await harness.run("lore test", {"message": "tea"}) == "It wakes nothing."
+        await harness.run("lore set", {"book": "World", "enabled": True})
+        assert "Tea" in await harness.run("lore test", {"message": "tea"})
+        one = {"book": "World", "entry": 1}
+        told = await harness.run("lore set", {**one, "enabled": False})
+        assert told == "1. Tea: tea, お茶 (off)"
+        assert await harness.run("lore test", {"message": "tea"}) == "It wakes nothing."
+        assert "`enabled` alone" in await harness.run("lore set", {**one, "scan_depth": 3})
+        assert "has no entry 2" in await harness.run(
+            "lore set", {"book": "World", "entry": 2, "enabled": True}
+        )
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("lore list", {}),
+        ("lore list", {"book": "World"}),
+        ("lore test", {"message": "tea"}),
+        ("lore set", {"book": "World", "enabled": False}),
+        ("lore export", {"book": "World"}),
+    ],
+)
+def test_what_a_book_says_is_for_those_who_may_change_it(
+    command: str, options: dict[str, Any]
+) -> None:
+    """Also if a server lets its members use `/lore`: a secret may be among the titles."""
+
+    async def scenario(harness: ClientHarness) -> None:
+        await harness.form("lore add", {"book": "World"}, ENTRY)
+        told = await harness.run(command, options, user=MEMBER)
+        assert told == "Only members with the permission Manage Server can change this."
+        assert await harness.choices("lore export", "book", "W", user=MEMBER) == []
+        assert await harness.choices("lore export", "book", "W") != []
+
+    play(scenario)
+
+
+def test_the_test_knows_the_window_of_the_models() -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await harness.form("lore add", {"book": "World"}, {**ENTRY, "content": "x" * 3600})
+        assert "Left out" not in await harness.run("lore test", {"message": "tea"})
+        small = ModelRecord(harness.server_id, "ollama", "small", params={"window": 2000})
+        await harness.db.models.set_chain(harness.server_id, (small,))
+        assert "Left out" in await harness.run("lore test", {"message": "tea"})
 
     play(scenario)
 

@@ -155,6 +155,76 @@ def test_one_of_a_group() -> None:
     assert contents(woken_by(book(*weather, winner), "sky")) == ["snow"]
 
 
+def test_group_scoring_keeps_those_with_most_keys() -> None:
+    def one(content: str, *keys: str, **more: Any) -> dict[str, Any]:
+        extensions = {"group": "g", "use_group_scoring": True, **more}
+        return entry(*keys, content=content, extensions=extensions)
+
+    poor, rich = one("poor", "tea"), one("rich", "tea", "cake", "milk")
+    for number in range(10):  # whatever the weights would choose
+        texts = [*["x"] * number, "tea with cake"]
+        assert contents(woken_by(book(poor, rich, scan_depth=1), *texts)) == ["rich"]
+    assert contents(woken_by(book(poor, rich), "coffee")) == []
+    unscored = one("unscored", "tea", use_group_scoring=False, group_weight=10_000)
+    found = woken_by(book(unscored, rich, poor), "tea with cake")
+    assert len(found.woken) == 1
+    assert [one.entry.content for one in found.left_out].count("poor") == 1
+    second = one("second", "tea", selectiveLogic=0)
+    second |= {"selective": True, "secondary_keys": ["cake", "milk"]}
+    assert contents(woken_by(book(one("one", "tea"), second), "tea, cake, milk")) == ["second"]
+
+
+def test_an_entry_in_several_groups_and_one_that_is_still_awake() -> None:
+    both = entry("a", content="both", extensions={"group": "x, y", "group_override": True})
+    x = entry("a", content="x", extensions={"group": "x"})
+    y = entry("a", content="y", extensions={"group": "y"})
+    assert contents(woken_by(book(x, both, y), "a")) == ["both"]
+    stays = entry("old", content="stays", extensions={"group": "g", "sticky": 5, "scan_depth": 1})
+    new = entry("new", content="new", extensions={"group": "g", "group_weight": 1000})
+    assert contents(woken_by(book(stays, new), "old", "new")) == ["stays"]
+
+
+def test_decorators_that_look_back() -> None:
+    kept = book(entry("tea", content="@@keep_activate_after_match\nx"), scan_depth=1)
+    assert contents(woken_by(kept, "hello")) == []
+    assert contents(woken_by(kept, "tea", *["a"] * 40)) == ["x"]
+    once = book(entry("tea", content="@@dont_activate_after_match\nx"), scan_depth=1)
+    assert contents(woken_by(once, "tea")) == ["x"]
+    assert contents(woken_by(once, "tea", "a", "tea")) == []
+
+
+def test_an_entry_for_a_greeting() -> None:
+    rain = book(entry("tea", content="@@is_greeting 1\nrain"))
+    told = [ScannedMessage(1, "Alice: tea")]
+    for greeting, wakes in ((1, True), (0, False), (None, False)):
+        assert bool(scan([rain], told, 1000, greeting=greeting).woken) == wakes
+    always = book(entry(content="@@is_greeting 0\nx", constant=True))
+    assert not scan([always], told, 1000, greeting=None).woken
+
+
+def test_an_entry_that_gives_way_is_the_first_without_room() -> None:
+    way = entry(content="@@ignore_on_max_context\n" + "w" * 30, constant=True, insertion_order=900)
+    found = woken_by(book(way, entry("tea", content="t" * 30)), "tea", budget=15)
+    assert contents(found) == ["t" * 30]
+    assert contents(woken_by(book(way), "tea", budget=15)) == ["w" * 30]
+
+
+def test_a_fallback_counts_only_for_a_decorator_that_is_not_known() -> None:
+    text = "@@role user\n@@@dont_activate\n@@new 1\n@@@newer\n@@@depth 3\n@@@role assistant\nx"
+    [one] = woken_by(book(entry("tea", content=text)), "tea").woken
+    assert (one.entry.role, one.entry.depth, one.entry.content) == ("user", 3, "x")
+    text = "@@position nowhere\n@@@position after_desc\nx"
+    [one] = woken_by(book(entry("tea", content=text)), "tea").woken
+    assert one.entry.position == "after_char"
+
+
+def test_an_outlet_of_sillytavern_is_read_and_written() -> None:
+    silly = {"entries": {"0": {"key": ["tea"], "content": "x", "position": 7, "outletName": "w"}}}
+    found = book_from(silly, "a")
+    assert (found.entries[0].position, found.entries[0].outlet) == ("outlet", "w")
+    assert as_sillytavern(found.data)["entries"]["0"].items() >= silly["entries"]["0"].items()
+
+
 def test_decorators() -> None:
     text = "@@depth 2\n@@role assistant\n@@additional_keys cake\n@@exclude_keys milk\n@@new 1\nHi."
     found = woken_by(book(entry("tea", content=text)), "cake")

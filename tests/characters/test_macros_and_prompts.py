@@ -54,6 +54,15 @@ def test_many_dice_are_thrown_in_little_time() -> None:
     assert time.process_time() - begun < 1
 
 
+def test_an_outlet_shows_its_lore_and_many_of_them_stay_within_bounds() -> None:
+    values = MacroValues("Mo", "Alice", VALUES.now, outlets={"World": "{{char}}'s tea."})
+    assert expanded("a {{outlet::World}} {{outlet::none}}b", values) == "a Mo's tea. b"
+    large = MacroValues("Mo", "Alice", VALUES.now, outlets={"w": "{{outlet::w}}" + "x" * 90_000})
+    begun = time.process_time()
+    assert len(expanded("{{outlet::w}}" * 7000, large)) <= 200_000
+    assert time.process_time() - begun < 1
+
+
 def test_a_name_is_no_macro() -> None:
     tricky = MacroValues("Mo", "{{char}}", VALUES.now)
     assert expanded("{{user}}", tricky) == "((char))"
@@ -67,6 +76,7 @@ def test_many_macros_stay_within_bounds() -> None:
 def test_hidden_keys_and_volatile_lines() -> None:
     assert hidden_keys("{{hidden_key:tea, cake}}") == "tea, cake"
     assert is_volatile("It is {{time}}")
+    assert is_volatile("{{outlet::World}}")
     assert not is_volatile("{{char}} {{pick:a,b}}")
 
 
@@ -88,10 +98,13 @@ def test_notes_for_people_never_reach_the_model() -> None:
 
 def test_what_changes_in_each_turn_stands_low() -> None:
     """The head of the prompt is the same in each turn, so that a provider can cache it."""
-    data = DATA_V3 | {"description": "A cat.\nIn the mood for {{random:tea,cake,sleep}}."}
+    data = DATA_V3 | {
+        "description": "A cat.\nIn the mood for {{random:tea,cake,sleep}}.",
+        "mes_example": "{{char}}: {{roll:1000000}}",
+    }
     one = character_prompt(card_from(as_v3(data)), VALUES)
     other = character_prompt(card_from(as_v3(data)), MacroValues("Mo", "Alice", VALUES.now, 12))
-    assert one.system == other.system
+    assert (one.system, one.examples) == (other.system, other.examples)
     assert "mood" not in one.system
     assert one.notes[0].text.startswith("In the mood for ")
     assert one.notes[0].depth == 1

@@ -8,7 +8,7 @@ import pytest
 
 from discord_stage.interactions.targets import PostedFile
 from oshaberi.bot.characters.card_files import read_card
-from tests.bot.client_harness import world
+from tests.bot.client_harness import MEMBER, world
 from tests.bot.test_faces import ALL
 from tests.characters.made_cards import (
     DATA_V2,
@@ -79,6 +79,9 @@ def test_lore_wakes_in_english_and_japanese_and_why_this_turn_names_it() -> None
         why = await here.choose("Why this turn", here.ours()[-1].id)
         assert "Lore that it woke:" in why
         assert "Mochi: Tea house 1, matcha: " in why
+        why = await here.choose("Why this turn", here.ours()[-1].id, user=MEMBER)
+        assert "It woke 1 entry of lore." in why
+        assert "matcha" not in why
 
     run_with_bot(scenario, "one", "two", "three", described=DESCRIBED)
 

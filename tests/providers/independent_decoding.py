@@ -22,6 +22,7 @@ class DecodedAnswer:
     calls: list[tuple[str, Any]] = field(default_factory=list)
     finish: str | None = None
     usage: tuple[int, int] | None = None
+    error: str | None = None
 
 
 def decoded(family: str, body: bytes) -> DecodedAnswer:
@@ -36,7 +37,16 @@ def decoded(family: str, body: bytes) -> DecodedAnswer:
         # What the limit cut off was not asked for.
         made.calls.pop()
     made.calls = [(name, _arguments(text)) for name, text in made.calls]
+    made.error = _bare_error(body)
     return made
+
+
+def _bare_error(body: bytes) -> str | None:
+    """The message of an error that stands behind the events as plain JSON."""
+    _, brace, rest = body.decode("utf-8").replace("\r\n", "\n").rpartition("\n\n{")
+    if not brace or "\ndata:" in rest:
+        return None
+    return str(json.loads("{" + rest)["error"]["message"])
 
 
 def _documents(body: bytes) -> list[Json]:

@@ -31,6 +31,7 @@ from oshaberi.providers.request.model_request import (
 )
 from tests.providers.adapter_runs import ASK, chunks, error, read, run, text, thoughts
 from tests.providers.provider_families import KEY, Family
+from tests.providers.recorded_bodies import adapter_of_bytes
 
 GOOGLE = Family("google", GoogleWire, "google")
 STREAM = {"content-type": "text/event-stream"}
@@ -400,3 +401,15 @@ def test_the_key_is_in_no_error() -> None:
     problem = error(chunks(GOOGLE, Status(400, json.dumps(body))))
     assert KEY not in f"{problem} {problem.raw}"
     assert "[secret]" in problem.message
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_stream_that_ends_with_a_bare_error_broke_off(end: str) -> None:
+    """Not an event: lines of JSON, as Google writes them."""
+    inner = {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}
+    bare = json.dumps({"error": inner}, indent=2)
+    body = f"data: {json.dumps(candidate({'text': 'Half'}))}\r\n\r\n{bare}{end}".encode()
+    adapter = adapter_of_bytes("google", [body[:-40], body[-40:]])
+    found = asyncio.run(read(adapter))
+    assert text(found) == "Half"
+    assert (error(found).type, error(found).message) == ("provider_overloaded", inner["message"])

@@ -11,7 +11,7 @@ import pytest
 from discord_stage.model_servers import ModelServer
 from discord_stage.model_servers.scripts import Call, Count, Say, Status
 from oshaberi.chunks import ToolCall, Usage
-from oshaberi.providers.ollama import LONGEST_LINE, body, read
+from oshaberi.providers.ollama import LONGEST_LINE, PullProgress, body, read
 from oshaberi.providers.request.model_request import (
     ContextItem,
     Endpoint,
@@ -105,18 +105,43 @@ def test_a_missing_model_is_pulled_if_it_may_be(caplog: pytest.LogCaptureFixture
         told: list[str] = []
         found = await read_answer(adapter, Request(ASK.items, on_wait=told.append))
         assert text(found) == "Here I am."
-        assert told == ["model-1 is being downloaded first (4.7 GB)."], "once, and at once"
+        assert [str(one) for one in told] == [
+            f"model-1 is being downloaded first: {percent} % of 4.7 GB."
+            for percent in (10, 50, 100)
+        ]
         assert [one.path for one in server.requests] == ["/api/chat", "/api/pull", "/api/chat"]
         assert server.requests[1].json == {"model": "model-1", "stream": True}
-        logged = [one.getMessage() for one in caplog.records if "pulling" in one.getMessage()]
-        assert logged == [
-            "pulling model-1: 10 %",
-            "pulling model-1: 50 %",
-            "pulling model-1: 100 %",
-        ]
+        logged = [one.getMessage() for one in caplog.records if "first: " in one.getMessage()]
+        assert logged == [str(one) for one in told]
 
     steps = Say(*(f"{part}00000000/4700000000" for part in (5, 7, 24, 47)))
     run(OLLAMA, scenario, (MISSING,), (steps,), (Say("Here I am."),), pull=True)
+
+
+def test_the_layers_of_a_model_are_counted_together() -> None:
+    progress = PullProgress()
+    steps: list[dict[str, Any]] = [
+        {"status": "pulling manifest"},
+        {"digest": "sha256:small", "total": 10_000, "completed": 10_000},
+        {"digest": "sha256:big", "total": 4_000_000_000, "completed": 0},
+        {"digest": "sha256:big", "total": 4_000_000_000, "completed": 300_000_000},
+        {"digest": "sha256:big", "total": 4_000_000_000, "completed": 2_100_000_000},
+        {"digest": "sha256:big", "total": 4_000_000_000, "completed": 9_000_000_000},
+        {"digest": "sha256:last", "total": 500, "completed": 500},
+        {"digest": "sha256:bad", "total": -5, "completed": "x"},
+        {"status": "success"},
+    ]
+    told = [str(progress.words("m")) for step in steps if progress.advances(step)]
+    assert [one.partition(": ")[2] for one in told] == [
+        *("100 % of 0.0 GB.", "0 % of 4.0 GB.", "50 % of 4.0 GB.", "100 % of 4.0 GB.")
+    ]
+
+
+def test_a_server_cannot_name_layers_without_end() -> None:
+    progress = PullProgress()
+    for number in range(5000):
+        progress.advances({"digest": f"sha256:{number}", "total": 10, "completed": 1})
+    assert len(progress._layers) == 1000
 
 
 @pytest.mark.parametrize("extra", [{}, {"pull": True}])

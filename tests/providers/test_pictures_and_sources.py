@@ -11,7 +11,7 @@ import pytest
 
 from discord_stage.model_servers import ModelServer
 from discord_stage.model_servers.scripts import Cite, Refuse, Say, Show
-from oshaberi.chunks import AnswerFile, Chunk
+from oshaberi.chunks import AnswerFile, Chunk, ToolCall
 from oshaberi.errors import ConfigError
 from oshaberi.providers.anthropic.request import body as anthropic_body
 from oshaberi.providers.google.events import GeminiEvent
@@ -20,7 +20,15 @@ from oshaberi.providers.openai_chat.events import read as read_chat
 from oshaberi.providers.openai_chat.request import body as chat_body
 from oshaberi.providers.openai_responses.request import body as responses_body
 from oshaberi.providers.presets import PRESETS, check_search
-from oshaberi.providers.request.model_request import Endpoint, Request, ToolDeclaration, said
+from oshaberi.providers.registry import connect
+from oshaberi.providers.request.model_request import (
+    Endpoint,
+    Request,
+    ToolDeclaration,
+    ToolResult,
+    ToolRound,
+    said,
+)
 from oshaberi.providers.wire.answer_files import MOST_BYTES, FileStep, answer_file, from_data_url
 from oshaberi.providers.wire.chunk_assembler import ChunkAssembler, links
 from oshaberi.providers.wire.steps import CitedPage, FinishStep
@@ -176,16 +184,17 @@ def test_pictures_are_asked_for() -> None:
     ],
 )
 def test_googles_search(model: str, tools: list[str]) -> None:
-    from oshaberi.providers.registry import connect
-
     family = BY_NAME["google"]
 
     async def scenario(_adapter: Any, server: ModelServer) -> None:
-        adapter = connect("google", model, api_key="k", base_url=server.url)
+        adapter: Any = connect("google", model, api_key="k", base_url=server.url)
         await read(adapter, Request(ASKED.items, ASKED.tools, search=True, pictures=True))
         await adapter.aclose()
         sent = server.requests[-1].json
         assert [key for tool in sent["tools"] for key in tool] == tools
+        told = adapter.endpoint.learned.told(adapter.endpoint.place)
+        both_words = "it takes its own search or the tools, not both: the tools are left out"
+        assert told == (() if len(tools) == 2 else (both_words,))
         both = sent.get("toolConfig", {}).get("includeServerSideToolInvocations")
         assert both is (True if len(tools) == 2 else None)
         assert sent["generationConfig"]["responseModalities"] == ["TEXT", "IMAGE"]
@@ -201,8 +210,26 @@ def test_a_gemini_that_takes_only_one_of_both_keeps_the_search() -> None:
         assert [key for tool in server.requests[-1].json["tools"] for key in tool] == [
             "googleSearch"
         ]
+        assert [*adapter.endpoint.learned.told(adapter.endpoint.place)] == [
+            "it takes its own search or the tools, not both: the tools are left out"
+        ]
 
     run(BY_NAME["google"], scenario, (Refuse("api_error", words),), (Say("Found."),))
+
+
+def test_without_the_tools_their_earlier_calls_are_told() -> None:
+    """Another model called a tool in this answer, and this one goes on."""
+    done = ToolRound((ToolCall("now", {}),), (ToolResult("half past six"),))
+
+    async def scenario(_adapter: Any, server: ModelServer) -> None:
+        adapter: Any = connect("google", "gemini-2.5-pro", api_key="k", base_url=server.url)
+        await read(adapter, Request((*ASKED.items, done), ASKED.tools, search=True))
+        await adapter.aclose()
+        sent = server.requests[-1].body.decode()
+        assert "functionCall" not in sent
+        assert "half past six" in sent
+
+    run(BY_NAME["google"], scenario)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Recorded refusals of real APIs: each gets a class, and one that its status allows.
+"""Recorded errors of real APIs, refusals and broken streams: each gets a class.
 
 `python -m tests.providers.test_recorded_refusals` prints the table. Reads recordings that are no
 part of the project; where there are none it is skipped.
@@ -6,6 +6,7 @@ part of the project; where there are none it is skipped.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Mapping
 
@@ -16,7 +17,9 @@ from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.providers.error_classification import provider_error
 from oshaberi.providers.google.events import refusal_failure
 from oshaberi.providers.wire.errors import body_failure, refused_by_page
-from tests.providers.recorded_bodies import RecordedBody, refusals
+from tests.providers.adapter_runs import read
+from tests.providers.independent_decoding import decoded
+from tests.providers.recorded_bodies import RecordedBody, adapter_of_bytes, recordings, refusals
 
 MISSING = pytest.mark.skip(reason="no refusals here: OSHABERI_RECORDINGS names their folder")
 ALLOWED: Mapping[int, frozenset[ErrorType]] = {
@@ -31,8 +34,17 @@ ALLOWED: Mapping[int, frozenset[ErrorType]] = {
 }
 
 
+BROKEN = [one for one in recordings() if decoded(one.family, one.path.read_bytes()).error]
+"""Streams that end with an error."""
+ERRORS = [*refusals(), *BROKEN]
+
+
 def classified(recorded: RecordedBody) -> ProviderError:
     content = recorded.path.read_bytes()
+    if recorded.status == 200:
+        problem = asyncio.run(read(adapter_of_bytes(recorded.family, [content])))[-1].error
+        assert problem is not None
+        return problem
     if recorded.family == "google":
         failure = refusal_failure(recorded.status, content)
     else:
@@ -43,8 +55,8 @@ def classified(recorded: RecordedBody) -> ProviderError:
     return provider_error(failure, recorded.vendor, str)
 
 
-@pytest.mark.parametrize("recorded", refusals() or [pytest.param(None, marks=MISSING)], ids=str)
-def test_a_recorded_refusal_has_a_class(recorded: RecordedBody) -> None:
+@pytest.mark.parametrize("recorded", ERRORS or [pytest.param(None, marks=MISSING)], ids=str)
+def test_a_recorded_error_has_a_class(recorded: RecordedBody) -> None:
     problem = classified(recorded)
     assert problem.message
     if recorded.status in ALLOWED:
@@ -55,7 +67,7 @@ def test_a_recorded_refusal_has_a_class(recorded: RecordedBody) -> None:
 
 def main() -> None:
     sys.stdout.write("| family | status | class | retryable | message |\n|---|---|---|---|---|\n")
-    for one in refusals():
+    for one in ERRORS:
         problem = classified(one)
         cells = (one.family, one.status, problem.type, problem.retryable, problem.message[:140])
         sys.stdout.write("| " + " | ".join(str(cell).replace("\n", " ") for cell in cells) + " |\n")

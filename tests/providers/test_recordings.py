@@ -48,13 +48,13 @@ def player() -> Iterator[Player]:
 
 def heard(found: Sequence[Chunk]) -> DecodedAnswer:
     last = found[-1]
-    assert last.type in ("done", "function_call"), last.error
     return DecodedAnswer(
         "".join(chunk.content for chunk in found),
         "".join(part.text for chunk in found for part in chunk.thoughts),
         [(call.name, dict(call.args) if call.error is None else None) for call in last.calls],
         last.finish_reason,
         (last.usage.input_tokens, last.usage.output_tokens) if last.usage else None,
+        None if last.error is None else last.error.message,
     )
 
 

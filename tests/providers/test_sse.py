@@ -26,6 +26,8 @@ STREAM = (
     b"event: error\ndata: {\"message\": \"no\"}\n\n"
     b"event: error\ndata: {\"error\": \"no\"}\n\n"
     b"event: error\ndata: too much\n\n"
+    b'{\n  "error": {\n    "code": 499\n  }\n}\n\n'
+    b'{\n  "note": {}\n}\n\n'
     b"data: last"
 )  # fmt: skip
 EVENTS = [
@@ -36,6 +38,7 @@ EVENTS = [
     '{"error": {"message": "no"}}',
     '{"error": "no"}',
     '{"error": "too much"}',
+    '{\n  "error": {\n    "code": 499\n  }\n}',
     "last",
 ]
 
@@ -64,6 +67,7 @@ LINES = st.sampled_from(
     [
         *("data: a", "data: ", "data: {}", "data:b", "event: data: y", "error: e"),
         *("event: x", "event: error", ": c", "id: 1", "", "", "\r", "d"),
+        *('{"error": 1}', '{"error":', "1}", "{"),
     ]
 )
 
@@ -147,6 +151,16 @@ def test_a_line_has_an_end() -> None:
         assert decoder.feed(piece) == []
     with pytest.raises(StreamError, match="an endless line"):
         decoder.feed(b"x")
+
+
+def test_an_error_without_data_does_not_fill_the_memory() -> None:
+    decoder = SseDecoder()
+    decoder.feed(b"data: start\n\n{\n")
+    line = b'"x": 1,' * 1000 + b"\n"
+    for _ in range(LONGEST_EVENT // len(line)):
+        assert decoder.feed(line) == []
+    with pytest.raises(StreamError, match="an endless line"):
+        decoder.feed(line)
 
 
 def test_bytes_that_are_not_utf8_do_not_end_the_stream() -> None:

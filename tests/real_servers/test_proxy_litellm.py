@@ -64,6 +64,7 @@ NOT_THROUGH: dict[str, str] = {
     "test_a_consumer_that_does_not_wait_for_an_answer_closes_the_connection": "LiteLLM waits for "
     "the first byte of an answer that nobody wants",
     "test_a_page_instead_of_a_stream": "LiteLLM makes an empty answer of a web page",
+    "test_a_redirect_is_named_and_not_followed": "LiteLLM follows it, and nobody is there",
     "test_a_wrong_address_is_said_to_be_wrong": "the address is that of the proxy",
     "test_keep_alives_are_swallowed-gemini": "LiteLLM makes an empty event of a keep-alive",
     "test_nobody_there": "the proxy is there, and says so: see test_nobody_behind_the_proxy",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 from oshaberi.bot.characters.cards import card_from, kept_card
@@ -10,7 +11,7 @@ from oshaberi.bot.characters.lore_scan import LoreScan
 from oshaberi.bot.characters.lorebooks import book_from
 from oshaberi.bot.storage.records import LorebookRecord, PersonaRecord
 from oshaberi.bot.turns.context.building import context_items
-from oshaberi.bot.turns.context.character import lore_lines, woken_lore
+from oshaberi.bot.turns.context.character import greeting_number, lore_lines, woken_lore
 from oshaberi.bot.turns.services.lore_shelf import PlacedBook, books_in
 from oshaberi.providers.request.model_request import ContextItem
 from tests.characters.made_cards import DATA_V3, as_v3
@@ -89,6 +90,35 @@ def test_the_head_of_the_prompt_does_not_change_with_what_wakes() -> None:
     plain = context_items(around(persona=mochi()))
     woken = context_items(around(persona=mochi(), lore=lore_of(entry("tea"))))
     assert plain[:2] == woken[:2]
+
+
+def test_an_outlet_stands_where_the_card_names_it_but_below_the_head() -> None:
+    card = mochi(description="A cat.\nShe knows: {{outlet::World}}")
+    lore = lore_of(entry("tea", content="Uji.", extensions={"position": 7, "outlet_name": "World"}))
+    plain = context_items(around(persona=card))
+    woken = context_items(around(persona=card, lore=lore))
+    assert plain[:2] == woken[:2]
+    told = [text for _role, text in shape(woken)]
+    assert "[Direction: She knows: Uji.]" in told
+    assert not [text for text in told if "What Mo knows" in text]
+
+
+def test_constant_lore_that_throws_dice_stands_low() -> None:
+    lore = lore_of(entry(content="Luck: {{roll:1000}}", constant=True))
+    items = context_items(around(persona=mochi(), lore=lore))
+    assert "Luck" not in system_text(items)
+    assert [text for _role, text in shape(items) if "Luck: " in text]
+
+
+def test_a_greeting_has_a_number_if_it_is_said() -> None:
+    two = {"alternate_greetings": ["", "Rain."], "group_only_greetings": [], "first_mes": "Sun."}
+    first = replace(mochi(**two), options={"greeting": "first"})
+    assert greeting_number(first, 50) == 0
+    assert greeting_number(replace(first, options={}), 50) is None
+    anyone = replace(first, options={"greeting": "any"})
+    assert {greeting_number(anyone, channel) for channel in range(30)} == {0, 2}
+    crowd = replace(mochi(), options={"greeting": "first"})
+    assert greeting_number(crowd, 50) is None, "it begins with a greeting for groups"
 
 
 def test_books_of_the_persona_the_channel_and_the_server() -> None:

@@ -144,7 +144,7 @@ MISSING = Status(404, '{"error":"model "model-0" not found, try pulling it first
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-def test_who_waits_for_a_download_is_told_once_and_quietly(allowed: bool) -> None:
+def test_who_waits_for_a_download_sees_in_one_quiet_notice_how_far_it_is(allowed: bool) -> None:
     async def scenario(
         channel_turns: ChannelTurns, turn_channel: FakeTurnChannel, servers: list[ModelServer]
     ) -> None:
@@ -153,6 +153,10 @@ def test_who_waits_for_a_download_is_told_once_and_quietly(allowed: bool) -> Non
         if allowed:
             assert paths == ["/api/chat", "/api/pull", "/api/chat"]
             assert turn_channel.embeds == ["This answer has to wait"]
+            (notice,) = [one.post for one in turn_channel.channel.posted if one.post.embed]
+            assert notice.silent
+            assert notice.embed is not None
+            assert notice.embed.description.endswith("first: 100 % of 4.7 GB.")
             assert turn_channel.contents == ["Here I am."]
         else:
             assert "/api/pull" not in paths

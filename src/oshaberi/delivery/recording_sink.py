@@ -149,7 +149,8 @@ class RecordingSink:
         fault = self._faults.next("edit")
         await self._strike(fault, wire)
         posted = self._find(sent)
-        posted.post = replace(posted.post, content=post.content)
+        embed = post.embed or posted.post.embed
+        posted.post = replace(posted.post, content=post.content, embed=embed)
         self._record("edit", id=posted.id, content=post.content)
         strike_after(fault)
 

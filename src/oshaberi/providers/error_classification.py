@@ -178,6 +178,8 @@ _DECISIVE = frozenset({429, 408, 504, 522, 524})
 """Statuses that decide by themselves, unless the money is used up: their messages only give
 advice."""
 _MONEY = frozenset({"affordability", "balance_exhausted"})
+_GAVE_UP = 499
+"""Google, and proxies: the request was cancelled on the way. We did not do it."""
 
 
 _NO_SUCH_MODEL = frozenset({400, 404, 422})
@@ -210,7 +212,7 @@ def is_retryable(failure: ProviderFailure, kind: ErrorType) -> bool:
     if kind != "api_error":
         return kind in RETRYABLE
     said = " ".join((*failure.codes, failure.message))
-    at_fault = (failure.status or 0) >= 500 or (
+    at_fault = (failure.status or 0) >= _GAVE_UP or (
         failure.status is None and _THEIR_FAULT.search(said)
     )
     return failure.is_transient or bool(at_fault) or FAILED_CALL in failure.codes

@@ -57,6 +57,8 @@ MANDATORY = frozenset({"model", "messages", "stream", "options"})
 DEFAULT_BASE_URL = "http://127.0.0.1:11434"
 LONGEST_LINE = 4 * 1024 * 1024
 
+_MOST_LAYERS = 1000
+_LONGEST_DIGEST = 200
 Fields = dict[str, Any]
 Event = Mapping[str, Any]
 
@@ -120,25 +122,21 @@ class OllamaAdapter(EndpointAdapter):
                     raise
 
     async def _pulled(self, request: Request) -> AsyncGenerator[Event, None]:
-        """Pull the model. Each step is a sign of life; every tenth of it is logged.
-
-        Whoever waits is told once, when something is really downloaded.
+        """Pull the model. Each step is a sign of life; every tenth is logged, and told to whoever
+        waits.
         """
-        shown, tell = -1, request.on_wait
+        progress = PullProgress()
         wanted = {"model": self.endpoint.model, "stream": True}
         async with self._answer("/api/pull", wanted) as lines:
             async for line in lines:
                 event = read_object(line)
                 if event.get("error"):
                     raise StreamError(body_failure(event))
-                whole, done = (whole_count(event.get(key), 2**50) for key in ("total", "completed"))
-                if whole and tell is not None:
-                    tell(_downloading(self.endpoint.model, whole))
-                    tell = None
-                tenth = 10 * (done or 0) // whole if whole else -1
-                if tenth > shown:
-                    shown = tenth
-                    log.info("pulling %s: %d %%", self.endpoint.model, tenth * 10)
+                if progress.advances(event):
+                    words = progress.words(self.endpoint.model)
+                    log.info("%s", words)
+                    if request.on_wait is not None:
+                        request.on_wait(words)
                 yield {"status": "pulling"}
 
     @asynccontextmanager
@@ -166,12 +164,36 @@ class OllamaAdapter(EndpointAdapter):
         return read(event)
 
 
-def _downloading(model: str, size: int) -> Sentence:
-    return Sentence(
-        "{model} is being downloaded first ({gigabytes:.1f} GB).",
-        model=model,
-        gigabytes=size / 1e9,
-    )
+class PullProgress:
+    """How much of a model has come. Ollama counts each layer by itself, and names its size only
+    when it begins."""
+
+    def __init__(self) -> None:
+        self._layers: dict[str, tuple[int, int]] = {}
+        self._tenth = -1
+        self._size = 0
+
+    def advances(self, event: Event) -> bool:
+        """Note a step. Return whether another tenth has come, or much more is to come."""
+        whole, done = (whole_count(event.get(key), 2**50) for key in ("total", "completed"))
+        layer = str(event.get("digest"))[:_LONGEST_DIGEST]
+        if not whole or (layer not in self._layers and len(self._layers) >= _MOST_LAYERS):
+            return False
+        self._layers[layer] = whole, min(done or 0, whole)
+        size, come = map(sum, zip(*self._layers.values(), strict=True))
+        tenth = 10 * come // size
+        if size < 2 * self._size and tenth <= self._tenth:
+            return False
+        self._size, self._tenth = size, tenth
+        return True
+
+    def words(self, model: str) -> Sentence:
+        return Sentence(
+            "{model} is being downloaded first: {percent} % of {gigabytes:.1f} GB.",
+            model=model,
+            percent=10 * self._tenth,
+            gigabytes=self._size / 1e9,
+        )
 
 
 # -- asking --------------------------------------------------------------------------------------

@@ -100,7 +100,12 @@ def test_a_bot_finds_everything_again(tmp_path: Path) -> None:
             assert face == f"{second.url}/cdn/faces/Yuki.svg"
             thread = general.get_thread(thread_id)
             assert thread is not None
-            assert [m.content async for m in thread.history()] == ["green"]
+            said_in_thread = [m async for m in thread.history(oldest_first=True)]
+            assert [m.type for m in said_in_thread] == [
+                discord.MessageType.thread_starter_message,
+                discord.MessageType.default,
+            ]
+            assert [m.content for m in said_in_thread] == ["", "green"]
             assert general.guild.get_member(carol) is not None
             assert second.world.contents("@carol") == ["secretly"]
             new = second.people.post("general", "and on", user="carol")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from oshaberi.checked_json import whole_count
@@ -142,6 +143,18 @@ class Card:
     @property
     def greetings(self) -> tuple[str, ...]:
         return (*self.own_greetings, *self.group_greetings)
+
+    def chosen_greeting(self, which: str, seed: str) -> str:
+        """Return the first greeting (for groups, if there is one), or `any`; empty without one."""
+        known = (*self.group_greetings, *self.own_greetings)
+        if not known:
+            return ""
+        return Random(seed).choice(known) if which == "any" else known[0]
+
+    def greeting_number(self, greeting: str) -> int | None:
+        """Return a greeting's place: 0 is the first message. Those for groups have none."""
+        known = [self._text("first_mes"), *self.data.get("alternate_greetings", ())]
+        return known.index(greeting) if greeting.strip() and greeting in known else None
 
     @property
     def tags(self) -> tuple[str, ...]:

@@ -36,6 +36,8 @@ SEARCH_S = 1.0
 """How much processor time a scan may take until nothing more is searched."""
 MOST_TEXT = 40_000
 """How many letters are searched at most: the newest."""
+STILL_AWAKE = Sentence("it is still awake")
+NAMED_BY_LORE = Sentence("another entry names it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,9 @@ class WokenEntry:
     book: str
     entry: LoreEntry
     why: Sentence
+    score: int = 0
+    """How many of its keys were said, for groups that go by that."""
+    is_still_awake: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +72,34 @@ def scan(
     messages: Sequence[ScannedMessage],
     budget: int,
     count: Count = text_tokens,
+    *,
+    greeting: int | None = None,
 ) -> LoreScan:
-    """Return the entries that the newest message wakes. `budget` is in tokens."""
+    """Return the entries that the newest message wakes. `budget` is in tokens.
+
+    `greeting` is the number of the greeting with which the character began here, if it greeted.
+    """
     search = _Search(messages)
+    able = [(book, [one for one in book.entries if _is_able(one, greeting)]) for book in books]
     found: list[tuple[int, WokenEntry]] = []
-    for book in books:
-        found += ((0, one) for one in _first(book, search))
-    found += _recursive(books, found, search)
+    for book, entries in able:
+        found += ((0, one) for one in _first(book, entries, search))
+    found += _recursive(able, found, search)
     chosen, lost = _one_of_each_group(found, search.newest_id)
     woken, over = _within(books, chosen, budget, count)
     woken.sort(key=lambda one: (one.entry.order, one.entry.number))
     return LoreScan(tuple(woken), (*lost, *over))
 
 
-def _first(book: Lorebook, search: _Search) -> Iterator[WokenEntry]:
+def _is_able(entry: LoreEntry, greeting: int | None) -> bool:
+    is_on = entry.is_enabled and not entry.never and bool(entry.content)
+    return is_on and entry.greeting in (None, greeting)
+
+
+def _first(book: Lorebook, able: Sequence[LoreEntry], search: _Search) -> Iterator[WokenEntry]:
     """Yield what the messages wake."""
     last = len(search.messages) - 1
-    for entry in book.entries:
-        if not entry.is_enabled or entry.never or not entry.content:
-            continue
+    for entry in able:
         if entry.is_constant:
             why: Sentence | None = Sentence("it is always there")
         elif entry.needs_lore or len(search.messages) <= entry.delay:
@@ -95,7 +109,8 @@ def _first(book: Lorebook, search: _Search) -> Iterator[WokenEntry]:
         else:
             why = _wakes_at(book, entry, search, last)
         if why is not None:
-            yield WokenEntry(book.name, entry, why)
+            score = _score(entry, search.window(last, _depth(book, entry)), search)
+            yield WokenEntry(book.name, entry, why, score, why == STILL_AWAKE)
 
 
 def _timed(book: Lorebook, entry: LoreEntry, search: _Search) -> Sentence | None:
@@ -104,7 +119,7 @@ def _timed(book: Lorebook, entry: LoreEntry, search: _Search) -> Sentence | None
     why: Sentence | None = None
     for at in range(max(0, last + 1 - MOST_REPLAYED), last + 1):
         if at <= awake_until:
-            why = Sentence("it is still awake")
+            why = STILL_AWAKE
             continue
         why = None
         if at > tired_until and (why := _wakes_at(book, entry, search, at)) is not None:
@@ -117,11 +132,22 @@ def _wakes_at(book: Lorebook, entry: LoreEntry, search: _Search, at: int) -> Sen
     """Return why the message at this place wakes the entry."""
     if at < 0 or (at + 1) % entry.every:
         return None
-    depth = next(d for d in (entry.scan_depth, book.scan_depth, SCAN_DEPTH) if d is not None)
-    why = _matches(entry, search.window(at, depth), search)
+    why = _matches(entry, search.window(at, _depth(book, entry)), search)
     if why is None or not _is_lucky(entry, search.messages[at].id):
         return None
     return why
+
+
+def _depth(book: Lorebook, entry: LoreEntry) -> int:
+    return next(one for one in (entry.scan_depth, book.scan_depth, SCAN_DEPTH) if one is not None)
+
+
+def _score(entry: LoreEntry, text: str, search: _Search) -> int:
+    """Return how many keys of an entry of a group were said, further keys included."""
+    if not entry.groups:
+        return 0
+    further = entry.secondary if entry.logic in ("any", "all") else ()
+    return sum(search.is_in(key, entry, text) for key in (*entry.keys, *further))
 
 
 def _matches(entry: LoreEntry, text: str, search: _Search) -> Sentence | None:
@@ -151,7 +177,9 @@ def _is_lucky(entry: LoreEntry, message_id: int) -> bool:
 
 
 def _recursive(
-    books: Sequence[Lorebook], found: Sequence[tuple[int, WokenEntry]], search: _Search
+    books: Sequence[tuple[Lorebook, Sequence[LoreEntry]]],
+    found: Sequence[tuple[int, WokenEntry]],
+    search: _Search,
 ) -> list[tuple[int, WokenEntry]]:
     """Return what entries wake that are awake already, step by step."""
     awake = {(one.book, one.entry.number) for _step, one in found}
@@ -160,13 +188,14 @@ def _recursive(
     for step in range(1, MOST_STEPS + 1):
         text = _told([one for one in newest if one.entry.wakes_lore])
         newest = []
-        for book in books if text else ():
-            for entry in book.entries if book.is_recursive else ():
-                if (book.name, entry.number) in awake or not _may_be_woken(entry):
+        for book, able in books if text else ():
+            for entry in able if book.is_recursive else ():
+                if (book.name, entry.number) in awake or not entry.is_woken_by_lore:
                     continue
                 if _matches(entry, text, search) and _is_lucky(entry, search.newest_id):
                     awake.add((book.name, entry.number))
-                    newest.append(WokenEntry(book.name, entry, Sentence("another entry names it")))
+                    score = _score(entry, text, search)
+                    newest.append(WokenEntry(book.name, entry, NAMED_BY_LORE, score))
         more += ((step, one) for one in newest)
         if not newest:
             break
@@ -179,32 +208,39 @@ def _told(woken: Sequence[WokenEntry]) -> str:
     ]
 
 
-def _may_be_woken(entry: LoreEntry) -> bool:
-    able = entry.is_enabled and not entry.never and entry.is_woken_by_lore
-    return able and bool(entry.content)
-
-
 def _one_of_each_group(
     found: Sequence[tuple[int, WokenEntry]], seed: int
 ) -> tuple[list[tuple[int, WokenEntry]], list[WokenEntry]]:
-    """Keep one entry of each group: that which overrides, else one by weight."""
+    """Keep one entry of each group."""
     groups: dict[str, list[WokenEntry]] = {}
     for _step, one in found:
-        if one.entry.group:
-            groups.setdefault(one.entry.group, []).append(one)
-    lost: list[WokenEntry] = []
-    for label, members in groups.items():
-        best = [one for one in members if one.entry.group_wins]
-        if best:
-            winner = max(best, key=lambda one: one.entry.order)
-        else:
-            weights = [one.entry.group_weight for one in members]
-            [winner] = Random(f"{seed} {label}").choices(members, weights)
-        lost += [one for one in members if one is not winner]
+        for label in one.entry.groups:
+            groups.setdefault(label, []).append(one)
+    gone: set[int] = set()
+    for label, named in groups.items():
+        members = [one for one in named if id(one) not in gone]
+        if members:
+            winner = _winner(members, Random(f"{seed} {label}"))
+            gone |= {id(one) for one in members if one is not winner}
     why = Sentence("another of its group was chosen")
-    gone = set(map(id, lost))
     kept = [(step, one) for step, one in found if id(one) not in gone]
-    return kept, [WokenEntry(one.book, one.entry, why) for one in lost]
+    lost = [WokenEntry(one.book, one.entry, why) for _step, one in found if id(one) in gone]
+    return kept, lost
+
+
+def _winner(members: Sequence[WokenEntry], chance: Random) -> WokenEntry:
+    """Return who stays: one that is awake already, one that overrides, else one by weight.
+
+    Entries that go by score are out if another has more.
+    """
+    most = max(one.score for one in members)
+    members = [one for one in members if one.is_still_awake] or [
+        one for one in members if not one.entry.scores_group or one.score == most
+    ]
+    best = [one for one in members if one.entry.group_wins]
+    if best:
+        return max(best, key=lambda one: one.entry.order)
+    return chance.choices(members, [one.entry.group_weight for one in members])[0]
 
 
 def _within(
@@ -213,7 +249,10 @@ def _within(
     budget: int,
     count: Count,
 ) -> tuple[list[WokenEntry], list[WokenEntry]]:
-    """Fill the budget: constant entries first, then by step and order. Equal texts count once."""
+    """Fill the budget: constant entries first, then by step and order. Equal texts count once.
+
+    Those that give way come after all others.
+    """
     rooms = {book.name: book.token_budget for book in books}
     kept: list[WokenEntry] = []
     over: list[WokenEntry] = []
@@ -234,10 +273,11 @@ def _within(
     return kept, over
 
 
-def _rank(found: tuple[int, WokenEntry]) -> tuple[bool, int, int]:
+def _rank(found: tuple[int, WokenEntry]) -> tuple[bool, bool, int, int]:
     step, one = found
     entry = one.entry
-    return not entry.is_constant, step, -(entry.order if entry.priority is None else entry.priority)
+    order = entry.order if entry.priority is None else entry.priority
+    return entry.gives_way, not entry.is_constant, step, -order
 
 
 class _Search:

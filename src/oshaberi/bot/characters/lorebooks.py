@@ -28,8 +28,11 @@ MOST_PATTERNS = 200_000
 """How large one pattern may be, and all patterns of a book together (`pattern_size`)."""
 MOST_MESSAGES = 1000
 """The largest count of messages that an entry may name (sticky, cooldown, delay)."""
+MOST_GROUPS = 20
 
-Position = Literal["before_char", "after_char", "before_examples", "after_examples", "depth"]
+Position = Literal[
+    "before_char", "after_char", "before_examples", "after_examples", "depth", "outlet"
+]
 Logic = Literal["any", "all", "not_any", "not_all"]
 
 _POSITIONS: dict[object, Position] = {
@@ -40,6 +43,7 @@ _POSITIONS: dict[object, Position] = {
     4: "depth",
     5: "before_examples",
     6: "after_examples",
+    7: "outlet",
 }
 """SillyTavern's numbers. 2 and 3 stand around a note of the author, which is at a depth too."""
 _DECORATED: dict[str, Position] = {
@@ -48,6 +52,14 @@ _DECORATED: dict[str, Position] = {
     "personality": "after_char",
     "scenario": "after_char",
 }
+_DECORATORS = frozenset(
+    {
+        *("depth", "role", "position", "scan_depth", "additional_keys", "exclude_keys"),
+        *("activate", "dont_activate", "activate_only_after", "activate_only_every"),
+        *("keep_activate_after_match", "dont_activate_after_match", "is_greeting"),
+        "ignore_on_max_context",
+    }
+)
 _LOGIC: dict[object, Logic] = {0: "any", 1: "not_all", 2: "not_any", 3: "all"}
 _JS_REGEX = re.compile(r"/(.*)/([a-z]{0,8})", re.DOTALL)
 _VERBOSE = re.compile(r"\(\?[\w-]*x")
@@ -73,9 +85,12 @@ class LoreEntry:
     depth: int = 4
     role: str = "system"
     probability: int = 100
-    group: str = ""
+    groups: tuple[str, ...] = ()
+    """Of all entries that wake and name a group, one stays."""
     group_wins: bool = False
     group_weight: int = 100
+    scores_group: bool = False
+    """Whether it leaves a group in which another has more keys that were said."""
     scan_depth: int | None = None
     is_case_sensitive: bool | None = None
     whole_words: bool | None = None
@@ -91,6 +106,12 @@ class LoreEntry:
     """`@@dont_activate`: it sleeps whatever is said."""
     every: int = 1
     """`@@activate_only_every`: it wakes only at each so many messages."""
+    greeting: int | None = None
+    """`@@is_greeting`: it wakes only where the character began with this greeting, from 0 on."""
+    gives_way: bool = False
+    """`@@ignore_on_max_context`: all others have room first."""
+    outlet: str = ""
+    """Where it stands if its position is `outlet`: at `{{outlet::…}}` with this name."""
 
     @property
     def label(self) -> str:
@@ -192,6 +213,7 @@ _EXTENDED = {
     "scanDepth": "scan_depth",
     "caseSensitive": "case_sensitive",
     "matchWholeWords": "match_whole_words",
+    "outletName": "outlet_name",
 }
 _AS_THEY_ARE = (
     *("selectiveLogic", "position", "depth", "role", "probability", "useProbability", "group"),
@@ -296,14 +318,19 @@ def _entry(number: int, one: Mapping[str, Any], room: _Room) -> LoreEntry:
         _count(extensions.get("probability"), 100, 100)
         if extensions.get("useProbability") is not False
         else 100,
-        _text(extensions, "group")[:100],
+        _groups(_text(extensions, "group")),
         extensions.get("group_override") is True,
         max(_count(extensions.get("group_weight"), 100), 1),
+        extensions.get("use_group_scoring") is True,
         _optional(decorators.get("scan_depth", extensions.get("scan_depth"))),
         _flag(one.get("case_sensitive", extensions.get("case_sensitive"))),
         _flag(extensions.get("match_whole_words")),
-        _count(extensions.get("sticky"), 0),
-        _count(extensions.get("cooldown"), 0),
+        MOST_MESSAGES
+        if "keep_activate_after_match" in decorators
+        else _count(extensions.get("sticky"), 0),
+        MOST_MESSAGES
+        if "dont_activate_after_match" in decorators
+        else _count(extensions.get("cooldown"), 0),
         _count(decorators.get("activate_only_after"), _count(extensions.get("delay"), 0)),
         extensions.get("exclude_recursion") is not True,
         extensions.get("prevent_recursion") is not True,
@@ -311,20 +338,37 @@ def _entry(number: int, one: Mapping[str, Any], room: _Room) -> LoreEntry:
         _keys(_comma(decorators, "exclude_keys"), is_regex, room),
         "dont_activate" in decorators,
         max(_count(decorators.get("activate_only_every"), 1), 1),
+        _count(decorators["is_greeting"], 0) if "is_greeting" in decorators else None,
+        "ignore_on_max_context" in decorators,
+        _text(extensions, "outlet_name").strip()[:100],
     )
 
 
 def _decorators(content: str) -> tuple[dict[str, str], str]:
-    """Return the decorators at the head of a text, and the rest. `@@@` is a fallback: not needed.
+    """Return the decorators at the head of a text, and the rest.
 
-    A fallback counts only if what it stands for is unknown; those that are known stand first.
+    A line with `@@@` is a fallback: it counts if those above it, up to the one with `@@`, are not
+    known.
     """
     found: dict[str, str] = {}
+    is_settled = False
     lines = content.splitlines()
-    while lines and lines[0].lstrip().startswith("@@"):
-        name, _space, value = lines.pop(0).strip().lstrip("@").partition(" ")
-        found.setdefault(name.lower(), value.strip())
-    return found, "\n".join(lines).strip() if found else content.strip()
+    first = 0
+    while first < len(lines) and (line := lines[first].strip()).startswith("@@"):
+        first += 1
+        is_settled = is_settled and line.startswith("@@@")
+        name, _space, value = line.lstrip("@").partition(" ")
+        name, value = name.lower(), value.strip()
+        is_known = name in _DECORATORS and (name != "position" or value in _DECORATED)
+        if is_known and not is_settled:
+            found.setdefault(name, value)
+            is_settled = True
+    return found, "\n".join(lines[first:]).strip() if first else content.strip()
+
+
+def _groups(labels: str) -> tuple[str, ...]:
+    parts = (one.strip() for one in labels.split(","))
+    return tuple(dict.fromkeys(one[:100] for one in parts if one))[:MOST_GROUPS]
 
 
 def _keys(texts: list[str], is_regex: bool, room: _Room) -> tuple[str | regex.Pattern[str], ...]:

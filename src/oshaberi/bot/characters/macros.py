@@ -9,8 +9,8 @@ it: `prompt` moves such lines down.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
 
@@ -26,7 +26,7 @@ _NAME = re.compile(r"\s*(//|[A-Za-z_]+)(?:::|:|\s|$)?")
 _DICE = re.compile(r"(\d{0,4})[dD](\d{1,9})([+-]\d{1,9})?")
 _PLAIN_DIE = re.compile(r"\d{1,9}")
 LONGEST_DICE = 40
-VOLATILE = frozenset({"random", "roll", "time", "isotime", "idle_duration"})
+VOLATILE = frozenset({"random", "roll", "time", "isotime", "idle_duration", "outlet"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,8 @@ class MacroValues:
     original: str = ""
     """What a system prompt of a card replaces."""
     idle: str = "a moment"
+    outlets: Mapping[str, str] = field(default_factory=dict)
+    """What `{{outlet::…}}` shows, by name: entries of lorebooks that are awake."""
 
 
 def expanded(text: str, values: MacroValues) -> str:
@@ -52,10 +54,23 @@ def expanded(text: str, values: MacroValues) -> str:
     counter = iter(range(len(text) + 1))
     for _ in range(MOST_NESTED):
         before = text
-        text = _MACRO.sub(lambda found: _value(found[0], found[1], values, next(counter)), text)
-        if text == before or len(text) > LONGEST_EXPANDED:
+        text = _once(text, values, counter)
+        if text == before or len(text) >= LONGEST_EXPANDED:
             break
     return text[:LONGEST_EXPANDED]
+
+
+def _once(text: str, values: MacroValues, counter: Iterator[int]) -> str:
+    """Replace each macro once. A long text that many macros stand for is not repeated forever."""
+    room = LONGEST_EXPANDED
+
+    def value(found: re.Match[str]) -> str:
+        nonlocal room
+        meant = _value(found[0], found[1], values, next(counter))[: max(room, 0)]
+        room -= len(meant)
+        return meant
+
+    return _MACRO.sub(value, text)
 
 
 def is_volatile(text: str) -> bool:
@@ -138,6 +153,7 @@ _MEANINGS: Mapping[str, Callable[[str, MacroValues, int], str | None]] = {
     "hidden_key": lambda _a, _v, _n: "",
     "noop": lambda _a, _v, _n: "",
     "newline": lambda _a, _v, _n: "\n",
+    "outlet": lambda argument, values, _n: values.outlets.get(argument.strip(), ""),
     "original": lambda _a, values, _n: values.original,
     "time": lambda _a, values, _n: f"{values.now:%H:%M}",
     "date": lambda _a, values, _n: f"{values.now:%d %B %Y}",

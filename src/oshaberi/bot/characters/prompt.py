@@ -54,7 +54,8 @@ def character_prompt(card: Card, values: MacroValues) -> CharacterPrompt:
         notes.append(replace(card.depth_note, text=expanded(card.depth_note.text, values).strip()))
     return CharacterPrompt(
         "\n\n".join(filter(None, parts)),
-        tuple(example_blocks(expanded(card.examples, values), values)),
+        # Above the history: what is thrown there stays as it fell, so that it can be cached.
+        tuple(example_blocks(expanded(card.examples, replace(values, seed=0)), values)),
         tuple(note for note in notes if note.text),
         expanded(card.post_history_instructions, values).strip(),
     )
@@ -62,6 +63,8 @@ def character_prompt(card: Card, values: MacroValues) -> CharacterPrompt:
 
 def _steady(text: str, values: MacroValues, low: list[str]) -> str:
     """Return the text without its volatile lines, which are added to `low`."""
+    if not text:
+        return ""
     if not is_volatile(text):
         return expanded(text, values).strip()
     kept: list[str] = []

@@ -29,7 +29,7 @@ from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.questions import CLAIMED, Claim
 from oshaberi.bot.turns.admission.single_message_rules import ADMITTED
 from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.talk_starts import TalkStarts
+from oshaberi.bot.turns.own_threads import TalkStarts
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io import (
     BanGuard,
@@ -111,7 +111,7 @@ class OshaberiClient(MovableShardsClient):
         self.hear_first(self.histories.listeners)
         self.unanswered = UnansweredLog()
         self.context = context
-        self.reader = MessageReader(self, context.db.opt_outs.ids, TalkStarts(context.db.talks).of)
+        self.reader = MessageReader(self, context.db.opt_outs.ids, TalkStarts(context.db).of)
         self.claim = claim
         """Decides which process handles an interaction; None if there is only one."""
         self.reactions = AnswerReactions(context, self.reader, claim)

@@ -7,6 +7,7 @@ import logging
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 
 import discord
@@ -70,19 +71,19 @@ class DiscordTurnChannel:
         self.channel_id = channel.id
         self.server_id = 0 if self._guild is None else self._guild.id
         self._fetched: dict[int, discord.Message] = {}
-        self._posted = PostedAnswers(reader, client_state, channel)
+        self.path: ChannelPath = path_of(channel)
         self._notified: frozenset[int] | None = None
         """The only users whom messages may notify; None: as for an answer."""
         self._people_ids: set[int] = set()
         """Ids of the people of the conversation that are known so far."""
 
     @property
-    def path(self) -> ChannelPath:
-        return path_of(self._channel)
-
-    @property
     def is_age_restricted(self) -> bool:
         return is_age_restricted(self._channel)
+
+    @cached_property
+    def _posted(self) -> PostedAnswers:
+        return PostedAnswers(self._reader, self._client_state, self._channel)
 
     @property
     def may_write(self) -> bool:

@@ -171,7 +171,7 @@ async def _why(context: BotContext, asker: CommandUser, message_id: int) -> str:
     turn = await context.db.turns.of_message(message_id)
     if turn is None or turn.channel_id != asker.channel_id:
         return translated(UNKNOWN.text)
-    return await why_turn(context, message_id, asker.channel_id)
+    return await why_turn(context, asker, message_id, asker.channel_id)
 
 
 async def _open_menu(interaction: Interaction, message_id: int) -> None:

@@ -6,13 +6,15 @@ import asyncio
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import discord
 from discord import app_commands
 
 from oshaberi.bot.bot_context import BotContext
+from oshaberi.bot.characters.cards import MOST_DEPTH
+from oshaberi.bot.characters.lore_scan import SCAN_DEPTH
 from oshaberi.bot.characters.lorebooks import Lorebook, LoreEntry, as_sillytavern, book_from
 from oshaberi.bot.commands.answers import Choices, CommandForm, answer, ask_first, choices, plain
 from oshaberi.bot.commands.command_context import (
@@ -31,10 +33,11 @@ from oshaberi.bot.commands.lore_limits import LARGEST_BOOK, check_book
 from oshaberi.bot.commands.personas.persona_changes import persona_choices, persona_named
 from oshaberi.bot.commands.personas.picture_uploads import uploaded_file
 from oshaberi.bot.conversation.messages import ChannelMessage
+from oshaberi.bot.conversation.persona_options import options_of
 from oshaberi.bot.storage.records import LorebookRecord
-from oshaberi.bot.turns.context.character import lore_lines, woken_lore
+from oshaberi.bot.turns.context.character import greeting_number, lore_lines, woken_lore
 from oshaberi.bot.turns.personas import default_of
-from oshaberi.bot.turns.services.lore_shelf import books_in
+from oshaberi.bot.turns.services.lore_shelf import books_in, smallest_window
 from oshaberi.checked_json import parse_json
 from oshaberi.languages import translated, translated_count
 
@@ -75,7 +78,7 @@ async def _store(context: BotContext, record: LorebookRecord) -> LorebookRecord:
 
 
 async def list_lore(context: BotContext, asker: CommandUser, name: str | None) -> str:
-    asker.must_see_settings()
+    asker.must_manage()
     if name is not None:
         record = await book_named(context, asker.server_id, name)
         entries = (await _read(record)).entries
@@ -101,6 +104,8 @@ def _book_line(record: LorebookRecord, personas: Mapping[int, str]) -> str:
         facts.append(plain(personas.get(record.persona_id, "?")))
     if record.channel_id:
         facts.append(f"<#{record.channel_id}>")
+    if not record.is_enabled:
+        facts.append(translated("off"))
     return f"- **{plain(record.name)}** ({'; '.join(facts)})"
 
 
@@ -256,6 +261,83 @@ async def remove_lore(
     return translated("**{book}** no longer has the entry {number}.", book=shown, number=number)
 
 
+@dataclass(frozen=True, slots=True)
+class BookChanges:
+    """What `/lore set` changes; None stays as it is."""
+
+    enabled: bool | None = None
+    scan_depth: int | None = None
+    tokens: int | None = None
+    recursive: bool | None = None
+    persona: str | None = None
+    where: Where = None
+    for_all: bool = False
+
+
+async def set_lore(
+    context: BotContext, asker: CommandUser, book: str, number: int | None, wanted: BookChanges
+) -> str:
+    """Change a book, or switch one of its entries on or off, and say how it is now."""
+    asker.must_manage()
+    record = await book_named(context, asker.server_id, book)
+    if number is None:
+        record = await _changed_book(context, asker, record, wanted)
+    elif wanted == BookChanges(wanted.enabled) and wanted.enabled is not None:
+        one = {**_entry_of(record, number), "enabled": wanted.enabled}
+        entries = list(record.content["entries"])
+        entries[number - 1] = one
+        record = replace(record, content={**record.content, "entries": entries})
+    else:
+        raise CommandRefusedError(translated("Of an entry, `enabled` alone can be set here."))
+    saved = await _store(context, record)
+    if number is not None:
+        return _entry_line((await _read(saved)).entries[number - 1])
+    return await _told_of(context, saved)
+
+
+async def _changed_book(
+    context: BotContext, asker: CommandUser, record: LorebookRecord, wanted: BookChanges
+) -> LorebookRecord:
+    if wanted.for_all:
+        record = replace(record, persona_id=0, channel_id=0)
+    if wanted.persona is not None:
+        record = replace(record, persona_id=await _persona_id(context, asker, wanted.persona))
+    if wanted.where is not None:
+        record = replace(record, channel_id=wanted.where.channel_id)
+    if wanted.enabled is not None:
+        record = replace(record, is_enabled=wanted.enabled)
+    fields = {
+        "scan_depth": wanted.scan_depth,
+        "token_budget": wanted.tokens,
+        "recursive_scanning": wanted.recursive,
+    }
+    chosen = {key: value for key, value in fields.items() if value is not None}
+    return replace(record, content={**record.content, **chosen})
+
+
+async def _told_of(context: BotContext, record: LorebookRecord) -> str:
+    book = await _read(record)
+    personas = {one.id: one.name for one in await context.db.personas.of(record.server_id)}
+    depth = SCAN_DEPTH if book.scan_depth is None else book.scan_depth
+    lines = [
+        _book_line(record, personas),
+        translated_count(
+            "It looks back {count} message.", "It looks back {count} messages.", depth
+        ),
+    ]
+    if book.token_budget is not None:
+        lines.append(
+            translated_count(
+                "It fills at most {count} token.",
+                "It fills at most {count} tokens.",
+                book.token_budget,
+            )
+        )
+    if not book.is_recursive:
+        lines.append(translated("Its entries do not wake each other."))
+    return "\n".join(lines)
+
+
 # -- files ---------------------------------------------------------------------------------------
 
 
@@ -313,6 +395,7 @@ async def tried_lore(
     context: BotContext, asker: CommandUser, text: str, persona: str | None
 ) -> str:
     """Say which entries this message would wake here, and why, and which have no room."""
+    asker.must_manage()
     server_id = asker.server_id
     personas = await context.channel_turns.persona_cache.of(server_id)
     who = default_of(personas)
@@ -322,7 +405,14 @@ async def tried_lore(
     shelf = await context.services.lore.of(context.db, server_id)
     books = books_in(shelf, who, asker.path.ids)
     message = ChannelMessage(1, asker.person, text, context.services.clock())
-    found = await woken_lore(books, [message], settings.turn.lore_budget_share, None)
+    chain = await context.services.models.chain(asker.path, asker.person.id, options_of(who).models)
+    found = await woken_lore(
+        books,
+        [message],
+        settings.turn.lore_budget_share,
+        smallest_window(one.model for one in chain),
+        greeting_number(who, asker.channel_id),
+    )
     lines = [plain(one) if one[:1] != "-" else f"- {plain(one[2:])}" for one in lore_lines(found)]
     return "\n".join(lines) or translated("It wakes nothing.")
 
@@ -386,6 +476,36 @@ async def remove(
     )
 
 
+@lore.command(name="set", description="Switch a lorebook or an entry off, or limit a book")
+@app_commands.rename(place="in")
+@app_commands.describe(
+    book="Which lorebook",
+    entry="Only this entry, by its number",
+    enabled="Whether it is used",
+    scan_depth="How many messages it looks back; 0: only other entries wake its entries",
+    tokens="How many tokens it may fill",
+    recursive="Whether its entries wake each other",
+    persona="Only for this persona",
+    place="Only in this channel, thread or category",
+    for_all="For all personas and channels again",
+)
+async def set_(
+    interaction: Interaction,
+    book: Chosen,
+    entry: app_commands.Range[int, 1, 2000] | None = None,
+    enabled: bool | None = None,
+    scan_depth: app_commands.Range[int, 0, MOST_DEPTH] | None = None,
+    tokens: app_commands.Range[int, 0, 1_000_000] | None = None,
+    recursive: bool | None = None,
+    persona: Chosen | None = None,
+    place: PlaceOption | None = None,
+    for_all: bool = False,
+) -> None:
+    context, asker, where = context_in(interaction, place)
+    wanted = BookChanges(enabled, scan_depth, tokens, recursive, persona, where, for_all)
+    await answer(interaction, set_lore(context, asker, book, entry, wanted))
+
+
 @lore.command(name="import", description="Bring in a lorebook: of a card, or SillyTavern's file")
 @app_commands.rename(place="in")
 @app_commands.describe(
@@ -438,14 +558,18 @@ async def try_(
 @add.autocomplete("book")
 @edit.autocomplete("book")
 @remove.autocomplete("book")
+@set_.autocomplete("book")
 @export.autocomplete("book")
 async def _books(interaction: Interaction, typed: str) -> Choices:
-    books = await context_of(interaction).db.lorebooks.of(asker_of(interaction).server_id)
+    asker = asker_of(interaction)
+    books = await context_of(interaction).db.lorebooks.of(asker.server_id)
+    books = books if asker.may_manage else ()
     return choices(typed, ((one.name, one.name) for one in books))
 
 
 @add.autocomplete("persona")
 @import_.autocomplete("persona")
+@set_.autocomplete("persona")
 @try_.autocomplete("persona")
 async def _personas(interaction: Interaction, typed: str) -> Choices:
     return await persona_choices(context_of(interaction), asker_of(interaction).server_id, typed)

@@ -21,7 +21,7 @@ from oshaberi.bot.commands.command_context import (
 from oshaberi.bot.turns.admission.single_message_rules import why_sentence
 from oshaberi.bot.turns.context.character import lore_lines
 from oshaberi.bot.turns.control_reply import UNKNOWN
-from oshaberi.languages import translatable, translated
+from oshaberi.languages import translatable, translated, translated_count
 
 # Commands that act on the running answer or the last one. `bot.turns.turn_control` carries them
 # out and decides who may use them; `stream.stops` decides who may stop an answer.
@@ -99,6 +99,7 @@ async def continue_message(
 
 async def why_turn(
     context: BotContext,
+    asker: CommandUser,
     message_id: int,
     channel_id: int,
     *,
@@ -115,16 +116,25 @@ async def why_turn(
     unread = "private" if is_private else "system" if is_by_discord else None
     if known is None:
         return (why_sentence(unread) if unread else None) or translated(FORGOTTEN)
-    return "\n".join([known, *await _lore_of(context, message_id)])
+    return "\n".join([known, *await _lore_of(context, asker, message_id)])
 
 
-async def _lore_of(context: BotContext, message_id: int) -> list[str]:
-    """Return the entries of lorebooks that the question woke, if this process answered it."""
+async def _lore_of(context: BotContext, asker: CommandUser, message_id: int) -> list[str]:
+    """Return the entries of lorebooks that the question woke, if this process answered it.
+
+    Only those who may read the books see their titles and words: a secret may be among them.
+    """
     woken = context.services.notes.woken_lore
     found = woken.get(message_id)
     if found is None and woken:
         turn = await context.db.turns.of_message(message_id)
         found = None if turn is None or turn.asked_id is None else woken.get(turn.asked_id)
+    if found is not None and not asker.may_manage:
+        count = len(found.woken)
+        told = translated_count(
+            "It woke {count} entry of lore.", "It woke {count} entries of lore.", count
+        )
+        return [told] if count else []
     lines = [] if found is None else lore_lines(found)
     return [translated("Lore that it woke:"), *lines] if lines else []
 
@@ -149,6 +159,7 @@ async def why(interaction: Interaction, message: discord.Message) -> None:
     starter = discord.MessageType.thread_starter_message
     work = why_turn(
         context_of(interaction),
+        asker_of(interaction),
         message.id,
         message.channel.id,
         is_private=client_of(interaction).reader.is_by_opted_out(message),

@@ -37,7 +37,8 @@ from oshaberi.bot.turns.personas import PersonaCache
 from oshaberi.bot.turns.post_turn import TurnRecords
 from oshaberi.bot.turns.quotas import QuotaBook
 from oshaberi.bot.turns.running.greeting import Greetings
-from oshaberi.bot.turns.running.queue_runner import QueueRunner, TurnRunner
+from oshaberi.bot.turns.running.job_runner import JobRunner
+from oshaberi.bot.turns.running.queue_runner import QueueRunner
 from oshaberi.bot.turns.running.turn import Turn
 from oshaberi.bot.turns.services.turn_services import BackgroundTasks, TurnServices
 from oshaberi.bot.turns.turn_control import AnswerState, TurnControl
@@ -100,7 +101,7 @@ class ChannelTurns:
         )
         admission = MessageAdmission(services.settings, persona_cache, clock, services.draw)
         versions = AnswerVersions(db)
-        turns = TurnRunner(
+        turns = JobRunner(
             _turns_from(services, quotas),
             traffic=traffic,
             observers=services.observers,

@@ -13,7 +13,7 @@ from oshaberi.bot.conversation.transcript import plain_name
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob
 from oshaberi.bot.turns.services.turn_services import BackgroundTasks
 from oshaberi.chunks import ProviderError
-from oshaberi.delivery.exactly_once import ExactlyOnceSender
+from oshaberi.delivery.exactly_once import ExactlyOnceSender, MessageEdits
 from oshaberi.delivery.notices import DESCRIPTION_LIMIT, error_notice, timeout_notice
 from oshaberi.delivery.outcomes import Delivered, NoWebhook
 from oshaberi.delivery.response import ResponseState
@@ -138,6 +138,16 @@ class NoticeSender:
             log.warning("a notice could not be shown: %s", embed.title)
         return sent
 
+    async def change(self, sent: Sent, embed: Embed) -> None:
+        """Change a notice that was sent. Whether it succeeds does not matter to the answer."""
+        waits = InterruptibleWaits()
+        edits = MessageEdits(self._sink, waits, self._response)
+        try:
+            with self._channel.heard_by(waits.halt):
+                await edits.edit(sent, Post("", embed=self._coloured(embed)))
+        finally:
+            waits.close()
+
     async def reply(self, embed: Embed) -> None:
         """Send a notice as a reply to the question."""
         coloured = self._coloured(embed)
@@ -167,6 +177,36 @@ class NoticeSender:
 
     def _nonce(self) -> str:
         return self._response.nonce(self._response.next_number())
+
+
+class WaitNotice:
+    """One quiet notice while an answer has to wait. What is told later changes it."""
+
+    def __init__(self, sender: NoticeSender) -> None:
+        self._sender = sender
+        self._newest: Embed | None = None
+        self._sent: Sent | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def tell(self, reason: Sentence) -> None:
+        self._newest = must_wait(reason)
+        if self._task is None or (self._task.done() and self._sent is not None):
+            self._task = asyncio.create_task(self._show())
+
+    async def settled(self) -> None:
+        """Wait until it says what was told last."""
+        if self._task is not None:
+            await self._task
+
+    async def _show(self) -> None:
+        while (embed := self._newest) is not None:
+            self._newest = None
+            if self._sent is not None:
+                await self._sender.change(self._sent, embed)
+                continue
+            self._sent = await self._sender.show(embed, silent=True)
+            if self._sent is None:
+                return
 
 
 # Status reactions (spec 09): 👀 while a question is answered, then ✅ or ⚠️. A message that is not

@@ -203,7 +203,7 @@ class LearnedLimits:
     def learn(self, place: ModelPlace, lesson: Lesson) -> None:
         """Add a lesson; the latest has priority. A known lesson is not logged again."""
         known = self._memory(place).lessons
-        is_new = lesson not in [one for _, one in known]
+        is_new = lesson.text not in [one.text for _, one in known]
         known[:] = [(since_s, one) for since_s, one in known if one != lesson]
         known.append((self._now_s(), lesson))
         del known[:-MOST_LESSONS]
@@ -216,7 +216,7 @@ class LearnedLimits:
             f"{doubt_words(one.names)} ({one.told if to_operator else one.shown})"
             for one in self.doubts(place)
         ]
-        return (*(lesson.text for lesson in self._lessons(place)), *doubts)
+        return (*dict.fromkeys(lesson.text for lesson in self._lessons(place)), *doubts)
 
     def _lessons(self, place: ModelPlace) -> list[Lesson]:
         memory = self._fresh(place)

@@ -29,7 +29,7 @@ from oshaberi.providers.request.parameters import (
     sampling,
     stop_strings,
 )
-from oshaberi.providers.request.preparation import prepared
+from oshaberi.providers.request.preparation import SEARCH_OR_TOOLS, prepared, without_tools
 from oshaberi.providers.request.strict_schemas import strict_schema
 from oshaberi.providers.wire.signed_blocks import unpacked
 
@@ -79,6 +79,8 @@ async def arguments(
     """Return the arguments of `generate_content_stream`."""
     known = capabilities or known_capabilities(endpoint, FAMILY)
     ready = await prepared(request, endpoint, known)
+    if ready.search and ready.tools and not known.search_with_tools:
+        ready = without_tools(ready, endpoint, known, SEARCH_OR_TOOLS)
     config = _config(ready, endpoint, known) | dict(ready.extra)
     contents = _contents(ready, endpoint, known)
     return {"model": endpoint.model, "contents": contents, "config": config}
@@ -103,13 +105,13 @@ def _config(
 
 
 def _tools(request: Request, capabilities: ModelCapabilities) -> dict[str, Any]:
-    """Return the tools. Older models take Google's search or ours, not both: then it is theirs."""
+    """Return Google's search and our tools: of a model that takes only one of both, the search."""
     declared = _declarations(request)
     enforced = _enforced(request, capabilities)
     if not request.search:
         return {"tools": declared or None, "tool_config": enforced or None}
     search: dict[str, Any] = {"google_search": {}}
-    if not declared or not capabilities.search_with_tools:
+    if not declared:
         return {"tools": [search]}
     both = {"include_server_side_tool_invocations": True}
     return {"tools": [search, *declared], "tool_config": {**both, **enforced}}

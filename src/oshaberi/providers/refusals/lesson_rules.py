@@ -8,6 +8,7 @@ from typing import Any
 
 from oshaberi.providers.capabilities.learned import Lesson
 from oshaberi.providers.refusals.named_fields import Found, Refusal, Teach
+from oshaberi.providers.request.preparation import SEARCH_OR_TOOLS
 from oshaberi.providers.request.strict_schemas import asks_for_strict
 
 # The lessons about how a model is told to think.
@@ -243,7 +244,7 @@ RULES: tuple[tuple[str, Teach], ...] = (
     ),
     (
         r"tool use with function calling is unsupported",
-        _change("it takes its own search or the tools, not both", search_with_tools=False),
+        _change(SEARCH_OR_TOOLS, search_with_tools=False),
     ),
     (
         r"single tool-?\s?calls?",

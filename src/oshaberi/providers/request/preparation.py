@@ -102,6 +102,7 @@ def _reply_tokens(request: Request, window: int) -> int:
 # A window that has no room for what is never left out: first the tools go, then it is an error.
 
 
+SEARCH_OR_TOOLS = "it takes its own search or the tools, not both: the tools are left out"
 LEAST_REPLY = 8
 """The tools are left out if they leave less than this part (an eighth) of the window."""
 OVERESTIMATE = 1.5
@@ -203,14 +204,16 @@ async def prepared(
     cost = request_cost(request, count)
     window = await _window(request, endpoint, capabilities, cost)
     if not _tools_fit(request, window, cost):
-        request = _without_tools(request, endpoint, capabilities, window)
+        words = f"its window of {window} tokens has no room for the tools, which are left out"
+        request = without_tools(request, endpoint, capabilities, words)
         cost = request_cost(request, count)
     base = _base_tokens(request, cost)
     if window is not None and base > window * OVERESTIMATE:
         raise WindowTooSmallError(base, window)
     dropped = _overflow(request, window, cost)
-    kept = tuple(item for index, item in enumerate(request.items) if index not in dropped)
-    request = replace(request, items=kept)
+    if dropped:
+        kept = (item for index, item in enumerate(request.items) if index not in dropped)
+        request = replace(request, items=tuple(kept))
     if request.size is not None:
         request.size.estimated_tokens = comparable_tokens(request)
         request.size.base_tokens, request.size.window = base, window or 0
@@ -218,14 +221,13 @@ async def prepared(
     return replace(request, items=tuple(map(_sendable, ready)))
 
 
-def _without_tools(
-    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities, window: int | None
+def without_tools(
+    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities, words: str
 ) -> Request:
-    """Return the request without its tools, for which the window has no room. `/status` says so.
+    """Return the request without its tools. `words` say why, in `/status`.
 
     Earlier calls become text: some APIs refuse calls of tools that are not declared.
     """
-    words = f"its window of {window} tokens has no room for the tools, which are left out"
     endpoint.learned.learn(endpoint.place, Lesson(words))
     return for_model(request, replace(capabilities, tools=False))
 

@@ -3,6 +3,7 @@
 It reads only `data`, and the signs of an error: an `error` field, or an event of that name. Lines
 end with LF or CRLF only: a general line splitter would also cut at U+2028 and the like, which JSON
 may contain. If the body is one JSON document instead of a stream, that document is returned.
+Google ends a stream that broke with its error as bare lines of JSON: they are an event, too.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class SseDecoder:
         """How many bytes came since the last event."""
         self._data: list[bytes] = []
         self._name = b""
+        self._bare: list[bytes] = []
+        """The lines of a JSON object that stands in the stream without `data:`."""
         self._stray: list[bytes] = []
         self._stray_size = 0
         self._is_stream = False
@@ -62,12 +65,12 @@ class SseDecoder:
             return (piece[len(beginning) - 1 : -2].decode("utf-8", "replace"),)
         events = self._fed(piece)
         self._count(0 if events else len(piece))
-        is_between = self._is_stream and not (self._parts or self._data or self._name)
+        is_between = self._is_stream and self._is_between_events()
         self._beginning = _beginning(piece) if is_between else _NEVER
         return events
 
     def _fed(self, piece: bytes) -> list[str]:
-        if not (self._parts or self._data or self._name):
+        if self._is_between_events():
             piece = piece.lstrip(b"\r\n")
         if b"\n" not in piece:
             if piece:
@@ -94,6 +97,9 @@ class SseDecoder:
             return _whole_answer(b"\n".join(self._stray))
         return events
 
+    def _is_between_events(self) -> bool:
+        return not (self._parts or self._data or self._name or self._bare)
+
     def _line(self, line: bytes, events: list[str]) -> None:
         if line.startswith(b"data:"):
             self._data.append(line[6:] if line[5:6] == b" " else line[5:])
@@ -105,11 +111,18 @@ class SseDecoder:
         elif line.startswith(b"error:"):
             self._is_stream = True
             events.append(_as_error(line[6:].decode("utf-8", "replace")))
+        elif self._is_stream and (self._bare or line.startswith(b"{")):
+            self._bare.append(line)
         elif not self._is_stream and not line.startswith(b":"):
             self._keep_stray(line)
 
     def _end_of_event(self, events: list[str]) -> None:
-        """End an event. Events without data are ignored."""
+        """End an event. Events without data are ignored, unless they are a bare error."""
+        if self._bare:
+            said = b"\n".join(self._bare).decode("utf-8", "replace")
+            self._bare.clear()
+            if _is_error(said):
+                events.append(said)
         data = b"\n".join(self._data).decode("utf-8", "replace")
         if data and not data.isspace():
             events.append(_as_error(data) if self._name == b"error" else data)
@@ -153,6 +166,14 @@ def read_object(data: str) -> dict[str, Any]:
     if isinstance(event, dict):
         return event
     raise TypeError("an event is not an object")
+
+
+def _is_error(text: str) -> bool:
+    try:
+        said = parse_json(text)
+    except ValueError:
+        return False
+    return isinstance(said, dict) and "error" in said
 
 
 def _as_error(data: str) -> str:

@@ -21,6 +21,7 @@ from oshaberi.bot.characters.card_files import (
 )
 from oshaberi.bot.characters.cards import Card, CardAsset, CardError
 from oshaberi.bot.characters.persona_cards import card_of_persona, persona_of_card, preview
+from oshaberi.bot.characters.work_limits import HeldCards
 from oshaberi.bot.commands.answers import Choices, ask_first, plain
 from oshaberi.bot.commands.command_context import (
     Chosen,
@@ -67,7 +68,7 @@ async def read_uploads(files: Sequence[discord.Attachment]) -> tuple[list[Card],
     for file in files:
         try:
             card = await _read_upload(file)
-            held += (size := sum(len(one.content or b"") for one in card.assets))
+            held += (size := _picture_bytes(card))
             if held > LARGEST_SUM:
                 held -= size
                 raise too_much()
@@ -154,10 +155,10 @@ async def _with_pictures(
 
 
 async def _import_all(
-    context: BotContext, asker: CommandUser, named: Sequence[tuple[Card, str]]
+    context: BotContext, asker: CommandUser, held: HeldCards, names: Sequence[str]
 ) -> str:
     lines = []
-    for card, name in named:
+    for card, name in zip(held.cards, names, strict=True):
         try:
             lines.append(await import_card(context, asker, card, name))
         except (CommandRefusedError, CardError) as error:
@@ -189,21 +190,38 @@ async def import_(
     asker.must_manage()
     files = [one for one in (file, file2, file3, file4, file5) if one is not None]
     await interaction.response.defer(ephemeral=True, thinking=True)
-    cards, refused = await read_uploads(files)
-    if not cards:
-        raise CommandRefusedError(refused[0].removeprefix("- "))
-    named = [(card, name if name and len(cards) == 1 else card.name) for card in cards]
-    for card, wanted in named:
-        await checked_import(context, asker, card, wanted)
-    shown = [await asyncio.to_thread(preview, card) for card in cards]
-    question = "\n\n".join([*shown, *refused])[:LONGEST_PREVIEW]
-    await ask_first(
-        interaction,
-        question,
-        translated("Bring it in") if len(cards) == 1 else translated("Bring them in"),
-        lambda asker: _import_all(context, asker, named),
-        deletes=False,
-    )
+    work = context.character_work
+    with work.alone("import", asker.server_id):
+        async with work.reading:
+            cards, refused = await read_uploads(files)
+        if not cards:
+            raise CommandRefusedError(refused[0].removeprefix("- "))
+        names = [name if name and len(cards) == 1 else card.name for card in cards]
+        for card, wanted in zip(cards, names, strict=True):
+            await checked_import(context, asker, card, wanted)
+        shown = [await asyncio.to_thread(preview, card) for card in cards]
+        held = work.hold(asker.server_id, cards, _size(files, cards))
+    try:
+        await ask_first(
+            interaction,
+            "\n\n".join([*shown, *refused])[:LONGEST_PREVIEW],
+            translated("Bring it in") if len(names) == 1 else translated("Bring them in"),
+            lambda asker: _import_all(context, asker, held, names),
+            deletes=False,
+            let_go=lambda: work.release(held),
+        )
+    except BaseException:
+        work.release(held)
+        raise
+
+
+def _size(files: Sequence[discord.Attachment], cards: Sequence[Card]) -> int:
+    """Return how many bytes the cards take at most: their texts, and their pictures."""
+    return sum(file.size for file in files) + sum(map(_picture_bytes, cards))
+
+
+def _picture_bytes(card: Card) -> int:
+    return sum(len(one.content or b"") for one in card.assets)
 
 
 # -- out -----------------------------------------------------------------------------------------

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from oshaberi.bot.characters.cards import card_of
+from oshaberi.bot.characters.cards import Card, card_of
 from oshaberi.bot.characters.lore_scan import LoreScan, ScannedMessage, WokenEntry, scan
 from oshaberi.bot.characters.lorebooks import Lorebook
-from oshaberi.bot.characters.macros import MacroValues, expanded
+from oshaberi.bot.characters.macros import MacroValues, expanded, is_volatile
 from oshaberi.bot.characters.prompt import CharacterPrompt, ExampleLine, character_prompt
 from oshaberi.bot.conversation.messages import ChannelMessage
+from oshaberi.bot.conversation.persona_options import options_of
 from oshaberi.bot.conversation.transcript import indented, line, plain_name
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.languages import said as said_in_language
@@ -38,15 +39,36 @@ WITHOUT_QUESTION = "[Direction: Another example.]"
 
 
 async def woken_lore(
-    books: Sequence[Lorebook], messages: Iterable[ChannelMessage], share: float, window: int | None
+    books: Sequence[Lorebook],
+    messages: Iterable[ChannelMessage],
+    share: float,
+    window: int | None,
+    greeting: int | None = None,
 ) -> LoreScan:
-    """Return what the messages wake, within this share of the window."""
+    """Return what the messages wake, within this share of the window.
+
+    `greeting` is the number of the greeting with which the persona began in this channel.
+    """
     if not books:
         return LoreScan()
     ordered = sorted(messages, key=lambda one: one.id)
     scanned = [ScannedMessage(one.id, _spoken(one)) for one in ordered if one.text]
     budget = int((window or USUAL_WINDOW) * share)
-    return await asyncio.to_thread(scan, books, scanned, budget)
+    return await asyncio.to_thread(scan, books, scanned, budget, greeting=greeting)
+
+
+def greeting_in(persona: PersonaRecord, card: Card, channel_id: int) -> str:
+    """Return the greeting of a persona in this channel; empty if its card has none."""
+    which = options_of(persona).greeting
+    return card.chosen_greeting(which, f"{persona.id} {channel_id}")
+
+
+def greeting_number(persona: PersonaRecord, channel_id: int) -> int | None:
+    """Return the number of that greeting, for lore that belongs to it; None if it says none."""
+    if options_of(persona).greeting == "off":
+        return None
+    card = card_of(persona.name, persona.prompt, persona.card)
+    return card.greeting_number(greeting_in(persona, card, channel_id))
 
 
 def _spoken(one: ChannelMessage) -> str:
@@ -95,23 +117,37 @@ def turn_character(
 ) -> TurnCharacter:
     """Return the persona's texts and its lore, with their macros expanded."""
     card = card_of(persona.name, persona.prompt, persona.card)
-    values = MacroValues(plain_name(card.spoken_name), user, now, seed)
+    values = MacroValues(plain_name(card.spoken_name), user, now, seed, outlets=_outlets(lore))
     prompt = character_prompt(card, values)
-    constant = [one for one in lore.woken if one.entry.is_constant]
-    spoken_of = [one for one in lore.woken if not one.entry.is_constant]
+    steady = [one for one in lore.woken if _is_steady(one)]
+    changing = [one for one in lore.woken if not _is_steady(one)]
     return TurnCharacter(
-        "\n\n".join(filter(None, _system(prompt, constant, values))),
+        "\n\n".join(filter(None, _system(prompt, steady, values))),
         tuple(_samples(persona, prompt, values)),
-        tuple(_notes(prompt, constant, spoken_of, values)),
+        tuple(_notes(prompt, steady, changing, values)),
     )
 
 
+def _is_steady(one: WokenEntry) -> bool:
+    """Return whether an entry is the same in each turn, so that it may stand at the head."""
+    return one.entry.is_constant and not is_volatile(one.entry.content)
+
+
+def _outlets(lore: LoreScan) -> dict[str, str]:
+    """Return the texts that stand where a card names their outlet."""
+    found: dict[str, list[str]] = {}
+    for one in lore.woken:
+        if one.entry.position == "outlet" and one.entry.outlet:
+            found.setdefault(one.entry.outlet, []).append(one.entry.content)
+    return {name: "\n".join(texts) for name, texts in found.items()}
+
+
 def _system(
-    prompt: CharacterPrompt, constant: Sequence[WokenEntry], values: MacroValues
+    prompt: CharacterPrompt, steady: Sequence[WokenEntry], values: MacroValues
 ) -> Iterator[str]:
-    yield from _texts(constant, values, "before_char")
+    yield from _texts(steady, values, "before_char")
     yield prompt.system
-    yield from _texts(constant, values, "after_char", "before_examples", "after_examples")
+    yield from _texts(steady, values, "after_char", "before_examples", "after_examples")
 
 
 def _texts(woken: Sequence[WokenEntry], values: MacroValues, *positions: str) -> Iterator[str]:
@@ -142,8 +178,8 @@ def _sample(one: ExampleLine, user: str) -> ContextItem:
 
 def _notes(
     prompt: CharacterPrompt,
-    constant: Sequence[WokenEntry],
-    spoken_of: Sequence[WokenEntry],
+    steady: Sequence[WokenEntry],
+    changing: Sequence[WokenEntry],
     values: MacroValues,
 ) -> Iterator[PlacedNote]:
     """Yield what stands in the conversation.
@@ -151,14 +187,14 @@ def _notes(
     Lore that was woken by a message stands right above the last one, whatever its book says about
     its place around the character: further up, it would change the head of the prompt in each turn.
     """
-    about = [
-        text
-        for one in spoken_of
-        if one.entry.position != "depth" and (text := expanded(one.entry.content, values).strip())
-    ]
+    about = []
+    for one in changing:
+        text = expanded(one.entry.content, values).strip()
+        if text and one.entry.position not in ("depth", "outlet"):
+            about.append(text)
     if about:
         yield PlacedNote("\n\n".join([f"What {values.char} knows:", *about]), 1, "system")
-    for one in (*constant, *spoken_of):
+    for one in (*steady, *changing):
         text = expanded(one.entry.content, values).strip()
         if one.entry.position == "depth" and text:
             yield PlacedNote(text, one.entry.depth, _role(one.entry.role))

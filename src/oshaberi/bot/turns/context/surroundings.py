@@ -40,7 +40,7 @@ from oshaberi.bot.storage.records import (
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
 from oshaberi.bot.turns.admission.occasions import Occasion
 from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.context.character import woken_lore
+from oshaberi.bot.turns.context.character import greeting_number, woken_lore
 from oshaberi.bot.turns.notices import is_shown_thought
 from oshaberi.bot.turns.personas import MessageAttribution
 from oshaberi.bot.turns.services.lore_shelf import LoreShelf, books_in
@@ -248,7 +248,8 @@ async def _lore(
     seen = {one.id: one for one in channel_info.history if one.id <= newest_id}
     seen |= {incoming.said.id: incoming.said for incoming in job.asked}
     share = job.settings.turn.lore_budget_share
-    return await woken_lore(books, seen.values(), share, window)
+    greeting = greeting_number(asked.persona, job.turn_channel.channel_id) if books else None
+    return await woken_lore(books, seen.values(), share, window, greeting)
 
 
 def _from_start(

@@ -11,9 +11,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from random import Random
 
-from oshaberi.bot.characters.cards import Card, card_of
+from oshaberi.bot.characters.cards import card_of
 from oshaberi.bot.characters.macros import MacroValues, expanded
 from oshaberi.bot.conversation.persona_options import options_of
 from oshaberi.bot.conversation.transcript import plain_name
@@ -22,6 +21,7 @@ from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.storage.repositories.personas import PersonaRepository
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob, sending
 from oshaberi.bot.turns.caches import BoundedCache
+from oshaberi.bot.turns.context.character import greeting_in
 from oshaberi.bot.turns.name_calls import is_only_a_call
 
 log = logging.getLogger(__name__)
@@ -67,8 +67,7 @@ class Greetings:
 def greeting_text(persona: PersonaRecord, job: QueuedJob, now: datetime) -> str:
     """Return the greeting with its macros expanded; empty if the card has none."""
     card = card_of(persona.name, persona.prompt, persona.card)
-    seed = f"{persona.id} {job.turn_channel.channel_id}"
-    chosen = chosen_greeting(card, options_of(persona).greeting, seed)
+    chosen = greeting_in(persona, card, job.turn_channel.channel_id)
     asker = plain_name(job.newest.said.author.name)
     values = MacroValues(plain_name(card.spoken_name), asker, now, job.newest.said.id)
     text = expanded(chosen, values).strip()
@@ -76,14 +75,6 @@ def greeting_text(persona: PersonaRecord, job: QueuedJob, now: datetime) -> str:
         return text
     start = text[:LONGEST_GREETING]
     return f"{start.rpartition(NEW_LINE)[0] or start}…"
-
-
-def chosen_greeting(card: Card, which: str, seed: str) -> str:
-    """Return a greeting of the card: the first for groups, else the first; or any of them."""
-    known = [*card.group_greetings, *card.own_greetings]
-    if not known:
-        return ""
-    return Random(seed).choice(known) if which == "any" else known[0]
 
 
 def says_only_the_name(job: QueuedJob, persona: PersonaRecord) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from oshaberi.bot.conversation.messages import IncomingMessage
 from oshaberi.bot.conversation.persona_options import (
@@ -25,12 +26,12 @@ from oshaberi.bot.turns.context.surroundings import (
 from oshaberi.bot.turns.generation.fallback import ModelFallback
 from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.bot.turns.generation.model_call import GenerationSetup, ModelCaller
-from oshaberi.bot.turns.generation.side_requests import ask_aside
+from oshaberi.bot.turns.generation.side_requests import ask_any
 from oshaberi.bot.turns.generation.tool_loop import ToolLoop
 from oshaberi.bot.turns.notices import (
     NoticeSender,
+    WaitNotice,
     failure_notice,
-    must_wait,
     our_fault,
     restart_notice,
     show_used_up,
@@ -43,7 +44,7 @@ from oshaberi.bot.turns.outcome import (
     result_of_stop,
     stored_unsaid_reason,
 )
-from oshaberi.bot.turns.own_threads import name_of_model, name_request
+from oshaberi.bot.turns.own_threads import name_thread
 from oshaberi.bot.turns.post_turn import AttachmentSources, PostTurnEffects, TurnRecords
 from oshaberi.bot.turns.quotas import (
     QuotaBook,
@@ -52,20 +53,18 @@ from oshaberi.bot.turns.quotas import (
     quota_notice,
     quota_place,
 )
-from oshaberi.bot.turns.running.turn_journal import TurnJournal
 from oshaberi.bot.turns.services.lore_shelf import smallest_window
 from oshaberi.bot.turns.services.model_access import ModelAccess, ModelCandidate
 from oshaberi.bot.turns.services.turn_services import AnswerTimes, AnswerTools, ChannelNotes
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.journal import JournalledSink, JournalledStream
 from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS
-from oshaberi.errors import Sentence
-from oshaberi.providers.model_options import options_of as options_of_model
 from oshaberi.providers.request.model_request import Request
 from oshaberi.stream.context import StreamContext
-from oshaberi.stream.observers import StreamObserver, request_span
+from oshaberi.stream.observers import StreamObserver
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.result import StreamResult
@@ -99,11 +98,57 @@ def response_to(asked: TurnRequest) -> ResponseState:
 
 log = logging.getLogger(__name__)
 
-NAMING = {"oshaberi.purpose": "name"}
+NAMING = "name"
 NAMING_S = 30.0
 CROWDED_SECONDS = 4.0
 """How long the typing indicator is delayed while many turns run: by then most have their first
 message."""
+
+
+class TurnJournal:
+    """The entry of one turn in the database's journal, from which a restart goes on."""
+
+    def __init__(
+        self,
+        records: TurnRecords,
+        asked: TurnRequest,
+        response: ResponseState,
+    ) -> None:
+        self._records = records
+        self._asked = asked
+        self._response = response
+        self._newest_id = asked.job.newest.said.id
+
+    def begin(self) -> None:
+        job = self._asked.job
+        answering, occasion = job.answering_message, job.occasion
+        answering_id = None if answering is None else answering.said.id
+        stream = JournalledStream(
+            key=self._response.key,
+            instance=self._records.instance,
+            server_id=job.turn_channel.server_id,
+            channel_id=job.turn_channel.channel_id,
+            user_id=job.user_id,
+            answering_id=answering_id if occasion is None else occasion.id,
+            persona=self._asked.persona.name,
+            began=self._records.clock(),
+        )
+        self._records.db.journal.queue_begin(stream)
+
+    def journalled(self, sink: Sink) -> Sink:
+        """Return a sink that stores each message before it sends it."""
+        return JournalledSink(sink, self._records.db.journal, self._newest, self._response.key)
+
+    def note_seen(self, message_ids: Iterable[int]) -> None:
+        """Note messages that were in the channel before the answer."""
+        self._newest_id = max([self._newest_id, *message_ids])
+
+    async def finish(self) -> None:
+        """Close the entry of a turn that said nothing."""
+        await self._records.db.journal.finish(self._response.key)
+
+    def _newest(self) -> int:
+        return max([self._newest_id, *(sent.id or 0 for sent in self._response.messages)])
 
 
 class Turn:
@@ -148,7 +193,7 @@ class Turn:
         self._place = quota_place(job.turn_channel, job.user_id)
         self._quota = RequestQuota(quotas, job.settings.turn, self._place)
         self._results: list[StreamResult] = []
-        self._told_wait: asyncio.Task[object] | None = None
+        self._wait_notice = WaitNotice(self._announcer)
 
     @property
     def ids(self) -> TurnIds:
@@ -200,40 +245,21 @@ class Turn:
             await self._announce_restart()
         return outcome
 
-    async def name_thread(self, outcome: TurnOutcome) -> None:
-        """Let the model name the thread that was opened for this conversation, once."""
-        config, place = self._settings.turn, self._job.turn_channel
-        if config.own_threads == "off" or place.path.parent_id is None or not outcome.text:
-            return
-        talks = self._records.db.talks
-        thread = await talks.thread(place.channel_id)
-        if thread is None or thread.is_named or not await talks.take_naming(place.channel_id):
-            return
-        asked = "\n".join(one.said.own_words for one in self._job.asked)
-        name = name_of_model(await self._ask_aside(name_request(asked, outcome.text)))
-        if name:
-            await place.rename(name, thread.name)
+    def afterwards(self, outcome: TurnOutcome) -> Iterator[tuple[str, Coroutine[Any, Any, object]]]:
+        """Yield what nobody waits for, each with its name for the log."""
+        if self._settings.turn.thought_log_channel_id:
+            yield "the thought log", self._post_turn.log_thoughts(outcome)
+        if self._settings.turn.own_threads != "off":
+            yield "the thread's name", self._name_thread(outcome)
+
+    async def _name_thread(self, outcome: TurnOutcome) -> None:
+        await name_thread(self._records.db.talks, self._job, outcome.text, self._ask_aside)
         self._quota.settle_soon()
 
     async def _ask_aside(self, request: Request) -> str:
-        """Return what the first usable model says to a small request; empty if none does."""
         candidates, refusal = await self._candidates()
-        for candidate in () if refusal is not None else candidates:
-            model = candidate.model
-            if candidate.lacks_key or not await self._models.may_ask(model):
-                continue
-            options = options_of_model(model.params)
-            settings = {**options.endpoint_settings(), **candidate.settings}
-            address = (model.provider, model.model, model.base_url, candidate.secret)
-            async with self._models.adapters.lease(*address, settings) as adapter:
-                if adapter.continues:
-                    continue
-                with request_span(model.provider, model.model, NAMING):
-                    return await ask_aside(adapter, candidate, request, self._quota, NAMING_S)
-        return ""
-
-    async def log_thoughts(self, outcome: TurnOutcome) -> None:
-        await self._post_turn.log_thoughts(outcome)
+        usable = () if refusal is not None else candidates
+        return await ask_any(self._models, usable, request, self._quota, NAMING, NAMING_S)
 
     def _leave_cut(self) -> None:
         """Store a turn that is cancelled because the process ends, so that the next one continues
@@ -295,7 +321,8 @@ class Turn:
             await self._notify_quota(refusal)
             return StreamResult("error", data=refusal)
         around = await self._gather(candidates)
-        setup = self._setup(around)
+        # A failure is shown once, when no other model is left to ask.
+        setup = self._setup(around, shows_failures=False)
         tools, tool_context = self._answer_tools.tools, self._tool_context(setup)
         setup = replace(setup, tools=tools.declarations(tool_context))
         condenser = HistoryCondenser(
@@ -309,8 +336,7 @@ class Turn:
         fallback = ModelFallback(self._models, caller, setup, candidates)
         loop = ToolLoop(fallback, setup, self._announcer, tools, tool_context, self._results)
         result = await loop.run()
-        if self._told_wait is not None:
-            await self._told_wait
+        await self._wait_notice.settled()
         await self._show_failure(result)
         return result
 
@@ -342,24 +368,20 @@ class Turn:
         if all(deleted.get(one.said.id) for one in self._job.asked):
             raise InterruptedTurnError(StopRequest(str(self._job.user_id)))
 
-    def _setup(self, around: TurnSurroundings) -> GenerationSetup:
-        text = text_config(self._settings.stream.text, around)
+    def _setup(self, around: TurnSurroundings, *, shows_failures: bool = True) -> GenerationSetup:
+        stream = self._settings.stream
+        is_quiet = stream.suppress_user_errors or not shows_failures
+        text = text_config(stream.text, around)
         return GenerationSetup(
-            stream=replace(self._settings.stream, text=text),
+            stream=replace(stream, text=text, suppress_user_errors=is_quiet),
             turn=self._settings.turn,
             context=self._stream_context(),
             sink=self._sink,
             channel=self._channel,
             begins_answer=self._job.kind != "go_on",
-            on_wait=None if self._is_quiet else self._tell_wait,
+            on_wait=None if self._is_quiet else self._wait_notice.tell,
             may_say_nothing=self._job.is_uninvited,
         )
-
-    def _tell_wait(self, reason: Sentence) -> None:
-        """Show one quiet notice for a turn, while its question waits."""
-        if self._told_wait is None:
-            notice = self._announcer.show(must_wait(reason), silent=True)
-            self._told_wait = asyncio.create_task(notice)
 
     def _stream_context(self) -> StreamContext:
         markers = self._settings.turn.silence_markers
