@@ -102,5 +102,6 @@ def test_what_counts_or_names_channels_itself_is_the_servers_alone() -> None:
         "picture_channel_id",
         "quota_requests_per_server_day",
         "quota_tokens_per_server_day",
+        "schedules_per_server",
     ]
     assert set(SERVER_KEYS) > SERVER_ONLY_KEYS

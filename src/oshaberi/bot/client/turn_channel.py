@@ -6,13 +6,19 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
 import discord
 
-from oshaberi.bot.client.discord_values import AnyUser, is_age_restricted, path_of, person_of
+from oshaberi.bot.client.discord_values import (
+    AnyUser,
+    is_age_restricted,
+    ordinary_permissions_of,
+    path_of,
+    person_of,
+)
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.client.posted_answers import PostedAnswers
 from oshaberi.bot.conversation.answer_buttons import ButtonRows
@@ -50,6 +56,15 @@ RENAMING_S = 60.0
 """How long a new name may take. Somebody who renamed a thread twice makes the next one wait."""
 HISTORY_S = 30.0
 """How long a turn waits for the channel's history. After that it uses what the bot has received."""
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """Somebody in a channel; None if they are not in its server."""
+
+    person: Person | None
+    may_see: bool = False
+    may_write: bool = False
 
 
 class DiscordTurnChannel:
@@ -97,6 +112,35 @@ class DiscordTurnChannel:
         """
         user = await self._reader.find_user(user_id, self._channel)
         return None if user is None else person_of(user, self._channel)
+
+    async def participant(self, user_id: int) -> Participant:
+        """Return somebody, and whether they may read and write here now.
+
+        Raises if Discord does not answer.
+        """
+        user = await self._reader.find_user(user_id, self._channel)
+        if user is None:
+            return Participant(None)
+        person = person_of(user, self._channel)
+        if self._guild is None:
+            return Participant(person, may_see=True, may_write=True)
+        allowed = ordinary_permissions_of(user, self._channel)
+        is_private = isinstance(self._channel, discord.Thread) and self._channel.is_private()
+        sees = allowed.view_channel and (
+            not is_private or allowed.manage_threads or await self._has_joined(user_id)
+        )
+        in_thread = isinstance(self._channel, discord.Thread)
+        writes = allowed.send_messages_in_threads if in_thread else allowed.send_messages
+        return Participant(person, may_see=sees, may_write=sees and writes)
+
+    async def _has_joined(self, user_id: int) -> bool:
+        """Return whether somebody is a member of this thread."""
+        assert isinstance(self._channel, discord.Thread)
+        try:
+            await self._channel.fetch_member(user_id)
+        except discord.NotFound:
+            return False
+        return True
 
     @property
     def newest_message_id(self) -> int | None:

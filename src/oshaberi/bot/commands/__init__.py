@@ -10,6 +10,7 @@
 - `message_menu`: `/stop`, `/continue`, `/regenerate`, and the context menu of a message;
   `answer_buttons`: the buttons under an answer.
 - `talk_commands`: `/new`, `/talk` and `/branch`.
+- `schedule_commands`: `/schedule` and `/timezone`.
 - `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.
 """
 
@@ -32,6 +33,7 @@ from oshaberi.bot.commands import (
     models,
     personas,
     privacy_commands,
+    schedule_commands,
     status_command,
     talk_commands,
     usage_command,
@@ -56,6 +58,7 @@ COMMANDS: tuple[Registered, ...] = (
     *help_command.COMMANDS,
     *message_menu.TURN_COMMANDS,
     *talk_commands.COMMANDS,
+    *schedule_commands.COMMANDS,
     *status_command.COMMANDS,
     *usage_command.COMMANDS,
     *memory_commands.COMMANDS,

@@ -38,6 +38,8 @@ WORDS = {
     "usage_counts": translatable("daily counts of requests and tokens"),
     "journal_streams": translatable("answers that were not finished"),
     "questions": translatable("questions that waited for an answer"),
+    "schedules": translatable("reminders and tasks (`/schedule list`)"),
+    "time_zones": translatable("your time zone (`/timezone`)"),
 }
 """The tables that a person should know about; the other tables only hold parts of these."""
 Sure = Literal["yes, delete it"]

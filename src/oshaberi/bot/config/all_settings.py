@@ -109,6 +109,7 @@ SERVER_KEYS: Mapping[str, Setting] = {
 }
 SERVER_ONLY_KEYS = frozenset(
     {"auto_channels", "allowed_channels", "blocked_channels", "picture_channel_id"}
+    | {"schedules_per_server"}
 ) | {key for key in SERVER_KEYS if key.endswith("_per_server_day")}
 """Settings that list channels or apply to the whole server, so that no channel has its own
 value."""

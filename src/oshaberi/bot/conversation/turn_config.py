@@ -246,6 +246,26 @@ class TurnConfig:
     quota_tokens_per_channel_day: int = quota("tokens, read and written,", "channel")
     quota_tokens_per_server_day: int = quota("tokens, read and written,", "server")
     web_page_tool_enabled: bool = switch(False, "the model may read web pages")
+    schedules_per_user: int = number(
+        10,
+        0,
+        100,
+        "maximum number of reminders and tasks of one user; 0: nothing can be scheduled",
+        server_high=25,
+    )
+    schedules_per_server: int = number(
+        200,
+        0,
+        5000,
+        "maximum number of reminders and tasks of a server",
+        server_high=500,
+    )
+    schedule_shortest_minutes: int = number(
+        60, 1, 10_080, "minimum time between two times of a recurring schedule, in minutes"
+    )
+    schedule_tasks_enabled: bool = switch(
+        False, "people may schedule tasks, which the model does when their time has come"
+    )
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -53,6 +53,8 @@ Discord does not answer."""
 NO_CHANNEL = translatable("the channel is gone, or the bot does not see it")
 NO_AUTHOR = translatable("its author is not here any more")
 MUTE = translatable("the bot may not write in the channel")
+UNSEEN = translatable("its author does not see the channel any more")
+MUTE_AUTHOR = translatable("its author may not write in the channel any more")
 OPTED_OUT = translatable("its author does not want the bot to read them")
 REFUSED = translatable("its author or the persona may not speak here")
 
@@ -177,8 +179,13 @@ class DueSchedules:
             return NO_CHANNEL
         if not turn_channel.may_write:
             return MUTE
-        if await turn_channel.person(record.user_id) is None:
+        author = await turn_channel.participant(record.user_id)
+        if author.person is None:
             return NO_AUTHOR
+        if not author.may_see:
+            return UNSEEN
+        if not author.may_write:
+            return MUTE_AUTHOR
         is_opted_out = record.user_id in self._db.opt_outs
         return OPTED_OUT if is_opted_out and record.kind != "reminder" else None
 
@@ -251,6 +258,8 @@ class DueSchedules:
         person: Person | None = await turn_channel.person(record.user_id)
         if person is None:
             return None
+        # Nobody is there to see what tools do: they get no rights that a member does not have.
+        person = replace(person, can_manage_server=False, can_manage_messages=False)
         with in_language(await self._language(turn_channel.path, turn_channel.locale)):
             return occasion_of(record, due, fate, self._clock(), person)
 

@@ -89,6 +89,10 @@ class ToolContext:
     memory_of: int = 0
     """The persona whose own memory the tools use; 0: the memory of all personas."""
 
+    is_addressed: bool = True
+    """Whether a person has just addressed the bot. Not so if it speaks by itself, answers by chance
+    or answers another persona."""
+
     def __post_init__(self) -> None:
         if not self.user_id:
             object.__setattr__(self, "user_id", self.incoming.user_id)

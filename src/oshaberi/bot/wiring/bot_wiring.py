@@ -17,6 +17,7 @@ from contextlib import (
     suppress,
 )
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -43,6 +44,7 @@ from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.bot.wiring.client_wiring import ConnectedBot
 from oshaberi.bot.wiring.services import open_services, open_stores
 from oshaberi.bot.wiring.shutdown_signals import ShutdownSignals
+from oshaberi.clocks import utc_now
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io.requests.answers import rest_probe
 from oshaberi.discord_io.requests.watch import requests_through
@@ -241,6 +243,7 @@ async def open_bot(
     guild_ready_timeout: float = GUILDS_READY_SECONDS,
     connect: Connect = connect,
     runs_on: RunsOn = "discord",
+    clock: Callable[[], datetime] = utc_now,
 ) -> AsyncIterator[Bot]:
     """Open database, coordination, tools, models and client; close them in reverse order."""
     CATALOGUES.use_folders((PACKAGED, settings.data_dir / "languages"))
@@ -255,7 +258,7 @@ async def open_bot(
         async with (
             open_stores(settings) as stores,
             open_services(
-                settings, environ, stores, bot_metrics, watching, connect, outage
+                settings, environ, stores, bot_metrics, watching, connect, outage, clock
             ) as opened,
         ):
             services, current_settings, faces = opened

@@ -16,6 +16,7 @@ def builtin_tools() -> tuple[Tool, ...]:
         stay_silent,
     )
     from oshaberi.bot.tools.builtin.people import server_info, user_info
+    from oshaberi.bot.tools.builtin.schedule import schedule
     from oshaberi.bot.tools.builtin.web import read_web_page
 
     return (
@@ -29,5 +30,6 @@ def builtin_tools() -> tuple[Tool, ...]:
         server_info,
         user_info,
         current_time,
+        schedule,
         read_web_page,
     )

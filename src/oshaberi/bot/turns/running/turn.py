@@ -404,6 +404,7 @@ class Turn:
             incoming=self._job.newest,
             user_id=self._job.user_id,
             memory_of=memory_of(self._asked.persona),
+            is_addressed=self._job.is_for_bot,
             store=self._records.db,
             turn=self._settings.turn,
             stream=setup.stream,
