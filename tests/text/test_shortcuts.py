@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oshaberi.text.atoms import URL_STOP, URL_STOPS
 from oshaberi.text.line_kinds import BlockKind, block_kind, marker_end
 from oshaberi.text.markdown_tables import cells
 from oshaberi.text.markers.closed_pairs import Interest
@@ -48,6 +50,18 @@ def test_a_reader_stops_where_the_pattern_does(marks: str, text: str, at: int) -
     stop = found.start() if found else len(text)
     if at <= len(text):
         assert interest.next(text, at) == interest.walk(text, at) == stop
+
+
+@given(text=st.text(st.sampled_from([*'ab/?.<|" \t\x1f', *"é\xa0\u200a。（🎉"]), max_size=30))
+def test_a_url_stops_where_the_pattern_does(text: str) -> None:
+    found = URL_STOP.search(text)
+    assert URL_STOPS.first(text, 0, len(text)) == (found.start() if found else len(text))
+
+
+def test_every_character_at_which_a_url_stops_is_known() -> None:
+    for code in range(sys.maxunicode + 1):
+        stops = URL_STOP.match(chr(code)) is not None
+        assert (URL_STOPS.first(chr(code), 0, 1) == 0) == stops, hex(code)
 
 
 @given(ROWS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from oshaberi.text.character_search import IS_COMPILED, CharacterTable
 from oshaberi.text.line_kinds import marker_end
 
 DISCORD_TOKEN: Final = re.compile(
@@ -21,13 +22,19 @@ DISCORD_TOKEN: Final = re.compile(
 CUSTOM_EMOJI: Final = re.compile(r"<a?:(\w{1,32}):(\d{1,20})>")
 
 URL_START: Final = re.compile(r"(?:https?|ftps?)://", re.IGNORECASE)
-_URL_STOP: Final = re.compile(
+URL_STOP: Final = re.compile(
     r"[\s<>\"`|"
     r"\u3000-\u3003\u3008-\u3011\u3014-\u301f"  # CJK punctuation and brackets
     r"\uff01\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff5e\uff61-\uff64]"  # full-width
 )
+URL_STOPS: Final = CharacterTable(
+    "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    '\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000<>"`|、。〃〈〉《》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟'
+    "！（），．：；？～｡｢｣､"
+)
+"""The same, by character."""
 _URL_STOP_IN_ASCII: Final = re.compile(r"[\t-\r\x1c- <>\"`|]")
-"""The same of an ASCII text, several times faster."""
+"""That pattern for an ASCII text, several times faster."""
 _GIVEN_BACK: Final = frozenset(".,;:!?'*_~]”’“‘„«»")
 
 _ROUND: Final = re.compile(r"[()]")
@@ -38,7 +45,10 @@ _NOWHERE: Final = -2
 
 def url_stop(text: str, start: int, end: int) -> int:
     """Return where what may be a URL stops after `start`; -1 if it goes on to `end`."""
-    pattern = _URL_STOP_IN_ASCII if text.isascii() else _URL_STOP
+    if IS_COMPILED:
+        stop = URL_STOPS.first(text, start, end)
+        return stop if stop < end else -1
+    pattern = _URL_STOP_IN_ASCII if text.isascii() else URL_STOP
     found = pattern.search(text, start, end)
     return found.start() if found else -1
 

@@ -15,60 +15,49 @@ from oshaberi.text.atoms import (
     url_end,
     url_stop,
 )
+from oshaberi.text.character_search import IS_COMPILED, CharacterTable
 from oshaberi.text.markers.open_markers import OpenMarkers
 from oshaberi.text.markers.rules import MARK_HANDLERS, MARKS
 
 _SCHEME: Final = re.compile(r"(?:https?|ftps?)$", re.IGNORECASE)
 _BEGUN: Final = re.compile(r"(?:h|htt?|f|ft|(?:https?|ftps?)(?::/{0,2})?)$", re.IGNORECASE)
 _BEGUN_MAX: Final = 8
-_COLON: Final = 58
-_PLANE: Final = 0x10000
-"""There are no marks beyond the first 65 536 characters."""
 
 
 class Interest:
     """What a reader stops at: marks, a newline, a backtick, `://`.
 
-    Compiled code looks at each character faster than it can call `re`; interpreted code does not.
     A pattern begins with one set of characters: `re` skips everything else much faster than it
     tries alternatives at each place, and faster still if all of the set is ASCII.
     """
 
-    __slots__ = ("_any", "_ascii", "_stops")
+    __slots__ = ("_any", "_ascii", "_table")
 
     def __init__(self, marks: str) -> None:
         self._any = _stops_at(marks)
         self._ascii = _stops_at("".join(mark for mark in marks if mark.isascii()))
-        stops = bytearray(_PLANE)
-        for mark in f"\n`:{marks}":
-            stops[ord(mark)] = 1
-        self._stops = bytes(stops)
-        """Whether to stop at a character, by its code."""
+        self._table = CharacterTable(f"\n`:{marks}")
 
     def next(self, text: str, at: int) -> int:
         """Return where the reader stops next, from `at` on; the end of `text` if nowhere."""
-        if _IS_COMPILED:
+        if IS_COMPILED:
             return self.walk(text, at)
         found = (self._ascii if text.isascii() else self._any).search(text, at)
         return found.start() if found else len(text)
 
     def walk(self, text: str, at: int) -> int:
         """Return the same as `next`, looking at each character."""
-        stops, end = self._stops, len(text)
-        while at < end:
-            code = ord(text[at])
-            is_stop = code < _PLANE and stops[code]
-            if is_stop and (code != _COLON or text.startswith("//", at + 1)):
-                return at
-            at += 1
-        return end
+        end = len(text)
+        at = self._table.first(text, at, end)
+        while at < end and text[at] == ":" and text[at + 1 : at + 3] != "//":
+            at = self._table.first(text, at + 1, end)
+        return at
 
 
 def _stops_at(marks: str) -> re.Pattern[str]:
     return re.compile(rf"[\n`:{re.escape(marks)}](?<!:(?!//))")
 
 
-_IS_COMPILED: Final = not hasattr(_stops_at, "__code__")
 _INTEREST: Final = Interest(MARKS)
 
 
