@@ -382,6 +382,8 @@ def intents(*, members: bool = False) -> discord.Intents:
         dm_typing=True,
         guild_reactions=True,
         dm_reactions=True,
+        guild_polls=True,
+        dm_polls=True,
         members=members,
     )
 
