@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
+from copy import deepcopy
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oshaberi.text import measure
 from oshaberi.text.atoms import URL_STOP, URL_STOPS
 from oshaberi.text.line_kinds import BlockKind, block_kind, marker_end
 from oshaberi.text.markdown_tables import cells
 from oshaberi.text.markers.closed_pairs import Interest
 from oshaberi.text.markers.rules import MARKS
+from oshaberi.text.measure import has_visible
 from oshaberi.text.sentences.ends import TERMINATORS
 
 KINDS: dict[BlockKind, str] = {
@@ -52,6 +55,13 @@ def test_a_reader_stops_where_the_pattern_does(marks: str, text: str, at: int) -
         assert interest.next(text, at) == interest.walk(text, at) == stop
 
 
+def test_a_preview_shares_what_a_reader_stops_at() -> None:
+    """Compiled, it could not be copied: it is made of its marks, which it does not keep."""
+    interest = Interest(MARKS)
+    assert deepcopy(interest) is interest
+    assert deepcopy(URL_STOPS) is URL_STOPS
+
+
 @given(text=st.text(st.sampled_from([*'ab/?.<|" \t\x1f', *"é\xa0\u200a。（🎉"]), max_size=30))
 def test_a_url_stops_where_the_pattern_does(text: str) -> None:
     found = URL_STOP.search(text)
@@ -62,6 +72,11 @@ def test_every_character_at_which_a_url_stops_is_known() -> None:
     for code in range(sys.maxunicode + 1):
         stops = URL_STOP.match(chr(code)) is not None
         assert (URL_STOPS.first(chr(code), 0, 1) == 0) == stops, hex(code)
+
+
+def test_every_character_that_is_seen_at_once_is_visible() -> None:
+    for char in map(chr, range(sys.maxunicode + 1)):
+        assert has_visible(char) == (measure._VISIBLE.match(char) is not None), hex(ord(char))
 
 
 @given(ROWS)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from oshaberi.text.copied_state import SharedValue
+
 _PLANE: Final = 0x10000
 
 
-class CharacterTable:
+class CharacterTable(SharedValue):
     """Some characters, none of which is beyond the first 65 536."""
 
     __slots__ = ("_holds",)

@@ -16,6 +16,7 @@ from oshaberi.text.atoms import (
     url_stop,
 )
 from oshaberi.text.character_search import IS_COMPILED, CharacterTable
+from oshaberi.text.copied_state import SharedValue
 from oshaberi.text.markers.open_markers import OpenMarkers
 from oshaberi.text.markers.rules import MARK_HANDLERS, MARKS
 
@@ -24,7 +25,7 @@ _BEGUN: Final = re.compile(r"(?:h|htt?|f|ft|(?:https?|ftps?)(?::/{0,2})?)$", re.
 _BEGUN_MAX: Final = 8
 
 
-class Interest:
+class Interest(SharedValue):
     """What a reader stops at: marks, a newline, a backtick, `://`.
 
     A pattern begins with one set of characters: `re` skips everything else much faster than it

@@ -290,7 +290,8 @@ def _close(text: str, end: int) -> int:
 
 def _wide_close(text: str, low: int, at: int, end: int) -> int:
     """Like `_close`. A mark that can open and close closes only if one is open on the line."""
-    if text[end] in _OPENING or text[end].isalnum():
+    first = text[end]
+    if first in _OPENING or first.isalnum() or (first.isascii() and first not in _CLOSING):
         return end  # the usual case
     close = end
     while close - end <= _MAX_CLOSERS:
