@@ -196,6 +196,12 @@ class OshaberiClient(MovableShardsClient):
     ) -> DiscordTurnChannel:
         return DiscordTurnChannel(self.reader, self.client_state, channel, message)
 
+    def turn_channels_of(self, place_id: int) -> list[DiscordTurnChannel]:
+        """Return a channel of this client's servers, or the text channels of a category."""
+        place = self.get_channel(place_id) if place_id else None
+        found = place.text_channels if isinstance(place, discord.CategoryChannel) else [place]
+        return [self.turn_channel(one) for one in found if isinstance(one, discord.abc.Messageable)]
+
     async def find_turn_channel(self, channel_id: int) -> DiscordTurnChannel | None:
         """Find a channel by id. Return None if it was deleted or the bot cannot see it.
 
@@ -382,6 +388,7 @@ def intents(*, members: bool = False) -> discord.Intents:
         dm_typing=True,
         guild_reactions=True,
         dm_reactions=True,
+        guild_scheduled_events=True,
         members=members,
     )
 

@@ -10,7 +10,7 @@
 - `message_menu`: `/stop`, `/continue`, `/regenerate`, and the context menu of a message;
   `answer_buttons`: the buttons under an answer.
 - `talk_commands`: `/new`, `/talk` and `/branch`.
-- `schedule_commands`: `/schedule` and `/timezone`.
+- `schedule_commands`: `/schedule`, `/timezone` and `/birthday`.
 - `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.
 """
 
