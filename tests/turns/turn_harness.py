@@ -288,6 +288,9 @@ class FakeTurnChannel:
     async def set_buttons(self, message_id: int, rows: ButtonRows) -> None:
         self.buttons.append((message_id, [one.action for row in rows for one in row]))
 
+    async def server_view(self, _user_id: int) -> None:
+        """No server around it."""
+
     async def log_thoughts(
         self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None
     ) -> None:

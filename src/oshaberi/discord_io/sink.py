@@ -295,7 +295,7 @@ class DiscordSink:
             raise refusal from worse
 
     async def _post(self, post: Post, wire: WireState) -> Any:
-        view = view_of(post) if post.files or post.embed else None
+        view = view_of(post) if post.files or post.embed or post.buttons else None
         allowed = self._mentions.allowed(post.content)
         if post.face is not None:
             form = webhook_form(post, post.face, allowed, view)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 import discord
 
@@ -21,6 +22,7 @@ from oshaberi.bot.client.discord_values import (
 )
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.client.posted_answers import PostedAnswers
+from oshaberi.bot.client.server_view import DiscordServerView
 from oshaberi.bot.conversation.answer_buttons import ButtonRows
 from oshaberi.bot.conversation.messages import (
     ChannelInfo,
@@ -192,6 +194,7 @@ class DiscordTurnChannel:
             server_name="" if guild is None else plain_words(guild.name),
             channel_name=plain_words(getattr(self._channel, "name", None) or ""),
             channel_topic=plain_words(_topic(self._channel)),
+            **_thread_of(self._channel),
             bot_name=bot_name(self._channel, self._client) or "",
             people=people,
             emojis=emojis_of(guild),
@@ -276,6 +279,16 @@ class DiscordTurnChannel:
         await self._reader.meet_author(message)
         return self._reader.channel_message(message, self._asker)
 
+    async def server_view(self, user_id: int) -> DiscordServerView | None:
+        here = self._channel
+        if not isinstance(here, discord.Thread | discord.abc.GuildChannel):
+            return None
+        try:
+            viewer = await self._reader.find_user(user_id, here)
+        except NOT_FOUND:
+            viewer = None  # whoever is not known now may read what everybody may
+        return DiscordServerView(self._reader, here, viewer)
+
     async def incoming(self, message_id: int) -> IncomingMessage | None:
         """Return a message of this channel as if it had just been received."""
         message = await self.message(message_id)
@@ -331,9 +344,14 @@ class DiscordTurnChannel:
     async def message(self, message_id: int) -> discord.Message | None:
         found = self._cached_message(message_id)
         if found is None:
+            is_starter = message_id == self.channel_id
+            if is_starter and message_id in self._reader.begun_with_none:
+                return None
             try:
                 found = await self._fetch(message_id)
-            except NOT_FOUND:
+            except NOT_FOUND as error:
+                if is_starter and isinstance(error, discord.NotFound):
+                    self._reader.begun_with_none.put(message_id, True)
                 return None
             self._fetched[message_id] = found
         return None if self._reader.is_by_opted_out(found) else found
@@ -455,6 +473,18 @@ async def _face_there(sink: DiscordSink, face: WebhookFace | None) -> WebhookFac
     except DiscordRefusalError:
         return None
     return face
+
+
+def _thread_of(channel: discord.abc.MessageableChannel) -> dict[str, Any]:
+    """Return what a `ChannelInfo` says of a thread: where it is, and the tags of a post."""
+    parent = channel.parent if isinstance(channel, discord.Thread) else None
+    if parent is None or not isinstance(channel, discord.Thread):
+        return {}
+    return {
+        "parent_name": plain_words(parent.name),
+        "is_post": isinstance(parent, discord.ForumChannel),
+        "tags": tuple(plain_words(tag.name) for tag in channel.applied_tags),
+    }
 
 
 def _topic(channel: discord.abc.MessageableChannel) -> str:

@@ -9,6 +9,7 @@
   `memory_commands`: `/memory`; `privacy_commands`: `/privacy`.
 - `message_menu`: `/stop`, `/continue`, `/regenerate`, and the context menu of a message;
   `answer_buttons`: the buttons under an answer.
+- `tool_commands`: `/tools`; `tool_buttons`: the buttons of tools that ask first.
 - `talk_commands`: `/new`, `/talk` and `/branch`.
 - `schedule_commands`: `/schedule`, `/timezone` and `/birthday`.
 - `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.
@@ -36,6 +37,8 @@ from oshaberi.bot.commands import (
     schedule_commands,
     status_command,
     talk_commands,
+    tool_buttons,
+    tool_commands,
     usage_command,
 )
 from oshaberi.bot.commands.command_context import Command, CommandRefusedError
@@ -65,6 +68,7 @@ COMMANDS: tuple[Registered, ...] = (
     *privacy_commands.COMMANDS,
     *config_commands.COMMANDS,
     *channel_commands.COMMANDS,
+    *tool_commands.COMMANDS,
     *models.COMMANDS,
     *personas.COMMANDS,
     *lore_commands.COMMANDS,
@@ -78,7 +82,7 @@ def bot_command_tree(client: discord.Client, claim: Claim | None = None) -> BotC
     tree = BotCommandTree(client, claim)
     for command in COMMANDS:
         tree.add_command(command)
-    client.add_dynamic_items(retry_item(retry), answer_buttons.AnswerItem)
+    client.add_dynamic_items(retry_item(retry), answer_buttons.AnswerItem, tool_buttons.ToolItem)
     return tree
 
 

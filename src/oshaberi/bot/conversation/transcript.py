@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Final
 
 from oshaberi.bot.conversation.messages import AttachedFile, ChannelMessage, Person
+from oshaberi.bot.conversation.server_reading import ServerEvent
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.errors import Sentence
 from oshaberi.text.measure import has_visible, utf16_len
@@ -278,12 +279,25 @@ def file_note(file: AttachedFile) -> str:
 
 def words_of(said: ChannelMessage) -> str:
     """Return a message's text together with its embeds and attachments."""
-    notes = (*embed_notes(said), *map(file_note, said.files))
+    files = (one for one in said.files if not one.is_sticker)
+    notes = (*embed_notes(said), *map(file_note, files))
     return "\n".join(filter(None, [said.text.strip(), *notes]))
 
 
 def embed_notes(said: ChannelMessage) -> list[str]:
     return [f"[embed: {shortened(text, MOST_EMBED)}]" for text in said.embeds]
+
+
+MOST_EVENT = 500
+
+
+def event_words(event: ServerEvent) -> str:
+    """Describe a scheduled event in one line."""
+    ends = f" until {event.ends:%Y-%m-%d %H:%M}" if event.ends else ""
+    place = f", in {shortened(event.place)}" if event.place else ""
+    about = f": {shortened(event.description, MOST_EVENT)}" if event.description else ""
+    when = f"{event.begins:%Y-%m-%d %H:%M}{ends} UTC"
+    return f'the event "{shortened(event.name)}" ({event.state}), {when}{place}{about}'
 
 
 # Allowed names: those that Discord accepts and a label can carry.

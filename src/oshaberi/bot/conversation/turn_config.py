@@ -14,6 +14,8 @@ MOST_COUNTED = 10**12
 MOST_TEXTS = 20
 LONGEST_TEXT = 100
 LONGEST_INSTRUCTION = 2000
+MOST_TOOLS = 250
+LONGEST_TOOL = 100
 MOST_IDS = 250
 """As many as fit into the option of a command, which has 6000 characters."""
 PROXY_BOTS = (466378653216014359, 431544605209788416)
@@ -24,6 +26,12 @@ def strings(what: str, default: tuple[str, ...] = ()) -> Any:
     """Declare a list of texts. Admins of a server may set only so many, and so long ones."""
     about = {"strings": True, "server_most": MOST_TEXTS, "server_longest": LONGEST_TEXT}
     return field(default=default, metadata=about | {"what": what})
+
+
+def tools(what: str) -> Any:
+    """Declare a list of tools. One MCP server alone may have 128."""
+    about = {"strings": True, "server_most": MOST_TOOLS, "server_longest": LONGEST_TOOL}
+    return field(default=(), metadata=about | {"what": what})
 
 
 def ids(what: str, mention: str = "", default: tuple[int, ...] = ()) -> Any:
@@ -245,7 +253,30 @@ class TurnConfig:
     quota_tokens_per_user_day: int = quota("tokens, read and written,", "user")
     quota_tokens_per_channel_day: int = quota("tokens, read and written,", "channel")
     quota_tokens_per_server_day: int = quota("tokens, read and written,", "server")
+    allowed_tools: tuple[str, ...] = tools(
+        "the only tools that the model gets, by name or as `files/*`; empty means all"
+    )
+    blocked_tools: tuple[str, ...] = tools(
+        "tools that the model does not get, by name, as `files/*`, or `*` for all"
+    )
+    asking_tools: tuple[str, ...] = tools(
+        "tools that ask a person before each use, besides those that always do"
+    )
+    tool_approver: str = choice(
+        "asker",
+        ("asker", "manage_messages", "manage_server"),
+        "who may allow the tools of `asking_tools`: the person who asked (and members with Manage "
+        "Messages); only members with Manage Messages; only those with Manage Server",
+    )
+    tool_question_ms: int = number(
+        120_000, 5000, 600_000, "how long such a tool waits for a person, in ms"
+    )
     web_page_tool_enabled: bool = switch(False, "the model may read web pages")
+    search_tool_enabled: bool = switch(
+        False,
+        "the model may search the server's messages, as far as the asking person and everybody in "
+        "the channel may read them",
+    )
     schedules_per_user: int = number(
         10,
         0,

@@ -90,7 +90,7 @@ def days_around(now: datetime) -> tuple[tuple[int, int], ...]:
 
 def silence_words(newest_id: int, now: datetime) -> str:
     minutes = (now - moment_of_id(newest_id)) // timedelta(minutes=1)
-    silence = f"{minutes} minutes" if minutes < 120 else f"{minutes // 60} hours"
+    silence = f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"
     return _SILENCE.format(now=f"{now:%A, %d %B %Y, %H:%M} UTC", silence=silence)
 
 

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from datetime import datetime
 from typing import Any
-
-import discord
 
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.client.message_reader import NOT_FOUND
@@ -75,11 +73,6 @@ class Openings:
         self._passed: BoundedCache[int, int] = BoundedCache(KEPT)
         """By channel, the newest message after which nothing is said first any more."""
 
-    @property
-    def listeners(self) -> Mapping[str, Callable[..., object]]:
-        """Return what the client calls at events of Discord."""
-        return {"message": self.note_message, "scheduled_event_update": self.note_event}
-
     async def run(self) -> None:
         """Look again and again, until cancelled."""
         while True:
@@ -131,33 +124,29 @@ class Openings:
 
     # -- events ----------------------------------------------------------------------------------
 
-    def note_message(self, message: discord.Message) -> None:
-        """Notice that Discord announces a new member."""
-        if message.type is discord.MessageType.new_member and not message.author.bot:
-            self._background("a welcome", self._guarded(self._welcome(message)))
+    def note_member(self, turn_channel: DiscordTurnChannel, user_id: int) -> None:
+        """Notice that Discord announces a new member in this channel."""
+        self._background("a welcome", self._guarded(self._welcome(turn_channel, user_id)))
 
-    async def _welcome(self, message: discord.Message) -> None:
+    async def _welcome(self, turn_channel: DiscordTurnChannel, user_id: int) -> None:
         if not self._is_ready():
             return
-        turn_channel = self._client.turn_channel(message.channel)
         config, _persona = await self._speaker(turn_channel)
-        person = await turn_channel.person(message.author.id) if config.welcome_enabled else None
+        person = await turn_channel.person(user_id) if config.welcome_enabled else None
         if person is None or not await self._welcomes(person, turn_channel, config):
             return
         await self._begin_after_last("joined", turn_channel, joined_words(person.name))
 
-    def note_event(self, before: discord.ScheduledEvent, after: discord.ScheduledEvent) -> None:
+    def note_event(self, server_id: int, name: str) -> None:
         """Notice that a scheduled event of a server begins."""
-        active = discord.EventStatus.active
-        if after.status is active and before.status is not active:
-            self._background("an event", self._guarded(self._announce(after)))
+        self._background("an event", self._guarded(self._announce(server_id, name)))
 
-    async def _announce(self, event: discord.ScheduledEvent) -> None:
-        if not self._is_ready() or event.guild is None:
+    async def _announce(self, server_id: int, name: str) -> None:
+        if not self._is_ready():
             return
-        for turn_channel in await self._chosen(event.guild.id, "event_channel_id"):
+        for turn_channel in await self._chosen(server_id, "event_channel_id"):
             await self._begin_after_last(
-                "event", turn_channel, EVENT_WORDS, request=event_name(event.name)
+                "event", turn_channel, EVENT_WORDS, request=event_name(name)
             )
 
     # -- birthdays -------------------------------------------------------------------------------

@@ -15,7 +15,15 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from oshaberi.bot.tools.definition import Tool, ToolContext, ToolFailedError, is_valid
+from oshaberi.bot.tools.choice import approver_of
+from oshaberi.bot.tools.definition import (
+    Approver,
+    AskedCall,
+    Tool,
+    ToolContext,
+    ToolFailedError,
+    is_valid,
+)
 from oshaberi.chunks import ToolCall
 from oshaberi.clocks import loop_time_s
 from oshaberi.providers.request.model_request import ToolResult
@@ -266,6 +274,9 @@ LONGEST_ERROR = 2000
 MOST_CALLS = 16
 """How many calls are run in one round. Each may be a request to Discord, the web or an MCP
 server."""
+NOBODY_TO_ASK = "not run: it needs a person's permission, and nobody can be asked here"
+LONGEST_SHOWN = 800
+"""How much of its arguments is shown to those who decide about a call."""
 _MOST_NAMES = 20
 _LONGEST_NAME = 64
 """Only this much of an unknown name is compared and repeated: comparing is quadratic."""
@@ -301,6 +312,37 @@ class OfferedTools:
         raise ToolFailedError(f"there is no tool {call.name[:_LONGEST_NAME]!r}; {hint}: {names}")
 
 
+@dataclass(frozen=True, slots=True)
+class _PreparedCall:
+    """A call with checked arguments. `approver` has to allow it; None: it does not ask."""
+
+    called: NamedTool
+    args: Mapping[str, Any]
+    approver: Approver | None
+
+
+def _prepared(
+    call: ToolCall, offered: OfferedTools, context: ToolContext
+) -> _PreparedCall | ToolFailedError:
+    try:
+        called = offered.find(call)
+        args = called.arguments.check(call.args)
+    except ToolFailedError as failure:
+        return failure
+    return _PreparedCall(called, args, approver_of(called.name, called.tool, context.turn))
+
+
+async def _ask(context: ToolContext, calls: Sequence[AskedCall]) -> str:
+    """Ask about all calls of a round together. Return why they may not run; empty if they may."""
+    if not calls:
+        return ""
+    try:
+        return NOBODY_TO_ASK if context.ask is None else await context.ask(calls)
+    except Exception:
+        log.exception("nobody could be asked about: %s", ", ".join(one.name for one in calls))
+        return NOBODY_TO_ASK
+
+
 class ToolCallRunner:
     """Runs calls. `secrets` are values that no result may show."""
 
@@ -322,38 +364,57 @@ class ToolCallRunner:
         A tool that exceeds its time, or ignores its cancellation, keeps running, but its result is
         ignored.
         """
+        prepared = [_prepared(call, offered, context) for call in calls[:MOST_CALLS]]
+        asked = [self._asked(one) for one in prepared if isinstance(one, _PreparedCall)]
+        asking = asyncio.ensure_future(_ask(context, [one for one in asked if one is not None]))
         tasks = [
             asyncio.create_task(
-                _run_logged(
-                    call, self._answer(call, offered, context, timeout_ms, result_limit_chars)
-                )
+                self._answer(call, one, asking, context, timeout_ms, result_limit_chars)
             )
-            for call in calls[:MOST_CALLS]
+            for call, one in zip(calls, prepared, strict=False)
         ]
         try:
             if tasks:
                 await asyncio.wait(tasks)
         finally:
-            for task in tasks:
+            for task in (*tasks, asking):
                 task.cancel()
         too_many = self._error(f"not run: at most {MOST_CALLS} calls at once; ask again", 200)
         return (*(task.result() for task in tasks), *(too_many for _ in calls[MOST_CALLS:]))
 
+    def _asked(self, one: _PreparedCall) -> AskedCall | None:
+        """Return a call as people are asked about it; None if its tool does not ask."""
+        if one.approver is None:
+            return None
+        shown = self._secrets.redacted(_as_json(one.args, LONGEST_SHOWN), LONGEST_SHOWN)
+        return AskedCall(one.called.name, one.approver, shown)
+
     async def _answer(
         self,
         call: ToolCall,
-        offered: OfferedTools,
+        prepared: _PreparedCall | ToolFailedError,
+        asking: asyncio.Future[str],
         context: ToolContext,
         timeout_ms: int,
         most: int,
     ) -> ToolResult:
-        try:
-            called = offered.find(call)
-            args = called.arguments.check(call.args)
-        except ToolFailedError as failure:
-            return self._error(str(failure), most)
+        if isinstance(prepared, _PreparedCall) and prepared.approver is not None:
+            refusal = await asyncio.shield(asking)
+            prepared = ToolFailedError(refusal) if refusal else prepared
+        return await _run_logged(call, self._checked(prepared, context, timeout_ms, most))
+
+    async def _checked(
+        self,
+        prepared: _PreparedCall | ToolFailedError,
+        context: ToolContext,
+        timeout_ms: int,
+        most: int,
+    ) -> ToolResult:
+        if isinstance(prepared, ToolFailedError):
+            return self._error(str(prepared), most)
+        called = prepared.called
         timeout_ms = called.tool.timeout_ms or timeout_ms
-        work = asyncio.create_task(self._work(called, context, args, most))
+        work = asyncio.create_task(self._work(called, context, prepared.args, most))
         self._at_work.add(work)
         work.add_done_callback(self._at_work.discard)
         try:

@@ -17,7 +17,7 @@ from oshaberi.delivery.exactly_once import ExactlyOnceSender, MessageEdits
 from oshaberi.delivery.notices import DESCRIPTION_LIMIT, error_notice, timeout_notice
 from oshaberi.delivery.outcomes import Delivered, NoWebhook
 from oshaberi.delivery.response import ResponseState
-from oshaberi.delivery.sink import Embed, Post, Sent, Sink, WebhookFace
+from oshaberi.delivery.sink import Embed, Post, PostButton, Sent, Sink, WebhookFace
 from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.errors import Sentence
 from oshaberi.languages import said, translatable, translated, translated_count
@@ -157,6 +157,11 @@ class NoticeSender:
     async def say_quietly(self, text: str, face: WebhookFace | None) -> Sent | None:
         """Send a silent message, with the name of `face` if there is a webhook."""
         post = Post(self._nonce(), text, face=face, silent=True, suppress_embeds=True)
+        return await self._post(post)
+
+    async def say_aside(self, text: str, buttons: tuple[PostButton, ...] = ()) -> Sent | None:
+        """Send a silent message of the bot itself, with buttons under it."""
+        post = Post(self._nonce(), text, silent=True, suppress_embeds=True, buttons=buttons)
         return await self._post(post)
 
     async def _post(self, post: Post) -> Sent | None:
@@ -332,6 +337,21 @@ def is_logged_thought(title: str) -> bool:
 
 def is_shown_thought(text: str) -> bool:
     return text.lstrip().startswith((f"{SUBTEXT}{MARK}", f"{SPOILER}{MARK}"))
+
+
+# What the bot posts beside an answer while it works: what it does, and whether it may. By their
+# beginning it recognises these messages in the history, and leaves them out of the conversation.
+WORK = "⚙️"
+
+
+def is_working_line(text: str) -> bool:
+    """Return whether a message of the bot only says what it does."""
+    return text.lstrip().startswith(f"{SUBTEXT}{WORK}")
+
+
+def is_beside_the_answer(text: str) -> bool:
+    """Return whether a message of the bot is no part of what it said."""
+    return is_shown_thought(text) or is_working_line(text)
 
 
 def _lines(text: str, most: int) -> list[str]:

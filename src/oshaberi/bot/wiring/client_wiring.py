@@ -124,7 +124,7 @@ class ConnectedBot:
             context.services.clock,
             context.services.background.start,
         )
-        self.client.hear_first(self.openings.listeners)
+        self.client.hear_happenings(self.openings.note_member, self.openings.note_event)
         occasions = {**self.due_schedules.occasions, OPENING: self.openings.passed}
         self._recovery = CrashRecovery(db, instance, find, stores.shared.alone, say_in, occasions)
         self._questions = QuestionRecovery(

@@ -96,7 +96,7 @@ def _transcript(context: ToolContext, channel_info: ChannelInfo) -> str:
 
 def _line(message: ChannelMessage, name: str) -> str:
     answers = f" (answers {message.reply_to})" if message.reply_to else ""
-    files = "".join(f" [file: {one.name}]" for one in message.files)
+    files = "".join(f" [file: {one.name}]" for one in message.files if not one.is_sticker)
     embeds = "".join(f" [embed: {one}]" for one in message.embeds)
     when = message.at.strftime("%Y-%m-%d %H:%M")
     return f"[{message.id}] {when} {name}{answers}: {message.text}{files}{embeds}"

@@ -5,5 +5,7 @@
   the buttons under the answers.
 - `turn`: one turn, from an admitted message to its outcome, with its entry in the journal.
 - `greeting`: what a persona says where it is called for the first time.
+- `quiet_lines`: messages beside its answer, which are no part of it; `tool_questions`: whether a
+  tool may run.
 - `preview`: what a model would read in a turn.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -53,12 +54,20 @@ from oshaberi.bot.turns.quotas import (
     quota_notice,
     quota_place,
 )
+from oshaberi.bot.turns.running.quiet_lines import QuietLines, SeenMessages
+from oshaberi.bot.turns.running.tool_questions import TurnQuestions
 from oshaberi.bot.turns.services.lore_shelf import smallest_window
 from oshaberi.bot.turns.services.model_access import ModelAccess, ModelCandidate
 from oshaberi.bot.turns.services.turn_services import AnswerTimes, AnswerTools, ChannelNotes
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.journal import JournalledSink, JournalledStream
+from oshaberi.delivery.journal import (
+    LINES,
+    JournalAwayError,
+    JournalledPost,
+    JournalledSink,
+    JournalledStream,
+)
 from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS
@@ -83,15 +92,12 @@ def may_reply(job: QueuedJob) -> bool:
     return job.answering_message is not None and mode != "off" and (not is_direct or mode == "all")
 
 
-def response_to(asked: TurnRequest) -> ResponseState:
+def response_to(asked: TurnRequest, seen: SeenMessages) -> ResponseState:
     """Return the state of a new response. With `auto` the channel is checked before sending."""
-    job = asked.job
-    mode = job.settings.turn.reply_mode
-    seen_id = max((job.newest.said.id, *asked.greeting_ids))
+    mode = asked.job.settings.turn.reply_mode
 
     def is_due() -> bool:
-        newest_id = job.turn_channel.newest_message_id
-        return mode != "auto" or newest_id is None or newest_id > seen_id
+        return mode != "auto" or seen.has_more()
 
     return ResponseState(reply_rule=ReplyRule(is_due, every=mode == "all"))
 
@@ -143,6 +149,16 @@ class TurnJournal:
         """Note messages that were in the channel before the answer."""
         self._newest_id = max([self._newest_id, *message_ids])
 
+    async def announce_lines(self) -> None:
+        """Store that messages beside the answer may be in the channel from now on.
+
+        Like every message, they are sent even if this cannot be stored.
+        """
+        key = self._response.key
+        entry = JournalledPost(f"{key}{LINES}", 0, {}, self._newest(), state="refused")
+        with suppress(JournalAwayError):
+            await self._records.db.journal.intend(key, entry)
+
     async def finish(self) -> None:
         """Close the entry of a turn that said nothing."""
         await self._records.db.journal.finish(self._response.key)
@@ -181,7 +197,8 @@ class Turn:
         self._stops = stops
         self._observers = observers
 
-        self._response = response_to(asked)
+        seen = SeenMessages(job.turn_channel, max((job.newest.said.id, *asked.greeting_ids)))
+        self._response = response_to(asked, seen)
         self._response.notice_colour = options_of(asked.persona).colour_number
         self._response.indicator.awaits_words = job.is_uninvited
         self._journal = TurnJournal(records, asked, self._response)
@@ -189,6 +206,7 @@ class Turn:
         self._bare_sink = job.turn_channel.sink(job.answering_message)
         self._sink = self._journal.journalled(self._bare_sink)
         self._announcer = NoticeSender(self._sink, self._response, channel)
+        self._lines = QuietLines(job.turn_channel, channel, seen, self._journal.announce_lines)
         self._post_turn = PostTurnEffects(records, asked, self._announcer, answer_tools.plug_ins)
         self._place = quota_place(job.turn_channel, job.user_id)
         self._quota = RequestQuota(quotas, job.settings.turn, self._place)
@@ -295,6 +313,7 @@ class Turn:
                 return await (self._deliver() if is_said_already else self._ask_models())
             finally:
                 await self._response.indicator.close()
+                await self._lines.close()
         except InterruptedTurnError as stop:
             return result_of_stop(stop.request)
         except Exception as error:
@@ -399,6 +418,7 @@ class Turn:
         )
 
     def _tool_context(self, setup: GenerationSetup) -> ToolContext:
+        options = options_of(self._asked.persona)
         return ToolContext(
             turn_channel=self._job.turn_channel,
             incoming=self._job.newest,
@@ -413,6 +433,21 @@ class Turn:
             sink_for=self._sink_for,
             plug_ins=self._renderer.plug_ins,
             tool_text=self._answer_tools.tool_text,
+            persona_allows=options.allowed_tools,
+            persona_blocks=options.blocked_tools,
+            ask=None if self._job.is_uninvited else self._questions().ask,
+        )
+
+    def _questions(self) -> TurnQuestions:
+        return TurnQuestions(
+            self._answer_tools.questions,
+            self._lines,
+            self._settings.turn,
+            channel_id=self._job.turn_channel.channel_id,
+            asker_id=self._job.user_id,
+            clock=self._records.clock,
+            rest=self._response.indicator.rest,
+            go_on=self._keep_typing,
         )
 
     def _sink_for(self, incoming: IncomingMessage) -> Sink:
