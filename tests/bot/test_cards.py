@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from discord_stage.interactions import interaction_flow
 from discord_stage.interactions.targets import PostedFile
 from discord_stage.world.records import StageMessage
 from oshaberi.bot.characters import work_limits
@@ -259,6 +260,19 @@ def test_import_export_import_changes_nothing(form: str) -> None:
         assert [(one.name, one.content) for one in again] == [
             (one.name, one.content) for one in books
         ]
+
+    play(scenario)
+
+
+def test_an_export_that_discord_would_not_take_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await bring_in(harness, CARDS["a V3 CHARX"])
+        monkeypatch.setattr(interaction_flow, "ATTACHMENT_MOST", 2000)
+        told = await harness.run("persona export", {"name": "Mochi", "format": "charx"})
+        assert told.startswith("The file would have 0.0 MB, and Discord takes 0 MB here.")
+        assert "`oshaberi persona export`" in told
 
     play(scenario)
 

@@ -9,12 +9,11 @@ from discord_stage.errors import RefusedFieldError, StageError
 from oshaberi.bot.client.discord_client import OshaberiClient
 from oshaberi.bot.commands.command_context import CommandRefusedError, CommandUser
 from oshaberi.bot.commands.personas.persona_changes import personas_of
-from oshaberi.bot.commands.personas.preview_command import NAMES, previewed
+from oshaberi.bot.commands.personas.preview_command import NAMES, TOOLS, previewed
 from oshaberi.bot.conversation.messages import Person
 from oshaberi.bot.turns.running.preview import TAGS, RequestPreview
 from oshaberi.bot.wiring.bot_wiring import Bot
 from oshaberi.languages import said
-from oshaberi.providers.request.token_estimate import item_tokens
 
 LONGEST_QUESTION = 2000
 LONGEST_SHOWN = 20_000
@@ -70,15 +69,22 @@ def shown_window(found: RequestPreview) -> Json:
     """Return the parts in the order in which the model reads them, as JSON."""
     parts = []
     for tag in TAGS:
-        items = [one for one in found.items if one.tag == tag]
+        items = [one for one, _tokens in found.items if one.tag == tag]
         if items:
             text = "\n\n".join(one.text for one in items)
-            parts.append(
-                {
-                    "tag": tag,
-                    "name": NAMES[tag],
-                    "tokens": sum(map(item_tokens, items)),
-                    "text": text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…",
-                }
-            )
-    return {"window": found.window, "total": found.total, "parts": parts}
+            parts.append(_part(tag, NAMES[tag], found.tokens(tag), text))
+    if found.tool_tokens:
+        parts.append(_part("tools", TOOLS, found.tool_tokens, found.tool_text()))
+    return {
+        "model": found.model,
+        "window": found.window,
+        "total": found.total,
+        "parts": parts,
+        "left_out": len(found.fitted.left_out),
+        "lost_tools": found.fitted.lost_tools,
+    }
+
+
+def _part(tag: str, name: str, tokens: int, text: str) -> Json:
+    shown = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+    return {"tag": tag, "name": name, "tokens": tokens, "text": shown}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import discord
@@ -47,12 +47,13 @@ from oshaberi.bot.commands.personas.picture_uploads import (
     uploaded_file,
 )
 from oshaberi.bot.faces.kept_pictures import picture_words
-from oshaberi.bot.faces.pictures import PictureRefusedError
+from oshaberi.bot.faces.pictures import FacePicture, PictureRefusedError
 from oshaberi.bot.storage.records import LorebookRecord, PersonaRecord, SpriteRecord
 from oshaberi.languages import said, translated
 from oshaberi.providers.images.preparation import png_of_drawn
 
 LONGEST_PREVIEW = 3600
+MEGABYTE = 1024 * 1024
 
 
 # -- in ------------------------------------------------------------------------------------------
@@ -233,17 +234,20 @@ async def card_of_stored(context: BotContext, asker: CommandUser, name: str) -> 
     found = await persona_named(context, asker.server_id, name)
     books = await context.db.lorebooks.of(asker.server_id)
     own = [one for one in books if found.id and one.persona_id == found.id]
-    return card_of_persona(found, own, [one async for one in _pictures(context, found)])
+    pictures = [one async for one in pictures_of(found, context.faces.copy_of)]
+    return card_of_persona(found, own, pictures)
 
 
-async def _pictures(context: BotContext, found: PersonaRecord) -> AsyncIterator[CardAsset]:
+async def pictures_of(
+    found: PersonaRecord, copy_of: Callable[[int, str], Awaitable[FacePicture | None]]
+) -> AsyncIterator[CardAsset]:
     """Yield the pictures of a persona: the kept copies, or only their addresses."""
     faces = [("icon", "main", found.avatar_url)]
     faces += [("emotion", one.name, one.avatar_url) for one in found.sprites]
     for kind, name, url in faces:
         if not url:
             continue
-        copy = await context.faces.copy_of(found.server_id, url)
+        copy = await copy_of(found.server_id, url)
         if copy is None:
             yield CardAsset(kind, name, "unknown", url)
         else:
@@ -251,7 +255,7 @@ async def _pictures(context: BotContext, found: PersonaRecord) -> AsyncIterator[
             yield CardAsset(kind, name, ending, "", copy.content)
 
 
-def _written(card: Card, form: str) -> bytes:
+def written_with_face(card: Card, form: str) -> bytes:
     """Write the card. The bot keeps some pictures as JPEG, of which a PNG is made."""
     face = card.face
     if form == "png" and face is not None and face.ext == "jpeg" and face.content is not None:
@@ -280,10 +284,21 @@ async def export(interaction: Interaction, name: Chosen, form: str = "png") -> N
     context, asker = context_of(interaction), asker_of(interaction)
     await interaction.response.defer(ephemeral=True, thinking=True)
     card = await card_of_stored(context, asker, name)
-    content = await asyncio.to_thread(_written, card, form)
+    content = await asyncio.to_thread(written_with_face, card, form)
+    if len(content) > interaction.filesize_limit:
+        raise CommandRefusedError(_too_large_to_send(len(content), interaction.filesize_limit))
     file = discord.File(io.BytesIO(content), file_name(card.name, form))
     words = translated("**{name}** as a card:", name=plain(card.name))
     await interaction.followup.send(words, file=file, ephemeral=True)
+
+
+def _too_large_to_send(size: int, most: int) -> str:
+    return translated(
+        "The file would have {size} MB, and Discord takes {most} MB here. Take another format, or "
+        "let whoever runs the bot write it: `oshaberi persona export`.",
+        size=f"{size / MEGABYTE:.1f}",
+        most=f"{most / MEGABYTE:.0f}",
+    )
 
 
 @export.autocomplete("name")
