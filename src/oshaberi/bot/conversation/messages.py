@@ -126,7 +126,7 @@ class PostedMessage:
     has_more: bool = False
     """Whether it has embeds or files besides its text."""
     is_about: bool = False
-    """Whether it is not the answer itself, but says whom it answers."""
+    """Whether it is not the answer itself, but says whom it answers, or stands beside it."""
 
 
 @dataclass(frozen=True, slots=True)

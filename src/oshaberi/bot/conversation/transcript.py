@@ -331,3 +331,22 @@ def _refused_word(name: str) -> Sentence:
         if word in bare:
             return Sentence("Discord does not allow the word {word!r} in names", word=word)
     return Sentence("it contains characters that cannot be seen")
+
+
+# What the bot posts beside its answers: the model's thoughts, what it does just now, what it asks
+# before it goes on. By their beginning it recognises these messages, and leaves them out of the
+# conversation.
+MARK, WORK = "💭", "⚙️"
+SUBTEXT = "-# "
+SPOILER = "||"
+_BESIDE = (f"{SUBTEXT}{MARK}", f"{SPOILER}{MARK}", f"{SUBTEXT}{WORK}")
+
+
+def is_working_line(text: str) -> bool:
+    """Return whether a message of the bot only says what it does."""
+    return text.lstrip().startswith(f"{SUBTEXT}{WORK}")
+
+
+def is_beside_the_answer(text: str) -> bool:
+    """Return whether a message of the bot is no part of what it said."""
+    return text.lstrip().startswith(_BESIDE)

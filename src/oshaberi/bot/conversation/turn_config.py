@@ -135,6 +135,12 @@ class TurnConfig:
     reasoning_display: str = choice(
         "log", ("off", "log", "spoiler", "subtext"), "where the model's thoughts go"
     )
+    working_line: str = choice(
+        "off",
+        ("off", "while", "keep"),
+        "a line that says how long the model thinks and which tools run: none; one that is deleted "
+        "with the end of the answer; one that stays",
+    )
     status_reactions: bool = switch(False, "react with 👀 while working, then with ✅ or ⚠️")
     answer_buttons: str = choice(
         "off",

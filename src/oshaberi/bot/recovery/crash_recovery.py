@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from oshaberi.bot.client.message_reader import NOT_FOUND
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.conversation.transcript import is_working_line
 from oshaberi.bot.recovery.unsent_post_recovery import find_or_send, notify_once
 from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.errors import StorageAwayError
@@ -27,7 +28,6 @@ from oshaberi.bot.storage.records import (
 )
 from oshaberi.bot.turns.admission.occasions import Occasion
 from oshaberi.bot.turns.admission.single_message_rules import OCCASIONS, reason_word
-from oshaberi.bot.turns.notices import is_working_line
 from oshaberi.bot.turns.services.turn_services import Alone, nobody_else
 from oshaberi.delivery.journal import LINES, post_of_body
 from oshaberi.delivery.response import ResponseState

@@ -412,6 +412,17 @@ class ToolCallRunner:
     ) -> ToolResult:
         if isinstance(prepared, ToolFailedError):
             return self._error(str(prepared), most)
+        ended = _unwatched if context.watch is None else context.watch(prepared.called.name)
+        result: ToolResult | None = None
+        try:
+            result = await self._timed(prepared, context, timeout_ms, most)
+            return result
+        finally:
+            ended(result is None or result.is_error)
+
+    async def _timed(
+        self, prepared: _PreparedCall, context: ToolContext, timeout_ms: int, most: int
+    ) -> ToolResult:
         called = prepared.called
         timeout_ms = called.tool.timeout_ms or timeout_ms
         work = asyncio.create_task(self._work(called, context, prepared.args, most))
@@ -448,6 +459,10 @@ class ToolCallRunner:
             cut(self._secrets.redacted(text, LONGEST_ERROR + 1), min(most, LONGEST_ERROR)),
             is_error=True,
         )
+
+
+def _unwatched(_failed: bool) -> None:
+    pass
 
 
 async def _run_logged(call: ToolCall, answering: Awaitable[ToolResult]) -> ToolResult:

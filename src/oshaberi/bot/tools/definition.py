@@ -105,6 +105,8 @@ class ToolContext:
     """The tools that the persona does not use."""
     ask: AskForTools | None = None
     """Asks a person about tools that must not run by themselves; None: nobody can be asked."""
+    watch: WatchTool | None = None
+    """Is told of each tool that runs."""
 
     def __post_init__(self) -> None:
         if not self.user_id:
@@ -178,6 +180,9 @@ class AskedCall:
     shown: str = field(default="", repr=False)
 
 
+WatchTool = Callable[[str], Callable[[bool], None]]
+"""Called with the name of a tool that begins. What it returns is called when the tool has ended,
+with whether it failed."""
 AskForTools = Callable[[Sequence[AskedCall]], Awaitable[str]]
 """Asks once for all these calls. Returns why they may not run; empty if they may."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from oshaberi.bot.conversation.messages import TurnChannel
-from oshaberi.bot.conversation.transcript import plain_name
+from oshaberi.bot.conversation.transcript import MARK, SPOILER, SUBTEXT, plain_name
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob
 from oshaberi.bot.turns.services.turn_services import BackgroundTasks
 from oshaberi.chunks import ProviderError
@@ -312,9 +312,6 @@ async def notify_overload(
 # channel as embeds (the thought log). Both begin with a mark, so that the bot recognises them in
 # the history and leaves them out of the conversation (spec 04 O6). Nothing in them can end its own
 # markup or ping anybody.
-MARK = "💭"
-SUBTEXT = "-# "
-SPOILER = "||"
 
 _MARKUP = re.compile(r"([\\*_~|`\[\]<>#])")
 _NO_CALL = "@\u200b"
@@ -333,25 +330,6 @@ def shown_thoughts(thoughts: Sequence[str], display: str, limit: int) -> str:
 def is_logged_thought(title: str) -> bool:
     """Return whether an embed with this title belongs to the thought log."""
     return title.startswith(MARK)
-
-
-def is_shown_thought(text: str) -> bool:
-    return text.lstrip().startswith((f"{SUBTEXT}{MARK}", f"{SPOILER}{MARK}"))
-
-
-# What the bot posts beside an answer while it works: what it does, and whether it may. By their
-# beginning it recognises these messages in the history, and leaves them out of the conversation.
-WORK = "⚙️"
-
-
-def is_working_line(text: str) -> bool:
-    """Return whether a message of the bot only says what it does."""
-    return text.lstrip().startswith(f"{SUBTEXT}{WORK}")
-
-
-def is_beside_the_answer(text: str) -> bool:
-    """Return whether a message of the bot is no part of what it said."""
-    return is_shown_thought(text) or is_working_line(text)
 
 
 def _lines(text: str, most: int) -> list[str]:

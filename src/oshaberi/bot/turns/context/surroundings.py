@@ -26,6 +26,7 @@ from oshaberi.bot.conversation.messages import (
     visible_history,
 )
 from oshaberi.bot.conversation.persona_options import memory_of
+from oshaberi.bot.conversation.transcript import is_beside_the_answer
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import (
@@ -42,7 +43,6 @@ from oshaberi.bot.turns.admission.occasions import Occasion
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.context.character import greeting_number, woken_lore
 from oshaberi.bot.turns.context.elsewhere import Elsewhere, read_elsewhere
-from oshaberi.bot.turns.notices import is_beside_the_answer
 from oshaberi.bot.turns.personas import MessageAttribution
 from oshaberi.bot.turns.services.lore_shelf import LoreShelf, books_in
 from oshaberi.bot.turns.services.model_access import OperatorChoices

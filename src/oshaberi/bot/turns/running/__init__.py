@@ -6,6 +6,6 @@
 - `turn`: one turn, from an admitted message to its outcome, with its entry in the journal.
 - `greeting`: what a persona says where it is called for the first time.
 - `quiet_lines`: messages beside its answer, which are no part of it; `tool_questions`: whether a
-  tool may run.
+  tool may run; `working_line`: what the bot does just now.
 - `preview`: what a model would read in a turn.
 """

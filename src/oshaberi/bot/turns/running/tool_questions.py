@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+from oshaberi.bot.conversation.transcript import SUBTEXT, WORK
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.tools.calls import NOBODY_TO_ASK
 from oshaberi.bot.tools.definition import Approver, AskedCall
@@ -17,7 +18,6 @@ from oshaberi.bot.tools.questions import (
     ToolQuestions,
     id_of_button,
 )
-from oshaberi.bot.turns.notices import SUBTEXT, WORK
 from oshaberi.bot.turns.running.quiet_lines import QuietLines
 from oshaberi.delivery.sink import PostButton
 from oshaberi.languages import translatable, translated

@@ -56,6 +56,7 @@ from oshaberi.bot.turns.quotas import (
 )
 from oshaberi.bot.turns.running.quiet_lines import QuietLines, SeenMessages
 from oshaberi.bot.turns.running.tool_questions import TurnQuestions
+from oshaberi.bot.turns.running.working_line import WorkingLine
 from oshaberi.bot.turns.services.lore_shelf import smallest_window
 from oshaberi.bot.turns.services.model_access import ModelAccess, ModelCandidate
 from oshaberi.bot.turns.services.turn_services import AnswerTimes, AnswerTools, ChannelNotes
@@ -207,6 +208,8 @@ class Turn:
         self._sink = self._journal.journalled(self._bare_sink)
         self._announcer = NoticeSender(self._sink, self._response, channel)
         self._lines = QuietLines(job.turn_channel, channel, seen, self._journal.announce_lines)
+        mode = "off" if job.is_unaddressed else self._settings.turn.working_line
+        self._working = None if mode == "off" else WorkingLine(self._lines, keeps=mode == "keep")
         self._post_turn = PostTurnEffects(records, asked, self._announcer, answer_tools.plug_ins)
         self._place = quota_place(job.turn_channel, job.user_id)
         self._quota = RequestQuota(quotas, job.settings.turn, self._place)
@@ -313,13 +316,20 @@ class Turn:
                 return await (self._deliver() if is_said_already else self._ask_models())
             finally:
                 await self._response.indicator.close()
-                await self._lines.close()
+                await self._close_lines()
         except InterruptedTurnError as stop:
             return result_of_stop(stop.request)
         except Exception as error:
             log.exception("a turn failed by a fault of ours")
             await self._announcer.show(our_fault())
             return StreamResult("error", data=error)
+
+    async def _close_lines(self) -> None:
+        """Delete what stands beside the answer. A line that stays is deleted with the answer."""
+        kept = None if self._working is None else await self._working.close()
+        if kept is not None:
+            self._response.notices.append(kept)
+        await self._lines.close()
 
     def _keep_typing(self, *, after_seconds: float = 0.0) -> None:
         if not self._settings.stream.suppress_text_output:
@@ -350,7 +360,7 @@ class Turn:
         )
         caller = ModelCaller(
             *(self._models, setup, context_items(around)),
-            *(self._quota, condenser, self._observers),
+            *(self._quota, condenser, self._watching),
         )
         fallback = ModelFallback(self._models, caller, setup, candidates)
         loop = ToolLoop(fallback, setup, self._announcer, tools, tool_context, self._results)
@@ -435,8 +445,13 @@ class Turn:
             tool_text=self._answer_tools.tool_text,
             persona_allows=options.allowed_tools,
             persona_blocks=options.blocked_tools,
+            watch=None if self._working is None else self._working.tool,
             ask=None if self._job.is_uninvited else self._questions().ask,
         )
+
+    @property
+    def _watching(self) -> tuple[StreamObserver, ...]:
+        return (*self._observers, *(() if self._working is None else (self._working,)))
 
     def _questions(self) -> TurnQuestions:
         return TurnQuestions(
