@@ -296,6 +296,12 @@ class OshaberiClient(MovableShardsClient):
     async def on_raw_reaction_remove(self, reaction: discord.RawReactionActionEvent) -> None:
         await self.reactions.removed(reaction)
 
+    async def on_raw_reaction_clear(self, gone: discord.RawReactionClearEvent) -> None:
+        await self.reactions.cleared(gone.message_id)
+
+    async def on_raw_reaction_clear_emoji(self, gone: discord.RawReactionClearEmojiEvent) -> None:
+        await self.reactions.cleared(gone.message_id, gone.emoji)
+
     async def on_ready(self) -> None:
         if self.has_movable_shards and not self.guilds:
             log.info("logged in as %s; shards are taken as their leases are free", self.user)
