@@ -6,7 +6,7 @@ import { openDialog } from "/page/js/view/dialog.js";
 const QUESTION = "What do you remember about me?";
 
 export async function openWindowPicture(page) {
-  const personas = await page.api.get("window");
+  const personas = await page.api.get("window", { channel: page.channelId ?? "" });
   const ids = { persona: freshId("window"), question: freshId("window") };
   const persona = el(
     "select",
