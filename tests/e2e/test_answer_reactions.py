@@ -223,6 +223,26 @@ def test_the_model_is_told_of_others() -> None:
     run_with_bot(scenario, "One.", "Two.", reactions_in_context=True, **ON)
 
 
+@pytest.mark.parametrize("emoji", ["🎉", None])
+def test_reactions_that_a_moderator_clears_are_forgotten(emoji: str | None) -> None:
+    async def scenario(here: BotHarness) -> None:
+        answer = await answered(here, "One.")
+        here.stage.people.react(answer, "🎉", user=MEMBER)
+        here.stage.people.react(answer, "👎", user=MEMBER)
+        await settled(here)
+        assert await verdicts(here) == (0, 1)
+        channel = here.bot.client.get_partial_messageable(here.id_of("general"))
+        message = channel.get_partial_message(here.ours()[0].id)
+        await (message.clear_reactions() if emoji is None else message.clear_reaction(emoji))
+        await settled(here)
+        assert await here.db.reactions.to([here.ours()[0].id], 9) == ()
+        assert await verdicts(here) == ((0, 0) if emoji is None else (0, 1))
+
+    allowed = ["view_channel", "send_messages", "read_message_history", "manage_messages"]
+    described = world() | {"bot": {"name": "Oshaberi", "permissions": allowed}}
+    run_with_bot(scenario, "One.", described=described, reactions_in_context=True, **ON)
+
+
 def test_what_an_emoji_means() -> None:
     config = TurnConfig(reaction_actions=True)
     named = {"❌": "delete", "🔁": "again", "▶": "continue", "▶️": "continue", "👍🏽": "good"}

@@ -152,8 +152,76 @@ def test_what_exactly_is_told_to_those_who_decide_without_secrets() -> None:
         await here.says("No.")
         assert all(one.notified == [] for one in here.ours())
 
-    tea = call("order_tea", kind="oolong ``` @everyone", note=f" {TOKEN} " + "x" * 3000)
+    tea = call("order_tea", kind="oolong ``` @everyone", note=f" {TOKEN} ")
     run(scenario, [tea], "No.")
+
+
+def test_nothing_of_the_arguments_is_hidden_from_those_who_decide() -> None:
+    """What comes after much else, what has no form, what turns the letters around it."""
+
+    async def scenario(here: BotHarness) -> None:
+        here.ask("tea, please")
+        asked = await question(here)
+        pressed = press(here, asked, "What exactly?")
+        await here.wait_for(lambda: private_answer(here, pressed))
+        answer = private_answer(here, pressed)
+        assert answer is not None
+        (file,) = answer.attachments
+        shown = file.content.decode()
+        assert "and poison" in shown
+        assert "\u202e" not in shown
+        assert "\\u202e" in shown
+        press(here, asked, "Refuse")
+        await here.says("No.", "Nor that.")
+        assert asking_tools.USED == []
+
+    hidden = call("order_tea", kind="oolong", note="x" * 5000 + "\u202e and poison")
+    endless = call("order_tea", kind="oolong", note="x" * 60_000)
+    run(scenario, [hidden], [Say("No.\n"), endless], "Nor that.")
+
+
+def test_arguments_that_are_too_long_to_be_shown_are_refused_unasked() -> None:
+    async def scenario(here: BotHarness) -> None:
+        here.ask("tea, please")
+        await here.says("Too much.")
+        assert "too long to be shown" in results(here)[0]
+        assert asking_tools.USED == []
+
+    run(scenario, [call("order_tea", kind="oolong", note="x" * 60_000)], "Too much.")
+
+
+def test_a_press_from_another_channel_decides_nothing() -> None:
+    async def scenario(here: BotHarness) -> None:
+        here.ask("close the shop")
+        asked = await question(here)
+        custom_id = asked.components[0]["components"][0]["custom_id"]
+        view = discord.ui.View(timeout=None)
+        view.add_item(discord.ui.Button(label="free tea", custom_id=custom_id))
+        channel = here.bot.client.get_partial_messageable(here.id_of("logs"))
+        await channel.send("-# a trap", view=view)
+        await here.wait_for(lambda: here.ours("logs"))
+        pressed = press(here, here.ours("logs")[0], "free tea", user=ADMIN)
+        assert "is over" in await told(here, pressed)
+        assert asking_tools.USED == []
+        await here.run("stop", user=MEMBER)
+
+    run(scenario, [call("close_shop")])
+
+
+def test_a_model_that_insists_asks_once() -> None:
+    async def scenario(here: BotHarness) -> None:
+        here.ask("tea, please")
+        asked = await question(here)
+        press(here, asked, "Refuse")
+        await here.says("I give up.")
+        assert len(here.model.requests) == 5
+        posts = here.stage.calls("POST /channels/*/messages")
+        assert len(posts) == 2  # the question and the answer
+
+    run(scenario, *[[TEA, call("order_tea", "b", kind="green")]] * 4, "I give up.", **PATIENT)
+
+
+PATIENT: dict[str, Any] = {"max_consecutive_tool_errors": 50}
 
 
 def test_after_the_time_limit_it_is_not_run() -> None:

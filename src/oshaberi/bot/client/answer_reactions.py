@@ -149,6 +149,17 @@ class AnswerReactions:
             emoji = _stored_emoji(reaction.emoji)
             await self._context.db.reactions.remove(reaction.message_id, reaction.user_id, emoji)
 
+    async def cleared(self, message_id: int, emoji: discord.PartialEmoji | None = None) -> None:
+        """Forget everybody's reactions to a message, or those with one emoji.
+
+        A moderator has removed them, so no setting and no limit is asked.
+        """
+        stored = None if emoji is None else _stored_emoji(emoji)
+        try:
+            await self._context.db.reactions.clear(message_id, stored)
+        except StorageAwayError as error:
+            log.info("reactions were not forgotten: %s", error)
+
     def _is_of_person(self, reaction: discord.RawReactionActionEvent) -> bool:
         """Return whether a person reacted whom the bot may read, to what may be its message."""
         me, member = self._client.user, reaction.member

@@ -6,12 +6,13 @@ removes the question.
 
 from __future__ import annotations
 
+import io
 import re
 from typing import Any
 
 import discord
 
-from oshaberi.bot.commands.answers import speak_to_user, tell, tell_error
+from oshaberi.bot.commands.answers import MESSAGE_LIMIT, speak_to_user, tell, tell_error
 from oshaberi.bot.commands.command_context import (
     Interaction,
     client_of,
@@ -22,6 +23,7 @@ from oshaberi.bot.turns.control_reply import NOT_YOURS
 from oshaberi.languages import translatable, translated
 
 Button = discord.ui.Button[discord.ui.View]
+FILE_NAME = "calls.md"
 OVER = translatable("This question is over: nothing waits for it any more.")
 
 
@@ -64,7 +66,7 @@ async def _carry_out(interaction: Interaction, custom_id: str) -> None:
         await tell(interaction, _refusal(question))
         return
     if action == "show":
-        await tell(interaction, shown_calls(question))
+        await _show(interaction, shown_calls(question))
         return
     if action == "allow":
         asker.must_write()
@@ -72,6 +74,15 @@ async def _carry_out(interaction: Interaction, custom_id: str) -> None:
         await interaction.response.defer()  # everybody sees what comes of it
     else:
         await tell(interaction, translated(OVER))
+
+
+async def _show(interaction: Interaction, text: str) -> None:
+    """Show all of it: nobody can decide about what they do not see."""
+    if len(text) <= MESSAGE_LIMIT:
+        await tell(interaction, text)
+        return
+    file = discord.File(io.BytesIO(text.encode("utf-8", "replace")), FILE_NAME)
+    await interaction.response.send_message(file=file, ephemeral=True)
 
 
 def _refusal(question: ToolQuestion) -> str:

@@ -275,8 +275,9 @@ MOST_CALLS = 16
 """How many calls are run in one round. Each may be a request to Discord, the web or an MCP
 server."""
 NOBODY_TO_ASK = "not run: it needs a person's permission, and nobody can be asked here"
-LONGEST_SHOWN = 800
-"""How much of its arguments is shown to those who decide about a call."""
+LONGEST_SHOWN = 50_000
+"""Longer arguments, as JSON, cannot be shown whole to those who decide, so they are refused."""
+TOO_LONG_TO_SHOW = "not run: its arguments are too long to be shown to those who would allow it"
 _MOST_NAMES = 20
 _LONGEST_NAME = 64
 """Only this much of an unknown name is compared and repeated: comparing is quadratic."""
@@ -329,7 +330,19 @@ def _prepared(
         args = called.arguments.check(call.args)
     except ToolFailedError as failure:
         return failure
-    return _PreparedCall(called, args, approver_of(called.name, called.tool, context.turn))
+    approver = approver_of(called.name, called.tool, context.turn)
+    if approver is not None and len(_as_json(args, LONGEST_SHOWN)) > LONGEST_SHOWN:
+        return ToolFailedError(TOO_LONG_TO_SHOW)
+    return _PreparedCall(called, args, approver)
+
+
+def visible(text: str) -> str:
+    """Return a text in which nothing hides: no character without a form, none that turns others."""
+    return "".join(one if one.isprintable() or one == "\n" else _escaped(one) for one in text)
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1] if ord(character) > 127 else repr(character)[1:-1]
 
 
 async def _ask(context: ToolContext, calls: Sequence[AskedCall]) -> str:
@@ -386,8 +399,8 @@ class ToolCallRunner:
         """Return a call as people are asked about it; None if its tool does not ask."""
         if one.approver is None:
             return None
-        shown = self._secrets.redacted(_as_json(one.args, LONGEST_SHOWN), LONGEST_SHOWN)
-        return AskedCall(one.called.name, one.approver, shown)
+        shown = self._secrets.redacted(_as_json(one.args, LONGEST_SHOWN), 2 * LONGEST_SHOWN)
+        return AskedCall(one.called.name, one.approver, visible(shown))
 
     async def _answer(
         self,

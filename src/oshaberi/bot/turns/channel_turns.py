@@ -69,8 +69,10 @@ class ChannelTurns:
         deleted: BoundedCache[int, bool],
         reactions: StatusReactions,
         background: BackgroundTasks,
+        own_threads: OwnThreads,
     ) -> None:
         self.persona_cache = persona_cache
+        self.own_threads = own_threads
         self.admission = admission
         self.questions = questions
         self._unbegun = unbegun
@@ -134,6 +136,7 @@ class ChannelTurns:
             deleted=services.notes.deleted_messages,
             reactions=reactions,
             background=background,
+            own_threads=own_threads,
         )
 
     async def submit(

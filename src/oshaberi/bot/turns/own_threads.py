@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta
 
@@ -22,7 +23,7 @@ from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.records import OwnThread, TalkStart
 from oshaberi.bot.storage.repositories.talks import TalkRepository
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob
-from oshaberi.bot.turns.caches import StoredCache
+from oshaberi.bot.turns.caches import KeyedLocks, StoredCache
 from oshaberi.providers.request.model_request import ContextItem, Request, said
 
 log = logging.getLogger(__name__)
@@ -49,6 +50,11 @@ class OwnThreads:
 
     def __init__(self, talks: TalkRepository) -> None:
         self._talks = talks
+        self._opening: KeyedLocks[tuple[int, int]] = KeyedLocks()
+
+    def opening(self, server_id: int, user_id: int) -> AbstractAsyncContextManager[None]:
+        """Open threads for one user one after the other: each counts before the next is opened."""
+        return self._opening.through((server_id, user_id))
 
     async def moved(self, job: QueuedJob) -> QueuedJob | None:
         """Return the job in a thread of its own; None if it is answered where it was asked."""
@@ -56,7 +62,16 @@ class OwnThreads:
         is_asked = job.is_message and not job.is_uninvited and bool(job.asked)
         if config.own_threads != "always" or not is_asked or not _can_have_threads(job):
             return None
-        place, newest = job.turn_channel, job.newest
+        async with self.opening(job.turn_channel.server_id, job.user_id):
+            thread = await self._open_for(job)
+        if thread is None:
+            return None
+        asked = tuple(moved_to(one, thread.path) for one in job.asked)
+        return replace(job, turn_channel=thread, asked=asked, burst=None)
+
+    async def _open_for(self, job: QueuedJob) -> TurnChannel | None:
+        """Open a thread on a question; None if there is none, or not another one."""
+        place, newest, config = job.turn_channel, job.newest, job.settings.turn
         try:
             if await self.is_too_many(place.server_id, job.user_id, config):
                 return None
@@ -66,11 +81,9 @@ class OwnThreads:
         except StorageError as error:
             log.info("channel %s: no thread is opened: %s", place.channel_id, error)
             return None
-        if thread is None:
-            return None
-        await self.note(thread, job.user_id, name, TalkStart(), config)
-        asked = tuple(moved_to(one, thread.path) for one in job.asked)
-        return replace(job, turn_channel=thread, asked=asked, burst=None)
+        if thread is not None:
+            await self.note(thread, job.user_id, name, TalkStart(), config)
+        return thread
 
     async def is_too_many(self, server_id: int, user_id: int, config: TurnConfig) -> bool:
         """Return whether this user got as many threads in the last hour as one may get."""

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from oshaberi.bot.conversation.transcript import SUBTEXT, WORK
@@ -21,11 +22,14 @@ from oshaberi.bot.tools.questions import (
 from oshaberi.bot.turns.running.quiet_lines import QuietLines
 from oshaberi.delivery.sink import PostButton
 from oshaberi.languages import translatable, translated
+from oshaberi.stream.stops import ActiveChannel
 
 log = logging.getLogger(__name__)
 
 REFUSED = "not run: a person did not allow it; do not ask for it again in this answer"
 TOO_LATE = "not run: nobody allowed it in time; do not ask for it again in this answer"
+HURRIED_SECONDS = 15.0
+"""How long a question still waits when other turns wait for a slot."""
 MOST_NAMED = 8
 
 _LABELS: dict[Action, str] = {
@@ -51,6 +55,7 @@ class TurnQuestions:
         waiting: ToolQuestions,
         lines: QuietLines,
         config: TurnConfig,
+        channel: ActiveChannel,
         *,
         channel_id: int,
         asker_id: int,
@@ -60,6 +65,7 @@ class TurnQuestions:
     ) -> None:
         self._waiting = waiting
         self._lines = lines
+        self._channel = channel
         self._seconds = config.tool_question_ms / 1000
         self._channel_id = channel_id
         self._asker_id = asker_id
@@ -85,12 +91,16 @@ class TurnQuestions:
         if sent is None:
             return NOBODY_TO_ASK
         try:
-            async with asyncio.timeout(self._seconds):
-                return "" if await question.verdict else REFUSED
-        except TimeoutError:
-            return TOO_LATE
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._seconds) as limit:
+                    with self._channel.hurried_by(lambda: _hurry(limit)):
+                        await question.verdict
         finally:
             self._lines.remove(sent)
+        if question.verdict.cancelled():
+            return TOO_LATE
+        # Also if somebody decided at the last moment: they were told nothing else.
+        return "" if question.verdict.result() else REFUSED
 
     def _text(self, question: ToolQuestion) -> str:
         end = self._clock() + timedelta(seconds=self._seconds)
@@ -101,6 +111,14 @@ class TurnQuestions:
                 f"{SUBTEXT}{translated(_WHO[question.approver])} · <t:{int(end.timestamp())}:R>",
             )
         )
+
+
+def _hurry(limit: asyncio.Timeout) -> None:
+    """End the wait soon: others wait for this turn's slot."""
+    soon = asyncio.get_running_loop().time() + HURRIED_SECONDS
+    when = limit.when()
+    if when is None or when > soon:
+        limit.reschedule(soon)
 
 
 def _named(calls: Sequence[AskedCall]) -> str:

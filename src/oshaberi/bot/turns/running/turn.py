@@ -458,6 +458,7 @@ class Turn:
             self._answer_tools.questions,
             self._lines,
             self._settings.turn,
+            self._channel,
             channel_id=self._job.turn_channel.channel_id,
             asker_id=self._job.user_id,
             clock=self._records.clock,
