@@ -318,6 +318,25 @@ class TurnConfig:
     schedule_shortest_minutes: int = number(
         60, 1, 10_080, "minimum time between two times of a recurring schedule, in minutes"
     )
+    opening_after_minutes: int = number(
+        0,
+        0,
+        43_200,
+        "a persona begins to talk after so many minutes of silence or up to four times as many, at "
+        "least 10; 0 is off",
+    )
+    welcome_enabled: bool = switch(
+        False, "a persona welcomes members, where Discord announces that they have joined"
+    )
+    birthday_channel_id: int = channel(
+        "channel in which a persona congratulates those who told their `/birthday`; 0 is none"
+    )
+    event_channel_id: int = channel(
+        "channel in which a persona says that a scheduled event of the server begins; 0 is none"
+    )
+    follow_ups_enabled: bool = switch(
+        False, "the model may decide to come back to a talk later, once"
+    )
     schedule_tasks_enabled: bool = switch(
         False, "people may schedule tasks, which the model does when their time has come"
     )
