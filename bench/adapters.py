@@ -10,7 +10,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -144,8 +144,8 @@ class _OpenAIBytes(OpenAIChatAdapter):
         super().__init__(Endpoint("openai", "m", PRESETS["openai"].base_url))
         self._pieces = pieces
 
-    def _creating(self, _wanted: Any) -> Any:
-        return _Response(self._pieces)
+    async def _answer(self, _wanted: Any) -> Any:
+        return nullcontext(StreamedBody(_Response(self._pieces), 300.0))
 
 
 class _ResponsesBytes(OpenAIResponsesAdapter):
@@ -153,8 +153,8 @@ class _ResponsesBytes(OpenAIResponsesAdapter):
         super().__init__(Endpoint("openai", "m", PRESETS["openai"].base_url))
         self._pieces = pieces
 
-    def _creating(self, _wanted: Any) -> Any:
-        return _Response(self._pieces)
+    async def _answer(self, _wanted: Any) -> Any:
+        return nullcontext(StreamedBody(_Response(self._pieces), 300.0))
 
 
 class _AnthropicBytes(AnthropicAdapter):

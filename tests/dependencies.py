@@ -31,15 +31,13 @@ REASONS: Mapping[str, str] = {
     "jsonschema": "arguments of tools are checked against their schema",
     "polib": "reads the translations (`.po` files) of what the bot itself says",
     "prometheus-client": "`/metrics`",
-    "pydantic": "types of settings",
-    "pydantic-settings": "settings from variables and the file",
+    "pydantic": "checks the settings",
     "segno": "draws the invitation of a bot as a QR code, as SVG and on the terminal",
     "sqlalchemy": "the database. The largest package of the extra `bot`, 28 MB; one set of queries "
     "serves SQLite and PostgreSQL, and the migrations need it too",
     "google-genai": "Google's own client",
     "pillow": "reads pictures for models, draws tables",
     "mcp": "the client of the Model Context Protocol",
-    "openai": "OpenAI's own client, for every compatible API",
     "asyncpg": "PostgreSQL",
     "azure-identity": "signs in at Azure with Entra ID",
     "opentelemetry-exporter-otlp-proto-http": "sends traces to a collector",
@@ -103,7 +101,6 @@ MODULES: Mapping[str, str] = {
     "discord": "discord.py",
     "discord_stage": "discord-stage",
     "prometheus_client": "prometheus-client",
-    "pydantic_settings": "pydantic-settings",
 }
 """Imported under another name."""
 

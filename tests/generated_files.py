@@ -14,6 +14,7 @@ from docs.pictures import comparison_plots, degree_pictures, package_graph
 from oshaberi.languages.translations import PACKAGED
 from tests import dependencies, test_stage_docs
 from tests.bot import test_docs as command_pages
+from tests.bot import test_presets
 from tests.cli import test_docs as settings_pages
 from tests.cli import test_reference, test_settings_file
 from tests.cli.document_pages import text_of
@@ -31,6 +32,7 @@ def generated() -> Iterator[tuple[Path, str]]:
         (test_settings_file.FILE, test_settings_file.written),
         (command_pages.PAGE, command_pages.page),
         (test_reference.PAGE, test_reference.page),
+        (test_presets.PAGE, test_presets.page),
         (test_stage_docs.PAGE, test_stage_docs.written),
         (test_capability_table.PAGE, test_capability_table.written),
     ):

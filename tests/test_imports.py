@@ -374,6 +374,7 @@ def test_a_bot_at_rest_has_loaded_nothing_that_it_does_not_use() -> None:
     loaded = loaded_by("import oshaberi.cli.commands.run, oshaberi.bot.wiring.bot_wiring")
     later = {"alembic", "cryptography", "emoji", "jsonschema", "openai", "PIL", "polib"}
     assert {name.partition(".")[0] for name in loaded} & later == set()
+    assert "aiohttp.web" not in loaded
     assert "sqlalchemy.dialects.postgresql" not in loaded
 
 

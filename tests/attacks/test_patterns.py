@@ -45,6 +45,7 @@ HARMLESS = {
     "text/messages/live_preview.py::_AFTER_PARTICIPANT": _MODIFIER,
     "text/normalize/speaker_guard.py::_NUMBERED": "gets a label: 140 characters at most (S7)",
     "text/normalize/speaker_guard.py::_MODIFIED": "gets a label: 140 characters at most (S7)",
+    "bot/schedules/times_of_day.py::_AROUND": "gets 40 characters (LONGEST_SHOWN)",
     "bot/tools/decorator.py::_FIELD": "gets a docstring: the operator's code",
     "bot/tools/decorator.py::_OTHER_FIELD": "gets a docstring: the operator's code",
     "bot/turns/admission/channel_queue.py::_ASKED": "gets a message's last 50 characters (ENDING)",

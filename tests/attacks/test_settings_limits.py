@@ -57,9 +57,9 @@ def _too_large(setting: Setting) -> list[str]:
         return [",".join(map(str, range(MOST_IDS + 1)))]
     if "strings" in about:
         return [
-            "x" * (LONGEST_TEXT + 1),
+            "x" * (about["server_longest"] + 1),
             "x" * MOST_OF_DISCORD,
-            ",".join("x" * (MOST_TEXTS + 1)),
+            ",".join("x" * (about["server_most"] + 1)),
             json.dumps(["fine", "x" * 5000]),
         ]
     return ["x" * (about["server_longest"] + 1)]

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from discord_stage.interactions import interaction_flow
 from discord_stage.interactions.targets import PostedFile
 from discord_stage.world.records import StageMessage
+from oshaberi.bot.characters import work_limits
 from oshaberi.bot.characters.card_files import read_card
 from oshaberi.bot.characters.lorebooks import book_from
 from oshaberi.bot.commands.command_context import CommandRefusedError
@@ -160,6 +162,36 @@ def test_several_cards_have_a_bound_together_and_trigger_words_are_shown() -> No
     play(scenario)
 
 
+def test_cards_that_wait_for_their_button_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        work = harness.client.context.character_work
+        size = len(charx()) + sum(len(one.content or b"") for one in read_card(charx()).assets)
+        monkeypatch.setattr(work_limits, "MOST_OF_SERVER", size + 10)
+        first = await ask(harness, {"file": PostedFile(*CARDS["a V3 CHARX"])})
+        assert work.held_bytes == size
+        second = await ask(harness, {"file": PostedFile(*CARDS["a V3 CHARX"])})
+        assert work.held_bytes == size
+        harness.stage.people.press(first, "Bring it in", user=ADMIN)
+        await harness.stage.wait_for(lambda: "no longer here" in _last(harness))
+        assert await harness.db.personas.of(harness.server_id) == ()
+        harness.stage.people.press(second, "Bring it in", user=ADMIN)
+        await harness.stage.wait_for(lambda: not second.components)
+        assert "**Mochi** is here" in second.content
+        await harness.stage.wait_for(lambda: work.held_bytes == 0)
+        third = await ask(harness, {"file": PostedFile(*CARDS["a V1 PNG"]), "name": "Taro"})
+        assert work.held_bytes > 0
+        harness.stage.people.press(third, "Cancel", user=ADMIN)
+        await harness.stage.wait_for(lambda: work.held_bytes == 0)
+
+    play(scenario)
+
+
+def _last(harness: ClientHarness) -> str:
+    channel = harness.stage.world.channel("general").id
+    found = list(harness.stage.world.messages[channel].values())
+    return str(found[-1].content) if found else ""
+
+
 @pytest.mark.parametrize("order", ["--5", "-", "٣--"])
 def test_an_order_that_is_no_number_is_one_line(order: str) -> None:
     with pytest.raises(CommandRefusedError, match="The order is a whole number"):
@@ -228,6 +260,19 @@ def test_import_export_import_changes_nothing(form: str) -> None:
         assert [(one.name, one.content) for one in again] == [
             (one.name, one.content) for one in books
         ]
+
+    play(scenario)
+
+
+def test_an_export_that_discord_would_not_take_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario(harness: ClientHarness) -> None:
+        await bring_in(harness, CARDS["a V3 CHARX"])
+        monkeypatch.setattr(interaction_flow, "ATTACHMENT_MOST", 2000)
+        told = await harness.run("persona export", {"name": "Mochi", "format": "charx"})
+        assert told.startswith("The file would have 0.0 MB, and Discord takes 0 MB here.")
+        assert "`oshaberi persona export`" in told
 
     play(scenario)
 

@@ -51,7 +51,7 @@ def test_help_names_every_slash_command() -> None:
     }
     assert lines[0] == "- `/stop`: Stop the current answer in this channel"
     assert lines[-1].startswith(
-        "- `/config`, `/channel`, `/model`, `/persona`, `/sprite`, `/lore`:"
+        "- `/config`, `/channel`, `/tools`, `/model`, `/persona`, `/sprite`, `/lore`:"
     )
 
 

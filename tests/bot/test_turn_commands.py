@@ -13,6 +13,8 @@ from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.bot.turns.services.model_access import OperatorModel
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.config import StreamConfig
+from oshaberi.providers.request.preparation import FittedRequest
+from oshaberi.providers.request.token_estimate import request_cost
 from oshaberi.stream.provider_protocol import ScriptedProvider, Silence, Step
 from oshaberi.text.config import TextConfig
 from tests.bot.client_harness import (
@@ -60,6 +62,9 @@ class Model:
 
     async def left_out(self, _request: Any, _share: float = 1.0) -> frozenset[int]:
         return frozenset()
+
+    async def fitted(self, request: Any) -> FittedRequest:
+        return FittedRequest(request, None, request_cost(request))
 
     def normalise(self, raw: Any) -> Chunk | None:
         return raw if isinstance(raw, Chunk) else None

@@ -8,6 +8,7 @@ import json
 import struct
 import zipfile
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 V1: dict[str, Any] = {
@@ -88,9 +89,26 @@ def png(*chunks: bytes, red: int = 200) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + head + body + b"".join(chunks) + chunk(b"IEND", b"")
 
 
-def charx(data: dict[str, Any] = DATA_V3, moods: tuple[str, ...] = ("joy", "sadness")) -> bytes:
+def apng(*chunks: bytes) -> bytes:
+    """An animated picture: two frames, of which the first is the whole picture."""
+    control = chunk(b"acTL", struct.pack(">II", 2, 0))
+    frame = struct.pack(">IIIIHHBB", 2, 2, 0, 0, 1, 10, 0, 0)
+    first, second = (chunk(b"fcTL", struct.pack(">I", at) + frame) for at in (0, 1))
+    rows = zlib.compress(b"".join(b"\0" + bytes([9, 9, 9]) * 2 for _ in range(2)))
+    more = chunk(b"fdAT", struct.pack(">I", 2) + rows)
+    still = png()
+    header, image = still[:33], still[33:-12]
+    return header + control + first + image + second + more + b"".join(chunks) + still[-12:]
+
+
+def charx(
+    data: dict[str, Any] = DATA_V3,
+    moods: tuple[str, ...] = ("joy", "sadness"),
+    pictures: Sequence[bytes] = (),
+) -> bytes:
     """A CHARX with a main picture and one picture for each mood."""
-    files = {"assets/icon/images/main.png": png()}
+    main, *others = pictures or (png(), *(png(red=number) for number in range(len(moods))))
+    files = {"assets/icon/images/main.png": main}
     listed = [
         {
             "type": "icon",
@@ -99,9 +117,9 @@ def charx(data: dict[str, Any] = DATA_V3, moods: tuple[str, ...] = ("joy", "sadn
             "uri": "embeded://assets/icon/images/main.png",
         }
     ]
-    for number, mood in enumerate(moods):
+    for mood, content in zip(moods, others, strict=True):
         path = f"assets/emotion/images/{mood}.png"
-        files[path] = png(red=number)
+        files[path] = content
         listed.append({"type": "emotion", "name": mood, "ext": "png", "uri": f"embeded://{path}"})
     return archive({"card.json": json.dumps(as_v3(data | {"assets": listed})).encode(), **files})
 

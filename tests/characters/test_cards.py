@@ -16,7 +16,9 @@ from oshaberi.bot.characters.card_files import (
     read_card,
     read_sprites,
 )
-from oshaberi.bot.characters.cards import Card, CardError, DepthNote
+from oshaberi.bot.characters.cards import Card, CardError, DepthNote, card_from
+from oshaberi.bot.characters.persona_cards import preview
+from oshaberi.languages import in_language
 
 from .made_cards import (
     DATA_V2,
@@ -196,3 +198,12 @@ def test_a_pack_of_sprites_is_named_by_its_files() -> None:
 
 def test_the_texts_of_a_picture_are_taken_out() -> None:
     assert bare_png(png(text_chunk(b"chara", b"x"), text_chunk(b"Comment", b"y"))) == png()
+
+
+def test_notes_for_people_are_shown_in_the_readers_language() -> None:
+    card = card_from(as_v3())
+    assert "Its creator says: Best with a warm drink." in preview(card)
+    with in_language("ja"):
+        assert "お茶とどうぞ。" in preview(card)
+    odd = card_from(as_v3(DATA_V3 | {"creator_notes_multilingual": {"en": [1], "ja": " "}}))
+    assert odd.notes_in("en") == odd.notes_in("ja") == DATA_V3["creator_notes"]

@@ -27,6 +27,7 @@ from oshaberi.bot.storage.records import KeyRecord, ModelRecord
 from oshaberi.cli.doctor_checks import Finding, examine
 from oshaberi.cli.doctor_checks.channel_checks import EVERYTHING, ChannelOverwrites
 from oshaberi.cli.doctor_checks.machine_checks import machine
+from oshaberi.cli.engine_build import build_name
 from tests.storage.database_servers import redis_url
 
 KEY = "a-very-secret-key"
@@ -612,6 +613,11 @@ def test_extras_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {one.name: one for one in machine()}
     assert (found["bot"].state, found["tables"].state) == ("bad", "note")
     assert 'pip install "oshaberi[tables]"' in found["tables"].advice
+
+
+def test_the_text_engine_that_runs_is_named() -> None:
+    found = {one.name: one for one in machine()}
+    assert (found["text engine"].state, found["text engine"].text) == ("good", build_name())
 
 
 def test_a_display_mode_that_is_not_installed(folder: str) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from oshaberi.bot.characters.card_files import read_card
 from oshaberi.cli.command_group import run
+from tests.bot.test_faces import picture
 from tests.characters.made_cards import DATA_V3, as_v3, charx, png
 from tests.storage.migrated_database import place_database
 
@@ -21,6 +24,7 @@ def config(tmp_path: Path) -> str:
     file = tmp_path / "oshaberi.toml"
     file.write_text(
         f'database_url = "sqlite:///{tmp_path}/bot.db"\nsecret_key_file = "{tmp_path}/key"\n'
+        f'data_dir = "{tmp_path}"\n'
     )
     return str(file)
 
@@ -49,6 +53,42 @@ def test_a_card_comes_in_and_goes_out(
         assert read_card(out.read_bytes()).data == read_card(card.read_bytes()).data
     assert run(store) == 2
     assert capsys.readouterr().err == "oshaberi: there is already a persona Mochi\n"
+
+
+def test_pictures_come_in_and_go_out(
+    config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    colors = [picture("white"), picture("yellow"), b"no picture"]
+    file, out = tmp_path / "mochi.charx", tmp_path / "out.charx"
+    file.write_bytes(charx(pictures=colors))
+    place = ["--server", SERVER, "--config", config]
+    assert run(["persona", "import", str(file), *place]) == 0
+    assert "left out: sadness: " in capsys.readouterr().err
+    assert run(["persona", "export", "Mochi", *place, "--out", str(out)]) == 0
+    card = read_card(out.read_bytes())
+    assert card.face is not None
+    assert [(one.name, _color(one.content)) for one in (card.face, *card.moods)] == [
+        ("main", (255, 255, 255)),
+        ("joy", (255, 255, 0)),
+    ]
+    png_file = tmp_path / "out.png"
+    assert run(["persona", "export", "Mochi", *place, "--out", str(png_file)]) == 0
+    assert _color(png_file.read_bytes()) == (255, 255, 255)
+    texts = {key for key, _value in png_texts(png_file.read_bytes())}
+    assert texts == {"chara", "ccv3"}
+
+
+def _color(content: bytes | None) -> tuple[int, ...]:
+    with Image.open(io.BytesIO(content or b"")) as found:
+        color = found.convert("RGB").getpixel((50, 50))
+    assert isinstance(color, tuple)
+    return tuple(round(value / 255) * 255 for value in color)
+
+
+def png_texts(content: bytes) -> list[tuple[str, str]]:
+    with Image.open(io.BytesIO(content)) as found:
+        found.load()
+        return list(found.text.items())  # type: ignore[attr-defined]
 
 
 def test_a_card_cannot_control_the_terminal(

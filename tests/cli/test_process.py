@@ -164,7 +164,7 @@ print(*sys.modules, file=sys.stderr)
 """
 
 
-OF_THE_BOT = {"pydantic", "pydantic_settings", "sqlalchemy", "alembic", "discord", "aiohttp"}
+OF_THE_BOT = {"pydantic", "sqlalchemy", "alembic", "discord", "aiohttp"}
 OF_THE_BOT |= {"oshaberi.bot.turns", "oshaberi.bot.config.loading"}
 
 

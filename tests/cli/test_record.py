@@ -235,8 +235,8 @@ def test_bad_input_is_one_line(args: list[str], line: str, desk: Desk) -> None:
     assert line in ran.err
 
 
-def test_a_missing_sdk_is_one_line(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "openai", None)
+def test_a_missing_package_is_one_line(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
     ran = desk.record("--key-env", "A_KEY")
     assert (ran.status, ran.err.count("\n")) == (2, 1)
     assert 'pip install "oshaberi[openai]"' in ran.err

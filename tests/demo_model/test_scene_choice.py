@@ -7,12 +7,14 @@ from random import Random
 
 import pytest
 
+from discord_stage.model_servers.scripts import Say
 from oshaberi.bot.conversation.messages import ChannelInfo
-from oshaberi.bot.local_run.demo_model.playback import talk
+from oshaberi.bot.local_run.demo_model.playback import DRAFTING, beats, talk
 from oshaberi.bot.local_run.demo_model.requests import DemoRequest, read
 from oshaberi.bot.local_run.demo_model.written_scenes import scene_for, scene_of
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.context.building import rules
+from oshaberi.bot.turns.generation.character_draft import draft_of, draft_request
 from tests.demo_model.demo_questions import answer, text
 
 
@@ -131,3 +133,17 @@ def test_the_same_words_get_the_same_answer() -> None:
 
 def test_help_names_the_prompts() -> None:
     assert "Compare three kinds of tea" in text(answer("what can you do?"))
+
+
+def test_a_character_is_drafted_from_an_idea() -> None:
+    """So that `/persona create` can be tried on the local page."""
+    request = draft_request("a lighthouse keeper who waits for a ship.", "")
+    messages = [{"role": item.role, "content": item.text} for item in request.items]  # type: ignore[union-attr]
+    asked = read({"stream": True, "messages": messages})
+    said = "".join(one for beat in beats(asked) if isinstance(beat, Say) for one in beat.pieces)
+    found = draft_of(said, "")
+    assert found is not None
+    assert found.description.startswith("{{char}} is a lighthouse keeper who waits for a ship.")
+    assert found.name
+    assert found.mes_example
+    assert asked.system.startswith(DRAFTING)

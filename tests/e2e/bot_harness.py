@@ -12,6 +12,7 @@ import re
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from oshaberi.bot.config import LoadedSettings, load
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.wiring.bot_wiring import Bot, open_bot
+from oshaberi.clocks import utc_now
 from oshaberi.errors import ConfigError
 from tests.bot.client_harness import MEMBER, OWNER, world
 from tests.e2e.model_question import ModelQuestion
@@ -63,12 +65,28 @@ MENTION = "the bot was mentioned"
 """The usual reason of *Why this turn*."""
 
 
+class MovableClock:
+    """The wall clock of a bot, which a test can set ahead."""
+
+    def __init__(self) -> None:
+        self.ahead = timedelta()
+
+    def __call__(self) -> datetime:
+        return utc_now() + self.ahead
+
+
 class BotHarness:
     """A bot among people, and the models it asks."""
 
     def __init__(
-        self, stage: Stage, bot: Bot, models: Sequence[ModelServer], settings: LoadedSettings
+        self,
+        stage: Stage,
+        bot: Bot,
+        models: Sequence[ModelServer],
+        settings: LoadedSettings,
+        clock: MovableClock | None = None,
     ) -> None:
+        self.clock = clock or MovableClock()
         self.stage = stage
         self.bot = bot
         self.models = models
@@ -306,11 +324,12 @@ async def prepared(
 @asynccontextmanager
 async def bot_harness(*answers: Answer, **options: Any) -> AsyncIterator[BotHarness]:
     """A running bot; the options are those of `prepared`."""
+    clock = MovableClock()
     async with (
         prepared(*answers, **options) as (stage, servers, settings),
-        serving(settings, stage) as bot,
+        serving(settings, stage, clock=clock) as bot,
     ):
-        yield BotHarness(stage, bot, servers, settings)
+        yield BotHarness(stage, bot, servers, settings, clock)
 
 
 def run_lives(scenarios: Sequence[BotScenario], *answers: Answer, **options: Any) -> None:
@@ -318,9 +337,10 @@ def run_lives(scenarios: Sequence[BotScenario], *answers: Answer, **options: Any
 
     async def main() -> None:
         async with prepared(*answers, **options) as (stage, servers, settings):
+            clock = MovableClock()
             for scenario in scenarios:
-                async with serving(settings, stage) as bot:
-                    await scenario(BotHarness(stage, bot, servers, settings))
+                async with serving(settings, stage, clock=clock) as bot:
+                    await scenario(BotHarness(stage, bot, servers, settings, clock))
 
     run_scaled(main(), 1.0)
 

@@ -17,6 +17,7 @@ from oshaberi.bot.client.answer_reactions import (
 )
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.clocks import utc_now
+from oshaberi.errors import ConfigError
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, world
 from tests.e2e.bot_harness import BotHarness, run_lives, run_with_bot
 
@@ -150,6 +151,40 @@ def test_own_emoji_and_none() -> None:
     run_with_bot(scenario, "One.", "Two.", reaction_delete=":wave:", reaction_again="none", **ON)
 
 
+@pytest.mark.parametrize(
+    ("typed", "is_good"),
+    [
+        ("🗑️", True),
+        ("👨‍👩‍👧", True),
+        ("1️⃣", True),
+        ("‼️", True),
+        ("🇯🇵", True),
+        (":wave:", True),
+        ("none", True),
+        ("trash", False),
+        ("🗑 please", False),
+        ("日本", False),
+        ("x" * 101, False),
+        ("🗑" * 30, False),
+    ],
+)
+def test_the_settings_are_emoji(typed: str, is_good: bool) -> None:
+    if is_good:
+        assert TurnConfig(reaction_delete=typed).reaction_delete == typed
+    else:
+        with pytest.raises(ConfigError, match="is not an emoji"):
+            TurnConfig(reaction_delete=typed)
+
+
+def test_an_admin_is_told_what_is_no_emoji() -> None:
+    async def scenario(here: BotHarness) -> None:
+        for value, told in (("trash", "is not an emoji"), ("🗑️", "is now")):
+            set_ = {"key": "reaction_delete", "value": value}
+            assert told in await here.run("config set", set_, user=ADMIN)
+
+    run_with_bot(scenario)
+
+
 def test_a_flood_of_one_person_is_bounded() -> None:
     async def scenario(here: BotHarness) -> None:
         answer = await answered(here, "One.")
@@ -221,6 +256,26 @@ def test_the_model_is_told_of_others() -> None:
         assert await verdicts(here) == (1, 0)
 
     run_with_bot(scenario, "One.", "Two.", reactions_in_context=True, **ON)
+
+
+@pytest.mark.parametrize("emoji", ["🎉", None])
+def test_reactions_that_a_moderator_clears_are_forgotten(emoji: str | None) -> None:
+    async def scenario(here: BotHarness) -> None:
+        answer = await answered(here, "One.")
+        here.stage.people.react(answer, "🎉", user=MEMBER)
+        here.stage.people.react(answer, "👎", user=MEMBER)
+        await settled(here)
+        assert await verdicts(here) == (0, 1)
+        channel = here.bot.client.get_partial_messageable(here.id_of("general"))
+        message = channel.get_partial_message(here.ours()[0].id)
+        await (message.clear_reactions() if emoji is None else message.clear_reaction(emoji))
+        await settled(here)
+        assert await here.db.reactions.to([here.ours()[0].id], 9) == ()
+        assert await verdicts(here) == ((0, 0) if emoji is None else (0, 1))
+
+    allowed = ["view_channel", "send_messages", "read_message_history", "manage_messages"]
+    described = world() | {"bot": {"name": "Oshaberi", "permissions": allowed}}
+    run_with_bot(scenario, "One.", described=described, reactions_in_context=True, **ON)
 
 
 def test_what_an_emoji_means() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +16,9 @@ from tests.bot.client_harness import MEMBER, world
 from tests.bot.test_faces import ALL
 from tests.characters.made_cards import (
     DATA_V2,
+    DATA_V3,
     V1,
+    apng,
     as_v2,
     as_v3,
     charx,
@@ -20,6 +26,7 @@ from tests.characters.made_cards import (
     png,
     text_chunk,
 )
+from tests.characters.other_programs import aichar, read_with_node
 from tests.e2e.bot_harness import BotHarness, run_with_bot
 
 DESCRIBED = world() | {"bot": {"name": "Oshaberi", "permissions": list(ALL)}}
@@ -27,11 +34,13 @@ CARDS = {
     "V1": ("mochi.png", png(text_chunk(b"chara", packed(V1)))),
     "V2": ("mochi.png", png(text_chunk(b"chara", packed(as_v2())))),
     "V3": ("mochi.json", json.dumps(as_v3()).encode()),
+    "V3 in a PNG": ("mochi.png", png(text_chunk(b"ccv3", packed(as_v3())))),
+    "V3 in an APNG": ("mochi.png", apng(text_chunk(b"ccv3", packed(as_v3())))),
     "CHARX": ("mochi.charx", charx()),
 }
 
 ALONE, IN_A_GROUP = "*yawns* Welcome, Renny.", "A full house today."
-GREETINGS = {"V1": ALONE, "V2": ALONE, "V3": IN_A_GROUP, "CHARX": IN_A_GROUP}
+GREETINGS = {"V1": ALONE, "V2": ALONE}
 
 
 async def quiet(here: BotHarness, *names: str) -> None:
@@ -50,7 +59,7 @@ def test_a_card_comes_in_and_talks(version: str) -> None:
         told = await bring_in(here, *CARDS[version])
         assert told == "**Mochi** is here, and answers from now on."
         here.ask("what is there?")
-        await here.says(GREETINGS[version], "Hm?")
+        await here.says(GREETINGS.get(version, IN_A_GROUP), "Hm?")
         asked = here.asked()
         name = "Mochi" if version in ("V1", "V2") else "Mo"
         assert f"{name} is a sleepy cat who keeps a tea house." in asked.system
@@ -110,41 +119,113 @@ def test_two_personas_talk_to_each_other_by_their_talkativeness() -> None:
     run_with_bot(scenario, *answers, described=DESCRIBED)
 
 
+async def exported(here: BotHarness, form: str) -> bytes:
+    options = {"name": "Mochi", "format": form}
+    asked = here.stage.people.run("persona export", options, user="mika", channel="general")
+    await here.private(asked)
+    message = here._reply(asked)
+    assert message is not None
+    [file] = message.attachments
+    return bytes(file.content)
+
+
 def test_a_character_goes_out_as_it_came() -> None:
     async def scenario(here: BotHarness) -> None:
         await bring_in(here, *CARDS["CHARX"])
-        options = {"name": "Mochi", "format": "charx"}
-        asked = here.stage.people.run("persona export", options, user="mika", channel="general")
-        await here.private(asked)
-        message = here._reply(asked)
-        assert message is not None
-        [file] = message.attachments
-        card = read_card(file.content)
+        card = read_card(await exported(here, "charx"))
         assert card.data == read_card(CARDS["CHARX"][1]).data
         assert [one.name for one in card.moods] == ["joy", "sadness"]
 
     run_with_bot(scenario, described=DESCRIBED)
 
 
+def test_programs_of_others_read_what_is_exported(tmp_path: Path) -> None:
+    reader = aichar()
+
+    async def scenario(here: BotHarness) -> None:
+        await bring_in(here, *CARDS["CHARX"])
+        content = await exported(here, "png")
+        found = reader.load_character_card(content)
+        assert (found.name, found.summary) == ("Mochi", DATA_V3["description"])
+        assert found.greeting_message == DATA_V3["first_mes"]
+        data = await asyncio.to_thread(read_with_node, "mochi.png", content, tmp_path)
+        for key in ("name", "description", "nickname", "group_only_greetings", "extensions"):
+            assert data["data"][key] == DATA_V3[key], key
+
+    run_with_bot(scenario, described=DESCRIBED)
+
+
+async def preview(here: BotHarness, question: str) -> tuple[str, str]:
+    """What `/persona preview` says, and the file that comes with it."""
+    options = {"name": "Mochi", "question": question}
+    asked = here.stage.people.run("persona preview", options, user="mika", channel="general")
+    told = await here.private(asked)
+    message = here._reply(asked)
+    assert message is not None
+    return told, message.attachments[0].content.decode()
+
+
+def parts_of(request: str) -> list[tuple[str, str]]:
+    """The parts of a preview's file: what is in the line above each, and its text."""
+    found = re.split(r"^--- (.*)\n", request, flags=re.MULTILINE)[1:]
+    return [(head, text.strip()) for head, text in zip(found[::2], found[1::2], strict=True)]
+
+
 def test_a_preview_is_what_the_model_reads() -> None:
     async def scenario(here: BotHarness) -> None:
         await bring_in(here, *CARDS["V2"])
         await quiet(here)
+        await here.run("persona set", {"name": "Mochi", "option": "humanizer_degree", "value": "1"})
         here.post("the bot is new here", user="mika")
-        options = {"name": "Mochi", "question": "do you have matcha?"}
-        asked = here.stage.people.run("persona preview", options, user="mika", channel="general")
-        told = await here.private(asked)
+        told, text = await preview(here, "@Oshaberi do you have matcha?")
+        assert here.model.requests == [], "nobody is asked"
         assert told.startswith("**Mochi** would read about ")
         for part in ("the bot's rules", "the persona", "sample dialogue", "the question"):
             assert part in told
-        message = here._reply(asked)
-        assert message is not None
-        text = message.attachments[0].content.decode()
-        assert "[Direction: What Mochi knows:" in text
+        assert "the tools" in told
         here.ask("do you have matcha?", user="mika")
         await here.says("Yes.")
         real = here.asked()
-        for line in (*real.system.splitlines(), *real.text.splitlines()):
-            assert line.replace("@Oshaberi ", "").strip() in text, line
+        parts = parts_of(text)
+        system = [words for head, words in parts if head.startswith("system,")]
+        assert "\n\n".join(system) == real.system.strip()
+        said = [words for head, words in parts if head.startswith(("user,", "assistant,"))]
+        whole = "\n".join(said)
+        assert "[Direction: What Mochi knows:" in whole
+        told_it = "\n".join(one.text for one in real.turns if one.role != "system")
+        assert _lines(whole) == _lines(told_it)
+        [tools] = [words for head, words in parts if head.startswith("tools ")]
+        sent = [one["function"] for one in real.request.json["tools"]]
+        assert len(sent) > 5
+        shown = [f"{one['name']}: {one['description']}" for one in sent]
+        assert [block.rpartition("\n")[0] for block in tools.split("\n\n")] == shown
+
+    run_with_bot(scenario, "Yes.", described=DESCRIBED)
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def test_a_preview_is_fitted_to_the_window() -> None:
+    async def scenario(here: BotHarness) -> None:
+        await bring_in(here, *CARDS["V1"])
+        await quiet(here)
+        for number in range(40):
+            here.post(f"old message {number} " + "word " * 60, user="mika")
+        told, text = await preview(here, "@Oshaberi hm?")
+        assert "older messages" not in told
+        await here.run("config set", {"key": "summarise_history", "value": "false"})
+        [link] = here.bot.services.models.operator.models
+        link.model = replace(link.model, params={"window": 3000})
+        told, text = await preview(here, "@Oshaberi hm?")
+        assert " of 3,000:" in told
+        assert re.search(r"There is no room for \d+ older messages\.", told)
+        here.ask("hm?", user="mika")
+        await here.says("Yes.")
+        real = here.asked().text
+        for number in range(40):
+            assert (f"old message {number} " in text) == (f"old message {number} " in real), number
+        assert "old message 0 " not in real
 
     run_with_bot(scenario, "Yes.", described=DESCRIBED)

@@ -203,6 +203,24 @@ def test_no_more_threads_than_allowed_then_the_answer_stays_in_the_channel() -> 
     run_with_bot(scenario, *["Yes."] * 4)
 
 
+def test_many_at_once_are_no_more_than_allowed() -> None:
+    async def scenario(here: BotHarness) -> None:
+        await everywhere(
+            here, own_threads="always", own_threads_per_hour=2, thread_names="question"
+        )
+        people = here.stage.people
+        asked = [people.run("talk", {}, user=MEMBER, channel="general") for _ in range(6)]
+        for number in range(3):
+            here.ask("me too?", channel=("general", "logs", "lounge")[number])
+        told = [await here.private(one) for one in asked]
+        await here.idle()
+        assert len(threads(here)) == 2
+        assert sum("Here it is" in one for one in told) <= 2
+
+    places = world("general", "logs", "lounge")
+    run_with_bot(scenario, *["Yes."] * 4, described=places)
+
+
 def test_without_the_permission_the_answer_stays_in_the_channel() -> None:
     described = world(
         {

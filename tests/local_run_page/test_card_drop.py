@@ -88,6 +88,13 @@ def test_a_card_is_dropped_brought_in_and_talked_to(
     expect(face).to_have_attribute("src", re.compile("/cdn/attachments/"))
     width = face.evaluate("async (image) => { await image.decode(); return image.naturalWidth; }")
     assert width > 100
+    page.get_by_role("button", name="Things to try", exact=True).click()
+    page.get_by_role("button", name=re.compile("^What the model reads")).click()
+    reads = page.get_by_role("dialog", name="What the model reads")
+    expect(reads.get_by_role("combobox", name="Persona")).to_have_value("Hoshi")
+    reads.locator("summary").filter(has_text="the persona").click()
+    expect(reads.get_by_label("Text of the persona")).to_contain_text("Hoshi is a stargazer")
+    reads.get_by_role("button", name="Close", exact=True).first.click()
 
 
 def test_a_card_on_a_phone_and_what_is_no_card(empty_run: LocalRunProcess, visit: Visit) -> None:

@@ -12,7 +12,14 @@ from discord_stage import ControlExtension, PageExtension
 from oshaberi.bot.local_run.startup import PAGE
 from oshaberi.bot.local_run.window_picture import shown_window
 from oshaberi.bot.turns.running.preview import RequestPreview
-from oshaberi.providers.request.model_request import ContextItem, TextPart
+from oshaberi.providers.request.model_request import (
+    ContextItem,
+    Request,
+    TextPart,
+    ToolDeclaration,
+)
+from oshaberi.providers.request.preparation import FittedRequest
+from oshaberi.providers.request.token_estimate import request_cost
 from stage_page.chromium import PHONE, Visit, barriers
 from stage_page.page_harness import open_page_harness
 from tests.local_run_page.chat_page import ChatPage
@@ -34,8 +41,9 @@ def test_the_real_request_is_shown_part_by_part(chat: ChatPage) -> None:
     expect(picture).to_have_accessible_name(re.compile(r"would read about [\d,]+ tokens"))
     dialog.get_by_role("textbox", name="Question").fill("Which tea is it, my dear?")
     dialog.get_by_role("button", name="Show", exact=True).click()
-    expect(dialog.locator("summary").last).to_contain_text("the question")
-    dialog.locator("summary").last.click()
+    dialog.locator("summary").filter(has_text="the question").click()
+    dialog.locator("summary").filter(has_text="the tools").click()
+    expect(dialog.get_by_label("Text of the tools")).to_contain_text("current_time")
     expect(dialog.get_by_label("Text of the question")).to_contain_text("Which tea is it, my dear?")
     dialog.locator("summary").filter(has_text="the conversation").click()
     expect(dialog.get_by_label("Text of the conversation")).to_contain_text("sencha")
@@ -64,7 +72,11 @@ def test_every_window_fits_the_page(
         ContextItem("user", (TextPart("Hi " * 400),), tag="history"),
         ContextItem("user", (TextPart("?"),), tag="current"),
     )
-    shown = shown_window(RequestPreview(items, window))
+    tools = (ToolDeclaration("clock", "Tell the time.", {"type": "object"}),)
+    request = Request(items, tools=tools)
+    lost = () if window != 100 else (ContextItem("user", (TextPart("old"),), tag="history"),)
+    fit = FittedRequest(request, window, request_cost(request), lost)
+    shown = shown_window(RequestPreview(fit, "demo/model"))
     extensions = {
         "model": ControlExtension(read=lambda _asked: STATE),
         "window": ControlExtension(lambda _asked: ["Mochi"], lambda _asked: shown),
@@ -80,6 +92,9 @@ def test_every_window_fits_the_page(
         assert sum(sizes) + len(sizes) - 1 <= bar.evaluate("(bar) => bar.clientWidth") + len(sizes)
         expect(dialog.locator(".window-close-up")).to_have_count(int(window == 128_000))
         expect(dialog.get_by_text("That is too much")).to_have_count(int(window == 100))
+        no_room = dialog.get_by_text("There is no room for 1 older message.")
+        expect(no_room).to_have_count(int(window == 100))
+        expect(dialog.locator("summary").last).to_contain_text("the tools")
         assert page.evaluate("document.scrollingElement.scrollWidth") <= viewport["width"]
         assert barriers(page) == []
 

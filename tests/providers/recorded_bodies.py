@@ -10,6 +10,7 @@ import json
 import os
 import random
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -111,15 +112,15 @@ class PlayedBody:
 class _ChatBody(OpenAIChatAdapter):
     pieces: Sequence[bytes] = ()
 
-    def _creating(self, _wanted: Any) -> Any:
-        return PlayedBody(self.pieces)
+    async def _answer(self, _wanted: Any) -> Any:
+        return nullcontext(StreamedBody(PlayedBody(self.pieces), 300.0))
 
 
 class _ResponsesBody(OpenAIResponsesAdapter):
     pieces: Sequence[bytes] = ()
 
-    def _creating(self, _wanted: Any) -> Any:
-        return PlayedBody(self.pieces)
+    async def _answer(self, _wanted: Any) -> Any:
+        return nullcontext(StreamedBody(PlayedBody(self.pieces), 300.0))
 
 
 class _MessagesBody(AnthropicAdapter):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from discord_stage.model_servers import ModelServer, OpenAIWire
+from discord_stage.model_servers import ModelServer, OpenAIResponsesWire, OpenAIWire
 from discord_stage.model_servers.scripts import Say
 from oshaberi.providers.base import Adapter
 from oshaberi.providers.connections import sdk
@@ -243,12 +244,23 @@ def transport_of(adapter: Any) -> Any:
     return adapter._client._client._transport
 
 
-@pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic"])
-def test_the_sdks_send_with_aiohttp(provider: str) -> None:
-    assert isinstance(transport_of(connect(provider, "m", api_key=KEY)), AiohttpTransport)
+def test_an_sdk_sends_with_aiohttp() -> None:
+    assert isinstance(transport_of(connect("anthropic", "m", api_key=KEY)), AiohttpTransport)
 
 
-def test_a_proxy_is_left_to_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY"])
+@pytest.mark.parametrize(
+    ("provider", "route"),
+    [
+        ("openai", "/v1/chat/completions"),
+        ("openai-responses", "/v1/responses"),
+        ("anthropic", "/v1/v1/messages"),
+        ("ollama-native", "/v1/api/chat"),
+    ],
+)
+def test_a_proxy_is_used(
+    provider: str, route: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def proxied() -> bytes:
         asked: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
@@ -258,18 +270,76 @@ def test_a_proxy_is_left_to_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{port}")
-        adapter = connect("openai", "m", api_key=KEY, base_url="http://model.invalid/v1")
+        monkeypatch.setenv(variable, f"http://127.0.0.1:{port}")
+        adapter = connect(provider, "m", api_key=KEY, base_url="http://model.invalid/v1")
         assert error(await read(adapter)).type == "network"
         await adapter.aclose()
         server.close()
         return await asked
 
     line = asyncio.run(proxied())
-    assert line.startswith(b"POST http://model.invalid/v1/chat/completions")
+    assert line.startswith(f"POST http://model.invalid{route}".encode())
 
 
-def test_without_aiohttp_the_sdks_send_with_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_socks_proxy_is_not_passed_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with ModelServer(OpenAIWire()) as server:
+            adapter = connect("openai", "m", api_key=KEY, base_url=server.url)
+            monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+            refused = error(await read(adapter))
+            assert refused.type == "network"
+            assert "SOCKS" in refused.message
+            assert server.requests == []
+            monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+            assert (await read(adapter))[-1].type == "done"
+            await adapter.aclose()
+
+    asyncio.run(main())
+
+
+def test_name_and_password_in_a_url_are_sent_instead_of_the_key() -> None:
+    async def main() -> None:
+        async with ModelServer(OpenAIWire()) as server:
+            url = server.url.replace("://", "://me:secret@")
+            adapter = connect("openai", "m", api_key=KEY, base_url=url)
+            await read(adapter)
+            await adapter.aclose()
+            assert server.requests[0].headers["authorization"] == "Basic bWU6c2VjcmV0"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-responses"])
+def test_a_request_is_that_of_openais_own_client(
+    provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The adapters have no SDK in them, so here they are compared with it."""
+    openai = pytest.importorskip("openai")
+    monkeypatch.delenv("OPENAI_CUSTOM_HEADERS", raising=False)
+
+    async def main() -> None:
+        wire = OpenAIWire() if provider == "openai" else OpenAIResponsesWire()
+        async with (
+            ModelServer(wire) as server,
+            openai.AsyncOpenAI(api_key=KEY, base_url=server.url, max_retries=0) as client,
+        ):
+            adapter = connect(provider, "m", api_key=KEY, base_url=server.url)
+            await read(adapter)
+            await adapter.aclose()
+            ours = server.requests[0]
+            place = client.chat.completions if provider == "openai" else client.responses
+            async for _event in await place.create(**json.loads(ours.body)):
+                pass
+            theirs = server.requests[1]
+        assert (ours.method, ours.path) == (theirs.method, theirs.path)
+        assert json.loads(ours.body) == json.loads(theirs.body)
+        for name in ("authorization", "content-type"):
+            assert ours.headers[name] == theirs.headers[name]
+
+    asyncio.run(main())
+
+
+def test_without_aiohttp_an_sdk_sends_with_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sdk, "find_spec", lambda _name: None)
-    adapter = connect("openai", "m", api_key=KEY)
+    adapter = connect("anthropic", "m", api_key=KEY)
     assert isinstance(transport_of(adapter), httpx2.AsyncHTTPTransport)

@@ -174,15 +174,22 @@ def test_wrong_text_limits_are_refused(limits: dict[str, int], said: str) -> Non
         connect("ollama", "m", text=limits)
 
 
-@pytest.mark.parametrize(("name", "extra"), [("openai", "openai"), ("anthropic", "anthropic")])
-def test_a_missing_sdk_gives_one_line(
-    name: str, extra: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "package", "extra"),
+    [
+        ("openai", "aiohttp", "openai"),
+        ("novelai", "aiohttp", "novelai"),
+        ("anthropic", "anthropic", "anthropic"),
+    ],
+)
+def test_a_missing_package_gives_one_line(
+    name: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, extra, None)
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ConfigError) as caught:
         connect(name, "m", api_key="k" * 20)
     said = str(caught.value)
-    assert said == f'the {extra} package is not installed: pip install "oshaberi[{extra}]"'
+    assert said == f'the {package} package is not installed: pip install "oshaberi[{extra}]"'
 
 
 def test_a_broken_sdk_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +198,7 @@ def test_a_broken_sdk_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(sdks, "import_module", broken)
     with pytest.raises(ModuleNotFoundError, match="jiter"):
-        connect("openai", "m", api_key="k" * 20)
+        connect("anthropic", "m", api_key="k" * 20)
 
 
 def test_no_sdk_is_imported_before_it_is_asked_for() -> None:

@@ -101,6 +101,9 @@ class FakeToolChannel:
     async def set_buttons(self, message_id: int, rows: ButtonRows) -> None:
         raise AssertionError((message_id, rows))
 
+    async def server_view(self, _user_id: int) -> None:
+        """No server around it."""
+
     async def log_thoughts(
         self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None
     ) -> None:

@@ -48,7 +48,7 @@ def test_an_answer_sends_few_packets_to_the_database() -> None:
             for _ in range(WARM_UP):
                 harness.models.play(ANSWER)
                 await harness.answer("eight lines, please")
-            await db.journal.flush()
+                await db.journal.flush()
             harness.models.play(ANSWER)
             with noted(harness, proxy) as marks:
                 await harness.answer("eight lines, please")

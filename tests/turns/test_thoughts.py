@@ -7,10 +7,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.bot.turns.notices import (
-    MARK,
+from oshaberi.bot.conversation.transcript import MARK, is_beside_the_answer
+from oshaberi.bot.turns.thoughts import (
     MOST_EMBEDS,
-    is_shown_thought,
     shown_thoughts,
     thought_embeds,
 )
@@ -48,7 +47,7 @@ def test_a_spoiler_holds(thoughts: list[str], limit: int) -> None:
     assert not unescaped(inside, "`")
     slashes = len(inside) - len(inside.rstrip("\\"))
     assert slashes % 2 == 0
-    assert is_shown_thought(shown)
+    assert is_beside_the_answer(shown)
 
 
 @given(NASTY, st.integers(100, 400))

@@ -53,7 +53,8 @@ from oshaberi.delivery.recording_sink import RecordingSink
 from oshaberi.delivery.sink import Embed, Sink, WebhookFace
 from oshaberi.errors import ConfigError
 from oshaberi.providers.request.model_request import ContextItem, Request
-from oshaberi.providers.request.preparation import overflowing
+from oshaberi.providers.request.preparation import FittedRequest, overflowing
+from oshaberi.providers.request.token_estimate import request_cost
 from oshaberi.stream.provider_protocol import ScriptedProvider, Step
 from oshaberi.stream.stops import StopRegistry
 from oshaberi.text.config import TextConfig
@@ -139,6 +140,9 @@ class Model:
 
     async def left_out(self, request: Request, share: float = 1.0) -> frozenset[int]:
         return overflowing(request, self._models.window, share=share)
+
+    async def fitted(self, request: Request) -> FittedRequest:
+        return FittedRequest(request, self._models.window, request_cost(request))
 
     def normalise(self, raw: Any) -> Chunk | None:
         return raw if isinstance(raw, Chunk) else None
@@ -287,6 +291,9 @@ class FakeTurnChannel:
 
     async def set_buttons(self, message_id: int, rows: ButtonRows) -> None:
         self.buttons.append((message_id, [one.action for row in rows for one in row]))
+
+    async def server_view(self, _user_id: int) -> None:
+        """No server around it."""
 
     async def log_thoughts(
         self, channel_id: int, embeds: Sequence[Embed], face: WebhookFace | None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from oshaberi.bot.characters.work_limits import CharacterWork
 from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.faces.kept_pictures import Faces
 from oshaberi.bot.faces.own_face import OwnFaces
@@ -26,6 +27,8 @@ class BotContext:
     own_faces: OwnFaces
     settings: Callable[[], LoadedSettings]
     """Returns the operator's settings as they are now."""
+    character_work: CharacterWork = field(default_factory=CharacterWork)
+    """The cards and drafts that people are about to bring in."""
 
     def personas_changed(self, server_id: int) -> None:
         """Empty the persona cache of a server, so that the next turn reads it again."""

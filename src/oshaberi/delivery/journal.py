@@ -32,6 +32,9 @@ from oshaberi.errors import OshaberiError
 log = logging.getLogger(__name__)
 
 MESSAGE_GONE = 10008
+LINES = "-lines"
+"""The end of the nonce of an entry that is no message: it says that messages beside the answer may
+be there, which nobody needs once the process has ended."""
 
 PostState = Literal["intended", "sent", "refused"]
 

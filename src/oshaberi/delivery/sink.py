@@ -49,6 +49,14 @@ class Embed:
 
 
 @dataclass(frozen=True, slots=True)
+class PostButton:
+    """A button under a message. Whoever carries out what it says checks who pressed."""
+
+    label: str
+    custom_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Post:
     """One message as it is to appear. The nonce is the same for every attempt."""
 
@@ -60,6 +68,7 @@ class Post:
     reply: bool = False
     silent: bool = False
     suppress_embeds: bool = False
+    buttons: tuple[PostButton, ...] = ()
 
     @property
     def via(self) -> Via:

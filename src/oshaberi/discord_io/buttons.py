@@ -105,7 +105,12 @@ def shows_table(post: Post) -> bool:
 
 
 def view_of(post: Post) -> discord.ui.View | None:
-    """Return the button that belongs under a message, or None."""
+    """Return the buttons that belong under a message, or None."""
+    if post.buttons:
+        view = discord.ui.View(timeout=None)
+        for one in post.buttons:
+            view.add_item(Button(label=one.label, custom_id=one.custom_id))
+        return view
     if shows_table(post):
         return lasting_view(SHOW_TEXT_LABEL, TABLE_TEXT_ID)
     return lasting_view(RETRY_LABEL, RETRY_ID) if offers_retry(post) else None

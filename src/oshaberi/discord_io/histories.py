@@ -116,6 +116,8 @@ class ReceivedHistories:
             "raw_bulk_message_delete": lambda gone: self._note_removal(
                 gone.channel_id, gone.message_ids
             ),
+            "raw_poll_vote_add": self._note_vote,
+            "raw_poll_vote_remove": self._note_vote,
             "guild_channel_update": lambda _before, after: self.forget(after.id),
             "guild_channel_delete": lambda channel: self.forget(channel.id),
             "guild_role_update": lambda _before, after: self._forget_guild(after.guild),
@@ -224,6 +226,12 @@ class ReceivedHistories:
             history.is_spoilt = True
         if sent := self._sent.get(channel_id):
             sent.difference_update(message_ids)
+
+    def _note_vote(self, vote: discord.RawPollVoteActionEvent) -> None:
+        """Drop a history with an old count. discord.py counts only the votes of known members."""
+        history = self._histories.get(vote.channel_id)
+        if history is not None and vote.message_id in history:
+            self.forget(vote.channel_id)
 
     def _note_member(self, _before: discord.Member, after: discord.Member) -> None:
         if after == after.guild.me:

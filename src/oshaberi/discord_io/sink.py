@@ -27,7 +27,7 @@ from oshaberi.discord_io.arrivals import Arrivals, ArrivalSearch, Claims
 from oshaberi.discord_io.buttons import TableSourceLookup, TableText, shows_table, view_of
 from oshaberi.discord_io.channels import ChannelAddress, MentionPolicy, bot_name
 from oshaberi.discord_io.histories import ReceivedHistories
-from oshaberi.discord_io.message_removal import MessageRemoval
+from oshaberi.discord_io.message_changes import MessageRemoval
 from oshaberi.discord_io.requests.answers import MESSAGE_GONE, id_of
 from oshaberi.discord_io.requests.guards import CircuitBreaker, TypingGate
 from oshaberi.discord_io.requests.limits import KnownRooms, RequestRank
@@ -295,7 +295,7 @@ class DiscordSink:
             raise refusal from worse
 
     async def _post(self, post: Post, wire: WireState) -> Any:
-        view = view_of(post) if post.files or post.embed else None
+        view = view_of(post) if post.files or post.embed or post.buttons else None
         allowed = self._mentions.allowed(post.content)
         if post.face is not None:
             form = webhook_form(post, post.face, allowed, view)

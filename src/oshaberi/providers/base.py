@@ -19,7 +19,8 @@ from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.error_classification import LOST
 from oshaberi.providers.request.answer_budgets import DEFAULT_BUDGETS, BudgetMeter, byte_size
 from oshaberi.providers.request.model_request import Endpoint, Request, RequestSize
-from oshaberi.providers.request.preparation import left_out
+from oshaberi.providers.request.preparation import FittedRequest, fitted, left_out
+from oshaberi.providers.request.token_estimate import request_cost
 from oshaberi.providers.wire.chunk_assembler import ChunkAssembler
 from oshaberi.providers.wire.errors import with_window
 from oshaberi.providers.wire.steps import Step
@@ -97,6 +98,12 @@ class Adapter(ABC):
         if self.endpoint is None:
             return frozenset()
         return await left_out(request, self.endpoint, self.capabilities(), share)
+
+    async def fitted(self, request: Request) -> FittedRequest:
+        """Return the request as it would be sent: within the window, without what is left out."""
+        if self.endpoint is None:
+            return FittedRequest(request, None, request_cost(request))
+        return await fitted(request, self.endpoint, self.capabilities(), is_exact=True)
 
     def local_stops(self, _request: Request) -> Sequence[str]:
         """Return the stop strings that the adapter applies itself, because the API takes none."""

@@ -185,10 +185,10 @@ _GAVE_UP = 499
 _NO_SUCH_MODEL = frozenset({400, 404, 422})
 
 
-def names_the_model(body: Any) -> bool:
-    """Return whether an error object says that the name of the model is wrong."""
+def named_parameter(body: Any) -> str:
+    """Return the parameter that an error object names in its own field; an empty text if none."""
     inner = body.get("error", body) if isinstance(body, Mapping) else None
-    return isinstance(inner, Mapping) and inner.get("param") == "model"
+    return str(inner.get("param") or "") if isinstance(inner, Mapping) else ""
 
 
 def error_type(failure: ProviderFailure) -> ErrorType:
@@ -196,7 +196,7 @@ def error_type(failure: ProviderFailure) -> ErrorType:
     if failure.kind is not None:
         return failure.kind
     said = (*_said_by(" ".join(failure.codes)), *_said_by(failure.message))
-    if failure.status in _NO_SUCH_MODEL and not said and names_the_model(failure.body):
+    if failure.status in _NO_SUCH_MODEL and not said and named_parameter(failure.body) == "model":
         return "model_error"
     if "affordability" in said:
         # A smaller request could be paid; the code only says that money is short.

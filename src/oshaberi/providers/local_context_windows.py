@@ -15,7 +15,7 @@ from typing import Any
 
 from oshaberi.checked_json import parse_json, whole_count
 from oshaberi.clocks import loop_time_s
-from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, whole_body
+from oshaberi.foreign_bodies import BodyTooLargeError, PackedBodyError
 from oshaberi.providers.model_listing import MOST_BYTES
 from oshaberi.providers.model_options import MOST_TOKENS, SMALLEST_WINDOW
 
@@ -102,18 +102,19 @@ class LocalWindow:
     async def _fetched(self, path: str, asked: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Fetch a JSON object. Return an empty one on any failure."""
         try:
-            import httpx2
+            import aiohttp
+
+            from oshaberi.providers.connections.model_connections import ask_once
         except ModuleNotFoundError:
             return {}
         method = "GET" if asked is None else "POST"
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         try:
-            async with httpx2.AsyncClient(timeout=PATIENCE_S, headers=PLAIN) as client:
-                wanted = client.stream(method, self._root + path, json=asked, headers=headers)
-                async with wanted as answer:
-                    content = await whole_body(answer.aiter_raw(), answer.headers, MOST_BYTES)
-            told = parse_json(content or b"{}") if answer.status_code == 200 else {}
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError):
+            status, content = await ask_once(
+                method, self._root + path, PATIENCE_S, MOST_BYTES, json=asked, headers=headers
+            )
+            told = parse_json(content or b"{}") if status == 200 else {}
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
             return {}
         except (BodyTooLargeError, PackedBodyError):
             return {}

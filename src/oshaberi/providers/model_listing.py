@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oshaberi.checked_json import parse_json
-from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, whole_body
+from oshaberi.foreign_bodies import BodyTooLargeError, PackedBodyError
 from oshaberi.providers.error_classification import connection_problem
 from oshaberi.providers.model_addresses import without_route
 
@@ -55,25 +55,29 @@ async def list_models(
     patience_s: float = PATIENCE_S,
 ) -> OfferedModels:
     """Ask once. Returns failures, raises none; follows no redirect."""
-    import httpx2
+    import aiohttp
+
+    from oshaberi.providers.connections.model_connections import ask_once
 
     url = without_route(base_url).rstrip("/") + _PATHS[family]
     sent = {**_key_header(family, key), **(headers or {})}
     try:
-        async with httpx2.AsyncClient(timeout=patience_s, headers=PLAIN) as client:
-            query = _PAGE.get(family)
-            async with client.stream("GET", url, headers=sent, params=query) as answer:
-                content = await whole_body(answer.aiter_raw(), answer.headers, MOST_BYTES)
-            return _read(answer.status_code, content)
+        query = _PAGE.get(family)
+        status, content = await ask_once(
+            "GET", url, patience_s, MOST_BYTES, headers=sent, params=query
+        )
+        return _read(status, content)
     except BodyTooLargeError:
         return OfferedModels(0, reason=f"its list is longer than {MOST_BYTES:,} bytes")
     except PackedBodyError as error:
         return OfferedModels(0, reason=str(error))
-    except httpx2.TimeoutException:
+    except TimeoutError:
         return OfferedModels(0, reason=f"no answer within {patience_s:.0f} s")
-    except (httpx2.TransportError, OSError) as error:
+    except aiohttp.InvalidURL as error:
+        return OfferedModels(0, reason=type(error).__name__)
+    except (aiohttp.ClientError, OSError) as error:
         return OfferedModels(0, reason=connection_problem(error))
-    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+    except ValueError as error:
         return OfferedModels(0, reason=type(error).__name__)
 
 

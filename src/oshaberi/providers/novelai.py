@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 from oshaberi.checked_json import parse_json
 from oshaberi.chunks import Chunk, ProviderError
-from oshaberi.foreign_bodies import pieces_within
 from oshaberi.providers.base import EndpointAdapter
-from oshaberi.providers.connections.sdk import load_sdk
 from oshaberi.providers.error_classification import provider_error
 from oshaberi.providers.request.dialogue import DialogueTurn, as_text, system_text, turns
 from oshaberi.providers.request.model_request import Endpoint, Request, ToolRound
@@ -24,10 +21,10 @@ from oshaberi.providers.request.preparation import prepared
 from oshaberi.providers.wire.errors import (
     StreamError,
     body_failure,
-    check_status,
     explained,
     read_failure,
 )
+from oshaberi.providers.wire.json_post import JsonPost
 from oshaberi.providers.wire.sse_decoder import SseDecoder
 from oshaberi.providers.wire.steps import FinishStep, Step
 from oshaberi.providers.wire.text_outlet import StopStringCut
@@ -50,9 +47,7 @@ class NovelAIAdapter(EndpointAdapter):
 
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint)
-        self._aiohttp = load_sdk("aiohttp", "novelai")
-        connections = import_module("oshaberi.providers.connections.model_connections")
-        self._session = connections.ModelSession(trust_env=True)
+        self._http = JsonPost(endpoint, DEFAULT_BASE_URL, "novelai")
 
     def takes_prefill(self, _request: Request) -> bool:
         return True
@@ -62,11 +57,10 @@ class NovelAIAdapter(EndpointAdapter):
         ready = await prepared(request, self.endpoint)
         wanted = body(ready, self.endpoint)
         answer = _NovelAIStream(ready, self.endpoint, wanted["parameters"]["max_length"])
-        async with self._post(wanted) as response:
-            await check_status(response)
+        key = self.endpoint.api_key
+        async with self._http.answer("/ai/generate-stream", wanted, key) as pieces:
             decoder = SseDecoder()
-            pieces = response.content.iter_any()
-            async for piece in pieces_within(pieces, response.headers, self.endpoint.budgets.body):
+            async for piece in pieces:
                 for data in decoder.feed(piece):
                     yield {"token": answer.take(_event(data))}
                     if answer.reason is not None:
@@ -76,24 +70,6 @@ class NovelAIAdapter(EndpointAdapter):
                 yield {"token": answer.take(_event(data))}
             if answer.reason is not None:
                 yield answer.end()
-
-    def _post(self, wanted: Mapping[str, Any]) -> Any:
-        headers = {"Authorization": f"Bearer {self.endpoint.api_key}", **self.endpoint.headers}
-        if not self.endpoint.api_key:
-            del headers["Authorization"]
-        timeout = self._aiohttp.ClientTimeout(
-            total=None,
-            sock_connect=self.endpoint.connect_seconds,
-            sock_read=self.endpoint.silence_seconds,
-        )
-        base = (self.endpoint.base_url or DEFAULT_BASE_URL).rstrip("/")
-        return self._session.get().post(
-            f"{base}/ai/generate-stream",
-            json=wanted,
-            headers=headers,
-            timeout=timeout,
-            allow_redirects=False,
-        )
 
     def read(self, event: Event) -> Sequence[Step]:
         if "reason" not in event:
@@ -110,7 +86,7 @@ class NovelAIAdapter(EndpointAdapter):
         return provider_error(read_failure(error), self.name, self._redact, is_known=known)
 
     async def aclose(self) -> None:
-        await self._session.aclose()
+        await self._http.aclose()
 
 
 # -- asking --------------------------------------------------------------------------------------

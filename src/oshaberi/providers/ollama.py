@@ -10,16 +10,13 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from importlib import import_module
 from typing import Any
 
 from oshaberi.checked_json import whole_count
 from oshaberi.chunks import Chunk, ProviderError, ThoughtPart, text_chunk
 from oshaberi.errors import Sentence
-from oshaberi.foreign_bodies import pieces_within
 from oshaberi.providers.base import EndpointAdapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.connections.sdk import load_sdk
 from oshaberi.providers.error_classification import our_failure, provider_error
 from oshaberi.providers.refusals.negotiation import RequestNegotiation
 from oshaberi.providers.request.dialogue import (
@@ -43,10 +40,10 @@ from oshaberi.providers.request.preparation import known_window, prepared
 from oshaberi.providers.wire.errors import (
     StreamError,
     body_failure,
-    check_status,
     explained,
     read_failure,
 )
+from oshaberi.providers.wire.json_post import JsonPost
 from oshaberi.providers.wire.sse_decoder import read_object
 from oshaberi.providers.wire.steps import CallPiece, FinishStep, Step, TokenCount, token_count
 
@@ -70,9 +67,7 @@ class OllamaAdapter(EndpointAdapter):
 
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint)
-        self._aiohttp = load_sdk("aiohttp", "ollama")
-        connections = import_module("oshaberi.providers.connections.model_connections")
-        self._session = connections.ModelSession(trust_env=True)
+        self._http = JsonPost(endpoint, DEFAULT_BASE_URL, "ollama")
 
     def capabilities(self) -> ModelCapabilities:
         return known_capabilities(self.endpoint, FAMILY)
@@ -85,7 +80,7 @@ class OllamaAdapter(EndpointAdapter):
         return provider_error(read_failure(error), self.name, self._redact, is_known=known)
 
     async def aclose(self) -> None:
-        await self._session.aclose()
+        await self._http.aclose()
 
     async def events(self, request: Request) -> AsyncGenerator[Event, None]:
         """Yield the events. Changes and repeats a refused request, never a begun stream."""
@@ -142,23 +137,11 @@ class OllamaAdapter(EndpointAdapter):
     @asynccontextmanager
     async def _answer(self, path: str, wanted: Fields) -> AsyncGenerator[Any, None]:
         """Yield the lines of an answer. Leaving the block early closes the connection."""
-        key = self.endpoint.api_key
-        headers = {**({"Authorization": f"Bearer {key}"} if key else {}), **self.endpoint.headers}
-        timeout = self._aiohttp.ClientTimeout(
-            total=None,
-            sock_connect=self.endpoint.connect_seconds,
-            sock_read=self.endpoint.silence_seconds,
-        )
-        url = (self.endpoint.base_url or DEFAULT_BASE_URL).rstrip("/") + path
-        posted = self._session.get().post(
-            url, json=wanted, headers=headers, timeout=timeout, allow_redirects=False
-        )
-        async with posted as response:
-            await check_status(response)
-            most = self.endpoint.budgets.body
-            pieces = pieces_within(response.content.iter_any(), response.headers, most)
-            async with aclosing(_lines(pieces)) as lines:
-                yield lines
+        async with (
+            self._http.answer(path, wanted, self.endpoint.api_key) as pieces,
+            aclosing(_lines(pieces)) as lines,
+        ):
+            yield lines
 
     def read(self, event: Event) -> Sequence[Step]:
         return read(event)

@@ -1,13 +1,12 @@
 """Scenes: one stream in a JSON file, so that it can be kept, replayed, compared and reported.
 
-`load_scene` (`files`, `scene`) reads one; `playback` plays it (`perform`), cuts its text
+`load_scene` (`scene`) reads one; `playback` plays it (`perform`), cuts its text
 differently (`rechunk`) and compares (`differences`).
 """
 
 from __future__ import annotations
 
-from oshaberi.scenes.files import find_scenes, load_scene
 from oshaberi.scenes.playback import differences, rechunk
-from oshaberi.scenes.scene import Scene, parse_scene
+from oshaberi.scenes.scene import Scene, find_scenes, load_scene, parse_scene
 
 __all__ = ["Scene", "differences", "find_scenes", "load_scene", "parse_scene", "rechunk"]

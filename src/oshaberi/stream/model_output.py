@@ -234,10 +234,10 @@ class ModelOutput:
         if text:
             self.feed(text)
         if kind == "text":
-            if text[-1:].isalnum() and not self._engine.captures:
-                self._thinks_since = None  # the usual case
-            else:
+            if not text or ">" in text or text.isspace() or self._engine.captures:
                 self._limit_thinking(text, now)
+            else:
+                self._thinks_since = None  # the usual case
         elif kind != "done":
             return False
         return not (self._ready or self.guarded or self.thinks_too_long)

@@ -59,6 +59,8 @@ class ActiveChannel:
         self.user = user
         self.pending: StopRequest | None = None
         self.depth = 0
+        self.is_ending = False
+        """Whether a request has come since the channel became active, consumed or not."""
         self.quiet = asyncio.Event()
         """Set while nobody who could still send something listens."""
         self.quiet.set()
@@ -137,6 +139,7 @@ class ActiveChannel:
         """
         if self.pending is None or _urgency(request) > _urgency(self.pending):
             self.pending = request
+        self.is_ending = True
         for listener in list(self._listeners):
             listener()
 

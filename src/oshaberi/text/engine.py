@@ -79,9 +79,9 @@ class TextEngine:
         if not text and not self._closed:
             return []
         self._pending.append(text)
-        self._waiting += len(text)
+        self._waiting = waiting = self._waiting + len(text)
         # Reading in larger bites costs less and changes nothing: decisions go by position.
-        if self._waiting < self._at_most and (
+        if waiting < self._at_most and (
             (self._by_line and "\n" not in text and ">" not in text) or self._can_wait(text)
         ):
             return []
@@ -206,7 +206,9 @@ class TextSteps(CopiedState):
         """Read on. Return the events that are complete."""
         text = self._head(self._intake.feed(text))
         if self.capture.passes(text):
-            self._pass_on(self.splitter.feed(text))
+            found = self.splitter.feed(text)
+            if found:
+                self._pass_on(found)
         else:
             self._read(self.capture.feed(text))
         return self.composer.take()

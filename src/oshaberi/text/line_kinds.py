@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 BlockKind = Literal["text", "list", "quote", "heading", "subtext", "table"]
 
 # A marker needs a blank after it; `>` counts alone, too, as the empty line inside a quote.
-# `||` opens a spoiler, not a row.
-_MARKER: Final = re.compile(
+# `||` opens a spoiler, not a row. `block_kind` reads the same markers without the pattern.
+MARKER: Final = re.compile(
     r"[ \t]*(?:"
-    r"(?P<list>(?:[-*•+]|[0-9]{1,9}[.)])[ \t]+)"
-    r"|(?P<quote>(?:>>>|>)(?:[ \t]+|(?=\n|\Z)))"
-    r"|(?P<heading>\#{1,3}[ \t]+)"
-    r"|(?P<subtext>-\#[ \t]+)"
-    r"|(?P<table>\|(?!\|))"
+    r"(?:[-*•+]|[0-9]{1,9}[.)])[ \t]+"
+    r"|(?:>>>|>)(?:[ \t]+|(?=\n|\Z))"
+    r"|\#{1,3}[ \t]+"
+    r"|-\#[ \t]+"
+    r"|\|(?!\|)"
     r")"
 )
 MARKER_BEGINS: Final = frozenset(" \t-*•+>#|0123456789")
 """With which a line begins that may be more than text."""
 _BULLETS: Final = frozenset("-*•+")
+_DIGITS: Final = frozenset("0123456789")
+_NUMBER_ENDS: Final = frozenset(".)")
 _BLANKS: Final = frozenset(" \t")
+_QUOTED: Final = frozenset(("", " ", "\t", "\n"))
+_LONGEST_NUMBER: Final = 11
+"""Of a list item, with its dot and a blank."""
 _BLOCK_BEGINS: Final = MARKER_BEGINS | {"`"}
 _FENCE: Final = re.compile(r"[ \t]*```")
 _RULE: Final = re.compile(
@@ -38,21 +43,37 @@ def block_kind(line: str) -> BlockKind:
     first = line[:1]
     if first not in MARKER_BEGINS:
         return "text"
+    if first in _BLANKS:
+        line = line.lstrip(" \t")
+        first = line[:1]
+    following = line[1:2]
     if first in _BULLETS:
-        following = line[1:2]
         if following in _BLANKS:
-            return "list"  # the usual case
-        if following != "#":
-            return "text"
-    found = _MARKER.match(line)
-    return cast(BlockKind, found.lastgroup) if found else "text"
+            return "list"
+        return "subtext" if line[:2] == "-#" and line[2:3] in _BLANKS else "text"
+    if first == "#":
+        return "heading" if line[:4].lstrip("#")[:1] in _BLANKS else "text"
+    if first == ">":
+        after = line[3:4] if line.startswith(">>>") else following
+        return "quote" if after in _QUOTED else "text"
+    if first == "|":
+        return "text" if following == "|" else "table"
+    return "list" if _is_numbered(line) else "text"
+
+
+def _is_numbered(line: str) -> bool:
+    """Return whether `line` begins with up to nine digits, a dot or a bracket, and a blank."""
+    if line[:1] not in _DIGITS:
+        return False
+    after = line[:_LONGEST_NUMBER].lstrip("0123456789")
+    return after[:1] in _NUMBER_ENDS and after[1:2] in _BLANKS
 
 
 def marker_end(line: str) -> int:
     """Return where the text after the line's marker begins; 0 without a marker."""
     if line[:1] not in MARKER_BEGINS:
         return 0
-    found = _MARKER.match(line)
+    found = MARKER.match(line)
     return found.end() if found else 0
 
 
@@ -73,7 +94,7 @@ def begins_block(text: str) -> bool:
     """Return whether `text` begins with a block marker or a fence."""
     if text[:1] not in _BLOCK_BEGINS:
         return False
-    return _MARKER.match(text) is not None or _FENCE.match(text) is not None
+    return MARKER.match(text) is not None or _FENCE.match(text) is not None
 
 
 def is_rule(line: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 from oshaberi.events import Alignment
 from oshaberi.text.atoms import code_spans
 
-_CELL_BAR: Final = re.compile(r"\\.|\|+|`")
+_CELL_BAR: Final = re.compile(r"[\\|](?:(?<=\\).|(?<=\|)\|*)")
 _DASHES: Final = re.compile(r":?-+:?")
 _ALIGNMENTS: Final[dict[tuple[bool, bool], Alignment]] = {
     (False, False): "none",
@@ -25,24 +25,24 @@ Grid = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[Alignment, ...]
 def cells(line: str) -> list[str]:
     """Return the cells of a row. A bar in inline code or after a backslash does not separate."""
     line = line.strip()
-    bars = _bars(line)
-    edges = [-1, *bars, len(line)]
-    if bars and bars[0] == 0:
-        del edges[0]
-    if len(edges) > 2 and edges[-2] == len(line) - 1:
-        edges.pop()
-    return [line[left + 1 : right].strip() for left, right in pairwise(edges)]
+    if "\\" in line or "`" in line:
+        edges = [-1, *_bars(line), len(line)]
+        found = [line[left + 1 : right] for left, right in pairwise(edges)]
+    else:
+        found = line.split("|")  # the usual case
+    if len(found) > 1 and not found[0]:
+        del found[0]
+    if len(found) > 1 and not found[-1]:
+        found.pop()
+    return [cell.strip() for cell in found]
 
 
 def header_width(line: str) -> int:
     """Return the number of columns if `line` can be a header, else 0."""
-    if "|" not in line:
+    width = len(cells(line)) if "|" in line else 0
+    if width < 2 or ("||" in line and _only_spoilers(line, _bars(line))):
         return 0
-    bars = _bars(line)
-    if not bars or _only_spoilers(line, bars):
-        return 0
-    width = len(cells(line))
-    return width if width > 1 else 0
+    return width
 
 
 def separator(line: str) -> tuple[Alignment, ...]:
@@ -77,7 +77,7 @@ def parse(source: str) -> Grid:
 
 
 def _cell_text(cell: str) -> str:
-    return cell.replace("\\|", "|")
+    return cell.replace("\\|", "|") if "\\" in cell else cell
 
 
 def _bars(line: str) -> list[int]:

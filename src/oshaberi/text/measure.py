@@ -35,7 +35,14 @@ def has_visible(text: str) -> bool:
     if not text:
         return False
     first = text[0]
-    if "!" <= first <= "~" or "\u3001" <= first <= "\u312f" or "\u3200" <= first <= "\ud7a3":
+    if (
+        "!" <= first <= "~"
+        or "\u00ae" <= first <= "\u034e"  # Latin letters
+        or "\u2010" <= first <= "\u2027"  # dashes, quotes, the ellipsis
+        or "\u3001" <= first <= "\u312f"
+        or "\u3200" <= first <= "\ud7a3"
+        or "\uff01" <= first <= "\uff9d"  # full-width forms
+    ):
         return True  # the usual case
     return _VISIBLE.search(text) is not None
 

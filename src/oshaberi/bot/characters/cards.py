@@ -129,6 +129,12 @@ class Card:
         """Return the notes for people. They never reach a model."""
         return self._text("creator_notes")
 
+    def notes_in(self, language: str) -> str:
+        """Return the notes for people in a language (ISO 639-1), if the card has them in it."""
+        notes = self.data.get("creator_notes_multilingual")
+        found = notes.get(language) if isinstance(notes, Mapping) else None
+        return found if isinstance(found, str) and found.strip() else self.creator_notes
+
     @property
     def own_greetings(self) -> tuple[str, ...]:
         """Return the first message and its alternates."""

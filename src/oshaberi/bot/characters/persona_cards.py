@@ -20,7 +20,7 @@ from oshaberi.bot.conversation.transcript import name_problem
 from oshaberi.bot.storage.records import LorebookRecord, PersonaRecord
 from oshaberi.clocks import utc_now
 from oshaberi.errors import ConfigError
-from oshaberi.languages import said, translated, translated_count
+from oshaberi.languages import language_now, said, translated, translated_count
 from oshaberi.providers.request.token_estimate import text_tokens
 from oshaberi.text.normalize.webhook_names import MAX_UNITS
 
@@ -172,8 +172,8 @@ def preview(card: Card) -> str:
     tokens = sum(map(text_tokens, texts))
     lines.append(translated("Each answer reads about {tokens} tokens of it.", tokens=f"{tokens:,}"))
     lines += [f"- {reason}" for reason in left_out(card)]
-    if card.creator_notes.strip():
-        notes = " ".join(card.creator_notes.split())
+    notes = " ".join(card.notes_in(language_now()).split())
+    if notes:
         shown = notes if len(notes) <= MOST_NOTES else f"{notes[:MOST_NOTES]}…"
         lines.append(translated("Its creator says: {notes}", notes=shown))
     return "\n".join(lines)

@@ -63,6 +63,8 @@ def character_prompt(card: Card, values: MacroValues) -> CharacterPrompt:
 
 def _steady(text: str, values: MacroValues, low: list[str]) -> str:
     """Return the text without its volatile lines, which are added to `low`."""
+    if not text:
+        return ""
     if not is_volatile(text):
         return expanded(text, values).strip()
     kept: list[str] = []

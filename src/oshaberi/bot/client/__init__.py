@@ -6,7 +6,10 @@ In: gateway events. Out: `IncomingMessage` values, and a `DiscordTurnChannel` to
   connect.
 - `shards`: the shards of the client, and which of them are connected.
 - `message_reader`: which messages are talk, whose they are, and what they say; `discord_values`:
-  Discord's people, places, texts and files as values.
+  Discord's people, places, texts and files as values; `message_parts`: polls, stickers,
+  components.
+- `server_view`: what a member may read of the server besides a channel; `reading_rights`: who may
+  read what.
 - `turn_channel`: a Discord channel with the methods that a turn needs; `posted_answers`: the
   messages of an answer that are there already.
 - `answer_reactions`: what people's reactions to an answer do.

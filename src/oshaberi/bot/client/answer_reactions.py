@@ -20,7 +20,7 @@ from oshaberi.bot.client.discord_values import path_of, person_of
 from oshaberi.bot.client.message_reader import MessageReader
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.conversation.messages import ChannelPath, Person
-from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import NO_EMOJI, TurnConfig
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import AnswerReaction, TurnRecord, Verdict
 from oshaberi.bot.turns.admission.questions import Claim
@@ -38,8 +38,6 @@ WITHIN_SECONDS = 20.0
 """How many reactions of one user count within that time; the others are ignored."""
 USERS_KEPT = 4000
 LONGEST_EMOJI = 40
-NO_EMOJI = "none"
-"""The value of a setting for which no reaction stands."""
 SAME_SECONDS = 60
 """Within this time the same reaction of the same user has one effect, in all processes."""
 VERDICTS: dict[Meaning, Verdict] = {"good": 1, "bad": -1}
@@ -148,6 +146,17 @@ class AnswerReactions:
         if self._recent.allows(reaction.user_id, loop_time_s()):
             emoji = _stored_emoji(reaction.emoji)
             await self._context.db.reactions.remove(reaction.message_id, reaction.user_id, emoji)
+
+    async def cleared(self, message_id: int, emoji: discord.PartialEmoji | None = None) -> None:
+        """Forget everybody's reactions to a message, or those with one emoji.
+
+        A moderator has removed them, so no setting and no limit is asked.
+        """
+        stored = None if emoji is None else _stored_emoji(emoji)
+        try:
+            await self._context.db.reactions.clear(message_id, stored)
+        except StorageAwayError as error:
+            log.info("reactions were not forgotten: %s", error)
 
     def _is_of_person(self, reaction: discord.RawReactionActionEvent) -> bool:
         """Return whether a person reacted whom the bot may read, to what may be its message."""

@@ -29,7 +29,7 @@ from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.questions import CLAIMED, Claim
 from oshaberi.bot.turns.admission.single_message_rules import ADMITTED
 from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.talk_starts import TalkStarts
+from oshaberi.bot.turns.own_threads import TalkStarts
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io import (
     BanGuard,
@@ -111,9 +111,11 @@ class OshaberiClient(MovableShardsClient):
         self.hear_first(self.histories.listeners)
         self.unanswered = UnansweredLog()
         self.context = context
-        self.reader = MessageReader(self, context.db.opt_outs.ids, TalkStarts(context.db.talks).of)
+        self.reader = MessageReader(self, context.db.opt_outs.ids, TalkStarts(context.db).of)
         self.claim = claim
         """Decides which process handles an interaction; None if there is only one."""
+        self.pressing: set[tuple[int, int]] = set()
+        """Channels and users whose press of an answer's button is being carried out."""
         self.reactions = AnswerReactions(context, self.reader, claim)
         self.tree = command_tree(self)
         self._alone = alone
@@ -196,6 +198,30 @@ class OshaberiClient(MovableShardsClient):
     ) -> DiscordTurnChannel:
         return DiscordTurnChannel(self.reader, self.client_state, channel, message)
 
+    def hear_happenings(
+        self,
+        joined: Callable[[DiscordTurnChannel, int], object],
+        begun: Callable[[int, str], object],
+    ) -> None:
+        """Call these when Discord announces a new member, and when a scheduled event begins."""
+
+        def message(message: discord.Message) -> None:
+            if message.type is discord.MessageType.new_member and not message.author.bot:
+                joined(self.turn_channel(message.channel), message.author.id)
+
+        def event(before: discord.ScheduledEvent, after: discord.ScheduledEvent) -> None:
+            active = discord.EventStatus.active
+            if after.status is active and before.status is not active:
+                begun(after.guild_id, after.name)
+
+        self.hear_first({"message": message, "scheduled_event_update": event})
+
+    def turn_channels_of(self, place_id: int) -> list[DiscordTurnChannel]:
+        """Return a channel of this client's servers, or the text channels of a category."""
+        place = self.get_channel(place_id) if place_id else None
+        found = place.text_channels if isinstance(place, discord.CategoryChannel) else [place]
+        return [self.turn_channel(one) for one in found if isinstance(one, discord.abc.Messageable)]
+
     async def find_turn_channel(self, channel_id: int) -> DiscordTurnChannel | None:
         """Find a channel by id. Return None if it was deleted or the bot cannot see it.
 
@@ -271,6 +297,12 @@ class OshaberiClient(MovableShardsClient):
 
     async def on_raw_reaction_remove(self, reaction: discord.RawReactionActionEvent) -> None:
         await self.reactions.removed(reaction)
+
+    async def on_raw_reaction_clear(self, gone: discord.RawReactionClearEvent) -> None:
+        await self.reactions.cleared(gone.message_id)
+
+    async def on_raw_reaction_clear_emoji(self, gone: discord.RawReactionClearEmojiEvent) -> None:
+        await self.reactions.cleared(gone.message_id, gone.emoji)
 
     async def on_ready(self) -> None:
         if self.has_movable_shards and not self.guilds:
@@ -382,6 +414,9 @@ def intents(*, members: bool = False) -> discord.Intents:
         dm_typing=True,
         guild_reactions=True,
         dm_reactions=True,
+        guild_scheduled_events=True,
+        guild_polls=True,
+        dm_polls=True,
         members=members,
     )
 

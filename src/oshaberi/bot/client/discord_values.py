@@ -16,6 +16,12 @@ from typing import TypeAlias
 import aiohttp
 import discord
 
+from oshaberi.bot.client.message_parts import (
+    embed_text,
+    has_parts,
+    part_lines,
+    sticker_pictures,
+)
 from oshaberi.bot.conversation.messages import (
     AttachedFile,
     ChannelMessage,
@@ -24,7 +30,7 @@ from oshaberi.bot.conversation.messages import (
     TalkPlace,
 )
 from oshaberi.bot.conversation.transcript import plain_words
-from oshaberi.bot.turns.notices import is_logged_thought
+from oshaberi.bot.turns.thoughts import is_logged_thought
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 
 KEPT_MEMBERS = 5000
@@ -228,11 +234,11 @@ def message_value(
     return ChannelMessage(
         id=message.id,
         author=author_of(message, members),
-        text=readable_text(message, members, viewer),
+        text=readable_text(message, members, viewer, is_ours=is_ours),
         at=message.created_at,
         by_us=is_ours,
         shown_as=message.author.display_name if is_ours else None,
-        files=tuple(map(file_value, _files_of(message))),
+        files=(*map(file_value, _files_of(message)), *sticker_pictures(message)),
         reply_to=replied_id(message),
         embeds=embed_texts(message, is_ours=is_ours),
         mentions=tuple(person_of(members.latest(user, message.guild)) for user in mentions),
@@ -258,10 +264,14 @@ def replied_id(message: discord.Message) -> int | None:
 
 
 def readable_text(
-    message: discord.Message, members: RecentMembers, viewer: AnyUser | None = None
+    message: discord.Message,
+    members: RecentMembers,
+    viewer: AnyUser | None = None,
+    *,
+    is_ours: bool = False,
 ) -> str:
     """Return the text as the viewer sees it: mentions by name, custom emoji as `:name:`."""
-    if "<" not in message.content and not _has_more(message):
+    if "<" not in message.content and not has_parts(message):
         return message.content
     if viewer is not None:
         viewer = members.latest(viewer, message.guild)
@@ -273,12 +283,7 @@ def readable_text(
             lambda token: _token_text(message, token, members, viewer) or token[0], text
         )
 
-    lines = [with_names(message.content)]
-    lines += [f"(forwarded) {with_names(one.content)}" for one in message.message_snapshots]
-    lines += [f"(sticker: {plain_words(sticker.name)})" for sticker in message.stickers]
-    if message.poll is not None:
-        answers = " / ".join(plain_words(answer.text) for answer in message.poll.answers)
-        lines.append(f"(poll: {plain_words(str(message.poll.question))} {answers})")
+    lines = [with_names(message.content), *part_lines(message, with_names, is_ours=is_ours)]
     return "\n".join(line for line in lines if line)
 
 
@@ -286,9 +291,10 @@ def typed_text(message: discord.Message) -> str | None:
     """Return what the author typed; None if that is all of the readable text.
 
     Names of users, channels, commands, emoji and stickers are not typed, and neither is a forwarded
-    text or a poll. The name of a role is kept: a role may exist to call a persona by it.
+    text, a poll or a component. The name of a role is kept: a role may exist to call a persona by
+    it.
     """
-    if "<" not in message.content and not _has_more(message):
+    if "<" not in message.content and not has_parts(message):
         return None
 
     def role_name(token: re.Match[str]) -> str:
@@ -297,11 +303,6 @@ def typed_text(message: discord.Message) -> str | None:
         return " " if role is None else f"@{role.name}"
 
     return _TOKENS.sub(role_name, message.content)
-
-
-def _has_more(message: discord.Message) -> bool:
-    """Return whether a message has readable parts besides its content."""
-    return bool(message.message_snapshots or message.stickers or message.poll)
 
 
 def _token_text(
@@ -330,12 +331,7 @@ def _token_text(
 def embed_texts(message: discord.Message, *, is_ours: bool) -> tuple[str, ...]:
     """Return the text of each embed. The bot's thoughts are no part of a conversation."""
     embeds = [one for one in message.embeds if not (is_ours and is_logged_thought(one.title or ""))]
-    return tuple(filter(None, map(_embed_text, embeds)))
-
-
-def _embed_text(embed: discord.Embed) -> str:
-    fields = (f"{field.name}: {field.value}" for field in embed.fields)
-    return "\n".join(part for part in (embed.title, embed.description, *fields) if part)
+    return tuple(filter(None, map(embed_text, embeds)))
 
 
 # Files

@@ -31,6 +31,7 @@ from oshaberi.bot.client.discord_values import (
     typed_text,
 )
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
+from oshaberi.bot.conversation.server_reading import SearchPace
 from oshaberi.bot.storage.records import TalkStart
 from oshaberi.bot.turns.admission.single_message_rules import UnaddressedMessage
 from oshaberi.bot.turns.caches import BoundedCache
@@ -71,6 +72,9 @@ class MessageReader:
         self.locales: BoundedCache[int, str] = BoundedCache(LOCALES_KEPT)
         """The language of users who recently used a command, a button or a form, and of the DM
         channels where they did."""
+        self.searches = SearchPace()
+        self.begun_with_none: BoundedCache[int, bool] = BoundedCache(RECENT_MESSAGES)
+        """Threads that were begun on no message."""
         self._opt_outs = opt_outs
         self._recent: deque[discord.Message] = deque(maxlen=RECENT_MESSAGES)
         """What people wrote recently. discord.py forgets a message as soon as it is deleted."""

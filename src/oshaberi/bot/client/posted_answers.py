@@ -12,6 +12,7 @@ import discord
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.conversation.answer_buttons import PREFIX, AnswerButton, ButtonRows
 from oshaberi.bot.conversation.messages import PostedAnswer, PostedMessage
+from oshaberi.bot.conversation.transcript import is_beside_the_answer
 from oshaberi.delivery.sink import AmbiguousError, SinkError, WebhookFace
 from oshaberi.discord_io import ClientState
 from oshaberi.discord_io.buttons import RETRY_ID
@@ -104,7 +105,7 @@ def _posted(message: discord.Message) -> PostedMessage:
         message.webhook_id,
         face,
         has_more=bool(message.attachments) or any(one.type == "rich" for one in message.embeds),
-        is_about=is_reply_notice(message.content),
+        is_about=is_reply_notice(message.content) or is_beside_the_answer(message.content),
     )
 
 

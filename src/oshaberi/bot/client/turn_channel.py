@@ -6,14 +6,23 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
+from typing import Any
 
 import discord
 
-from oshaberi.bot.client.discord_values import AnyUser, is_age_restricted, path_of, person_of
+from oshaberi.bot.client.discord_values import (
+    AnyUser,
+    is_age_restricted,
+    ordinary_permissions_of,
+    path_of,
+    person_of,
+)
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.client.posted_answers import PostedAnswers
+from oshaberi.bot.client.server_view import DiscordServerView
 from oshaberi.bot.conversation.answer_buttons import ButtonRows
 from oshaberi.bot.conversation.messages import (
     ChannelInfo,
@@ -41,6 +50,8 @@ from oshaberi.discord_io.channels import may_react, may_read_history, may_write,
 
 log = logging.getLogger(__name__)
 
+MOST_LOOKED_BACK = 50
+"""Among how many messages the last one of a person is looked for."""
 MOST_SOURCES = 5
 """From how many places a branch of a branch of … gets its messages."""
 HAS_THREAD = 160004
@@ -49,6 +60,15 @@ RENAMING_S = 60.0
 """How long a new name may take. Somebody who renamed a thread twice makes the next one wait."""
 HISTORY_S = 30.0
 """How long a turn waits for the channel's history. After that it uses what the bot has received."""
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """Somebody in a channel; None if they are not in its server."""
+
+    person: Person | None
+    may_see: bool = False
+    may_write: bool = False
 
 
 class DiscordTurnChannel:
@@ -70,19 +90,19 @@ class DiscordTurnChannel:
         self.channel_id = channel.id
         self.server_id = 0 if self._guild is None else self._guild.id
         self._fetched: dict[int, discord.Message] = {}
-        self._posted = PostedAnswers(reader, client_state, channel)
+        self.path: ChannelPath = path_of(channel)
         self._notified: frozenset[int] | None = None
         """The only users whom messages may notify; None: as for an answer."""
         self._people_ids: set[int] = set()
         """Ids of the people of the conversation that are known so far."""
 
     @property
-    def path(self) -> ChannelPath:
-        return path_of(self._channel)
-
-    @property
     def is_age_restricted(self) -> bool:
         return is_age_restricted(self._channel)
+
+    @cached_property
+    def _posted(self) -> PostedAnswers:
+        return PostedAnswers(self._reader, self._client_state, self._channel)
 
     @property
     def may_write(self) -> bool:
@@ -96,6 +116,41 @@ class DiscordTurnChannel:
         """
         user = await self._reader.find_user(user_id, self._channel)
         return None if user is None else person_of(user, self._channel)
+
+    async def participant(self, user_id: int) -> Participant:
+        """Return somebody, and whether they may read and write here now.
+
+        Raises if Discord does not answer.
+        """
+        user = await self._reader.find_user(user_id, self._channel)
+        if user is None:
+            return Participant(None)
+        person = person_of(user, self._channel)
+        if self._guild is None:
+            return Participant(person, may_see=True, may_write=True)
+        allowed = ordinary_permissions_of(user, self._channel)
+        is_private = isinstance(self._channel, discord.Thread) and self._channel.is_private()
+        sees = allowed.view_channel and (
+            not is_private or allowed.manage_threads or await self._has_joined(user_id)
+        )
+        in_thread = isinstance(self._channel, discord.Thread)
+        writes = allowed.send_messages_in_threads if in_thread else allowed.send_messages
+        return Participant(person, may_see=sees, may_write=sees and writes)
+
+    async def _has_joined(self, user_id: int) -> bool:
+        """Return whether somebody is a member of this thread."""
+        assert isinstance(self._channel, discord.Thread)
+        try:
+            await self._channel.fetch_member(user_id)
+        except discord.NotFound:
+            return False
+        return True
+
+    async def last_of_a_person(self) -> ChannelMessage | None:
+        """Return the newest message of a person, if it is not too far back."""
+        info = await self.channel_info(None, MOST_LOOKED_BACK)
+        people = (one for one in reversed(info.history) if not (one.by_us or one.author.is_bot))
+        return next(people, None)
 
     @property
     def newest_message_id(self) -> int | None:
@@ -139,6 +194,7 @@ class DiscordTurnChannel:
             server_name="" if guild is None else plain_words(guild.name),
             channel_name=plain_words(getattr(self._channel, "name", None) or ""),
             channel_topic=plain_words(_topic(self._channel)),
+            **_thread_of(self._channel),
             bot_name=bot_name(self._channel, self._client) or "",
             people=people,
             emojis=emojis_of(guild),
@@ -223,6 +279,16 @@ class DiscordTurnChannel:
         await self._reader.meet_author(message)
         return self._reader.channel_message(message, self._asker)
 
+    async def server_view(self, user_id: int) -> DiscordServerView | None:
+        here = self._channel
+        if not isinstance(here, discord.Thread | discord.abc.GuildChannel):
+            return None
+        try:
+            viewer = await self._reader.find_user(user_id, here)
+        except NOT_FOUND:
+            viewer = None  # whoever is not known now may read what everybody may
+        return DiscordServerView(self._reader, here, viewer)
+
     async def incoming(self, message_id: int) -> IncomingMessage | None:
         """Return a message of this channel as if it had just been received."""
         message = await self.message(message_id)
@@ -278,9 +344,14 @@ class DiscordTurnChannel:
     async def message(self, message_id: int) -> discord.Message | None:
         found = self._cached_message(message_id)
         if found is None:
+            is_starter = message_id == self.channel_id
+            if is_starter and message_id in self._reader.begun_with_none:
+                return None
             try:
                 found = await self._fetch(message_id)
-            except NOT_FOUND:
+            except NOT_FOUND as error:
+                if is_starter and isinstance(error, discord.NotFound):
+                    self._reader.begun_with_none.put(message_id, True)
                 return None
             self._fetched[message_id] = found
         return None if self._reader.is_by_opted_out(found) else found
@@ -402,6 +473,18 @@ async def _face_there(sink: DiscordSink, face: WebhookFace | None) -> WebhookFac
     except DiscordRefusalError:
         return None
     return face
+
+
+def _thread_of(channel: discord.abc.MessageableChannel) -> dict[str, Any]:
+    """Return what a `ChannelInfo` says of a thread: where it is, and the tags of a post."""
+    parent = channel.parent if isinstance(channel, discord.Thread) else None
+    if parent is None or not isinstance(channel, discord.Thread):
+        return {}
+    return {
+        "parent_name": plain_words(parent.name),
+        "is_post": isinstance(parent, discord.ForumChannel),
+        "tags": tuple(plain_words(tag.name) for tag in channel.applied_tags),
+    }
 
 
 def _topic(channel: discord.abc.MessageableChannel) -> str:

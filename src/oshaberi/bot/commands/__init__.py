@@ -9,7 +9,9 @@
   `memory_commands`: `/memory`; `privacy_commands`: `/privacy`.
 - `message_menu`: `/stop`, `/continue`, `/regenerate`, and the context menu of a message;
   `answer_buttons`: the buttons under an answer.
+- `tool_commands`: `/tools`; `tool_buttons`: the buttons of tools that ask first.
 - `talk_commands`: `/new`, `/talk` and `/branch`.
+- `schedule_commands`: `/schedule`, `/timezone` and `/birthday`.
 - `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.
 """
 
@@ -32,8 +34,11 @@ from oshaberi.bot.commands import (
     models,
     personas,
     privacy_commands,
+    schedule_commands,
     status_command,
     talk_commands,
+    tool_buttons,
+    tool_commands,
     usage_command,
 )
 from oshaberi.bot.commands.command_context import Command, CommandRefusedError
@@ -56,12 +61,14 @@ COMMANDS: tuple[Registered, ...] = (
     *help_command.COMMANDS,
     *message_menu.TURN_COMMANDS,
     *talk_commands.COMMANDS,
+    *schedule_commands.COMMANDS,
     *status_command.COMMANDS,
     *usage_command.COMMANDS,
     *memory_commands.COMMANDS,
     *privacy_commands.COMMANDS,
     *config_commands.COMMANDS,
     *channel_commands.COMMANDS,
+    *tool_commands.COMMANDS,
     *models.COMMANDS,
     *personas.COMMANDS,
     *lore_commands.COMMANDS,
@@ -75,7 +82,7 @@ def bot_command_tree(client: discord.Client, claim: Claim | None = None) -> BotC
     tree = BotCommandTree(client, claim)
     for command in COMMANDS:
         tree.add_command(command)
-    client.add_dynamic_items(retry_item(retry), answer_buttons.AnswerItem)
+    client.add_dynamic_items(retry_item(retry), answer_buttons.AnswerItem, tool_buttons.ToolItem)
     return tree
 
 

@@ -206,10 +206,12 @@ class ConfirmationView(discord.ui.View):
         work: Callable[[CommandUser], Coroutine[Any, Any, str]],
         *,
         deletes: bool = True,
+        let_go: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(timeout=CONFIRMATION_S)
         self._work = work
         self._deletes = deletes
+        self._let_go = let_go
         style = discord.ButtonStyle.danger if deletes else discord.ButtonStyle.primary
         self._button(label, style, self._confirm)
         self._button("Cancel", discord.ButtonStyle.secondary, self._cancel)
@@ -230,11 +232,18 @@ class ConfirmationView(discord.ui.View):
 
     async def _confirm(self, interaction: Interaction) -> None:
         self.stop()
-        await interaction.response.defer()
-        await self._instead(interaction, await self._work(asker_of(interaction)))
+        try:
+            await interaction.response.defer()
+            await self._instead(interaction, await self._work(asker_of(interaction)))
+        finally:
+            self._let_go()
+
+    async def on_timeout(self) -> None:
+        self._let_go()
 
     async def _cancel(self, interaction: Interaction) -> None:
         self.stop()
+        self._let_go()
         await interaction.response.defer()
         kept = translated("Nothing was deleted.")
         unchanged = translated("Nothing was changed.")
@@ -259,9 +268,13 @@ async def ask_first(
     work: Callable[[CommandUser], Coroutine[Any, Any, str]],
     *,
     deletes: bool = True,
+    let_go: Callable[[], None] = lambda: None,
 ) -> None:
-    """Ask the user to confirm with a button. Nobody else sees the question."""
-    view = ConfirmationView(label, work, deletes=deletes)
+    """Ask the user to confirm with a button. Nobody else sees the question.
+
+    `let_go` is called once it is decided, or when nobody has pressed a button for two minutes.
+    """
+    view = ConfirmationView(label, work, deletes=deletes, let_go=let_go)
     payload: dict[str, Any] = {"content": question}
     if len(question) > MESSAGE_LIMIT:
         payload = {"embed": discord.Embed(description=shortened(question, DESCRIPTION_LIMIT))}

@@ -123,9 +123,10 @@ def setting_line(setting: Setting, here: ChannelSettings) -> str:
     return f"* {setting.name} = {text} ({translated(_LEVELS[level])})"
 
 
-def own_values_note(stored: StoredSettings, key: str) -> str:
-    """Name the channels that a change of the server's value does not reach."""
-    own = [f"<#{one}>" for one, values in stored.channels.items() if key in values]
+def own_values_note(stored: StoredSettings, *keys: str) -> str:
+    """Name the channels that a change of the server's values does not reach."""
+    changed = set(keys)
+    own = [f"<#{one}>" for one, values in stored.channels.items() if changed & values.keys()]
     more = (
         translated(" and {number} more", number=len(own) - MOST_NAMED)
         if len(own) > MOST_NAMED

@@ -46,7 +46,9 @@ from oshaberi.bot.config import (
     parse_server_value,
 )
 from oshaberi.bot.config.all_settings import SERVER_ONLY_KEYS
-from oshaberi.bot.config.server_settings import check_limit
+from oshaberi.bot.config.presets import PRESET_KEYS, Preset, preset_values
+from oshaberi.bot.config.server_settings import check_limit, reduce_to_limits
+from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.turns.services.model_access import WHOLE_SERVER
 from oshaberi.languages import translatable, translated
 
@@ -155,6 +157,38 @@ async def reset_config(
     )
 
 
+async def apply_preset(context: BotContext, asker: CommandUser, preset: Preset) -> str:
+    """Apply a preset to the server, all of it or nothing, and say what it changed."""
+    asker.must_manage()
+    stored = await context.db.servers.settings(asker.server_id)
+    values = reduce_to_limits(context.settings(), preset_values(preset))
+    others = {key: value for key, value in stored.server.items() if key not in PRESET_KEYS}
+    check_together(context.settings(), others | values)
+    before = effective(context.settings(), stored.server)
+    now = effective(context.settings(), others | values)
+    await context.db.servers.change_config(asker.server_id, values, PRESET_KEYS - values.keys())
+    changed = [key for key in SERVER_KEYS if key in PRESET_KEYS and _differs(key, before, now)]
+    lines = [f"- `{key}`: {_shown(key, before)} → {_shown(key, now)}" for key in changed]
+    head = translated("This server is `{preset}` now.", preset=preset)
+    if not lines:
+        return f"{head} {translated('No setting had to change.')}"
+    undo = translated(
+        "`/config preset normal` gives all of these their defaults again, `/config set` and "
+        "`/config reset` change single ones. Other settings stay as they are."
+    )
+    listed = "\n".join(lines)
+    return f"{head}{own_values_note(stored, *changed)}\n{listed}\n{undo}"
+
+
+def _differs(key: str, before: EffectiveSettings, now: EffectiveSettings) -> bool:
+    setting = SERVER_KEYS[key]
+    return bool(value_of(setting, before) != value_of(setting, now))
+
+
+def _shown(key: str, settings: EffectiveSettings) -> str:
+    return format_value(SERVER_KEYS[key], value_of(SERVER_KEYS[key], settings))
+
+
 def known_keys(typed: str) -> Choices:
     shown = ((f"{key}: {translated(one.what)}", key) for key, one in SERVER_KEYS.items())
     return choices(typed, shown)
@@ -243,6 +277,13 @@ async def set_(
 async def reset(interaction: Interaction, key: Chosen, place: PlaceOption | None = None) -> None:
     context, asker, where = context_in(interaction, place)
     await answer(interaction, reset_config(context, asker, key, where))
+
+
+@config.command(description="How lively the bot is here: sets several settings at once")
+@app_commands.rename(preset_="preset")
+@app_commands.describe(preset_="quiet: it only answers; normal: the defaults; lively: it joins in")
+async def preset(interaction: Interaction, preset_: Preset) -> None:
+    await answer(interaction, apply_preset(context_of(interaction), asker_of(interaction), preset_))
 
 
 @show.autocomplete("key")

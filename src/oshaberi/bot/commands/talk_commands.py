@@ -22,7 +22,7 @@ from oshaberi.bot.commands.command_context import (
 from oshaberi.bot.storage.records import TalkStart
 from oshaberi.bot.turns.admission.single_message_rules import unlisted
 from oshaberi.bot.turns.control_reply import BUSY, NOT_LISTED
-from oshaberi.bot.turns.own_threads import SHORTER_NAME, OwnThreads, name_of_question
+from oshaberi.bot.turns.own_threads import SHORTER_NAME, name_of_question
 from oshaberi.languages import translatable, translated
 
 _LINK = re.compile(r"(?:https://\S{1,60}/channels/(?:\d{1,20}|@me)/(\d{1,20})/)?(\d{1,20})")
@@ -138,14 +138,15 @@ async def _open(interaction: Interaction, name: str, start: TalkStart) -> int:
     parent = place.parent if isinstance(place, discord.Thread) else place
     if not isinstance(parent, discord.TextChannel):
         raise CommandRefusedError(translated(ONLY_TEXT_CHANNELS))
-    threads, user_id = OwnThreads(context.db.talks), asker.person.id
-    if await threads.is_too_many(asker.server_id, user_id, config):
-        raise CommandRefusedError(translated(TOO_MANY))
-    name = name or asker.person.name[:SHORTER_NAME]
-    thread = await client_of(interaction).turn_channel(parent).open_thread(name, user_id)
-    if thread is None:
-        raise CommandRefusedError(translated(NOT_OPENED))
-    await threads.note(thread, user_id, name, start, config)
+    threads, user_id = context.channel_turns.own_threads, asker.person.id
+    async with threads.opening(asker.server_id, user_id):
+        if await threads.is_too_many(asker.server_id, user_id, config):
+            raise CommandRefusedError(translated(TOO_MANY))
+        name = name or asker.person.name[:SHORTER_NAME]
+        thread = await client_of(interaction).turn_channel(parent).open_thread(name, user_id)
+        if thread is None:
+            raise CommandRefusedError(translated(NOT_OPENED))
+        await threads.note(thread, user_id, name, start, config)
     return thread.channel_id
 
 

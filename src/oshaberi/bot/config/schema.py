@@ -1,21 +1,27 @@
-"""The declarations as a pydantic-settings model, and what it finds wrong, in our words.
+"""The declarations as a pydantic model, and what it finds wrong, in our words.
 
 The model merges the sources and checks the values.
 """
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
-from contextvars import ContextVar
 from dataclasses import is_dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
-from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, create_model
-from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
 
 from oshaberi.bot.config.all_settings import DECLARED, Setting, near
 from oshaberi.bot.config.redaction import mask_value, plain
@@ -131,32 +137,14 @@ _KINDS: Mapping[str, Any] = {
     "name": Annotated[str, StringConstraints(strict=True, strip_whitespace=True)],
     "passage": Annotated[str, StringConstraints(strict=True, strip_whitespace=True)],
 }
-_GIVEN: ContextVar[tuple[Mapping[str, Any], ...]] = ContextVar("settings_given")
-"""The sources that are being merged. Building a model for each merge would take a tenth of a
-second."""
-
-
-class GivenSource(PydanticBaseSettingsSource):
-    """The settings from one source. A table is taken whole, never merged with another source's."""
-
-    def __init__(self, model: type[BaseSettings], values: Mapping[str, Any]) -> None:
-        super().__init__(model)
-        self._values = values
-
-    def get_field_value(self, _field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        return self._values.get(field_name), field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        return {key: self._values[key] for key in self._values if key not in self.current_state}
 
 
 def merge(*places: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge and check the sources; earlier ones win. Mistakes raise a ValidationError."""
-    token = _GIVEN.set(places)
-    try:
-        given = _model()()
-    finally:
-        _GIVEN.reset(token)
+    """Merge and check the sources; earlier ones win. Mistakes raise a ValidationError.
+
+    A table is taken whole, never merged with another source's.
+    """
+    given = _model().model_validate(dict(ChainMap(*map(dict, places))))
     return {key: getattr(given, key) for key in given.model_fields_set}
 
 
@@ -170,22 +158,11 @@ def check_value(setting: Setting, value: Any) -> Any:
 
 
 @cache
-def _model() -> type[BaseSettings]:
+def _model() -> type[BaseModel]:
     types: dict[str, Any] = {
         setting.name: (_type(setting), setting.default) for setting in DECLARED.values()
     }
-    model: type[BaseSettings] = create_model("Declared", __base__=_StrictSettings, **types)
-    return model
-
-
-class _StrictSettings(BaseSettings):
-    model_config = SettingsConfigDict(extra="forbid", validate_default=False)
-
-    @classmethod
-    def settings_customise_sources(  # type: ignore[override]
-        cls, settings_cls: type[BaseSettings], **_usual: Any
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return tuple(GivenSource(settings_cls, values) for values in _GIVEN.get())
+    return create_model("Declared", __config__=ConfigDict(extra="forbid"), **types)
 
 
 def _type(setting: Setting) -> Any:

@@ -50,14 +50,17 @@ def parse_server_value(key: str, text: str) -> Any:
 # A number has an upper limit: the operator's `server_limits`, else the `server_high` of its
 # declaration, else its range. A text has a greatest length (`server_longest`), a list a greatest
 # number of items (`server_most`) as well: admins are strangers, and every answer has to work with
-# what they set. If the operator does not let the bot answer somebody, no admin can.
+# what they set. If the operator does not let the bot answer somebody
+# or use a tool, no admin can.
 
 
 SPARING = frozenset({"cooldown_ms"})
 """Settings where a smaller number costs more: admins may not go below the operator's value."""
 ALLOWING_PEOPLE = ("allowed_users", "allowed_roles")
-ALLOWING = frozenset({*ALLOWING_PEOPLE, "allowed_channels"})
-BLOCKING = frozenset({"blocked_users", "blocked_roles", "blocked_channels"})
+ALLOWING = frozenset({*ALLOWING_PEOPLE, "allowed_channels", "allowed_tools"})
+BLOCKING = frozenset(
+    {"blocked_users", "blocked_roles", "blocked_channels", "blocked_tools", "asking_tools"}
+)
 
 
 def most_allowed(settings: LoadedSettings, setting: Setting) -> int | None:

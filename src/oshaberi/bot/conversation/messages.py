@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol, TypeVar
 
 from oshaberi.bot.conversation.answer_buttons import ButtonRows
+from oshaberi.bot.conversation.server_reading import DiscordLink, MessageSearch, ServerEvent
 from oshaberi.bot.storage.records import Exchange
 from oshaberi.delivery.sink import Embed, Sink, WebhookFace
 
@@ -73,13 +74,15 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class AttachedFile:
-    """A file that is attached to a message."""
+    """A file that is attached to a message, or the picture of a sticker."""
 
     name: str
     url: str
     mime: str = "application/octet-stream"
     size: int = 0
     alt: str = ""
+    is_sticker: bool = False
+    """Whether the text of the message names it already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,7 @@ class PostedMessage:
     has_more: bool = False
     """Whether it has embeds or files besides its text."""
     is_about: bool = False
-    """Whether it is not the answer itself, but says whom it answers."""
+    """Whether it is not the answer itself, but says whom it answers, or stands beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +220,39 @@ class ChannelInfo:
     """The history, oldest first, without the message that is answered."""
     after_id: int = 0
     """Nothing up to this message is read here (`/new`)."""
+    parent_name: str = ""
+    """The channel or the forum of a thread."""
+    is_post: bool = False
+    """Whether the thread is a post of a forum."""
+    tags: tuple[str, ...] = ()
+    """The tags of the post."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMessage:
+    """A message of the server, and where it is."""
+
+    said: ChannelMessage
+    place: str
+    """The channel's name."""
+    link: str
+
+
+class ServerView(Protocol):
+    """What one member may read of their server, for an answer in one channel.
+
+    Others read that answer, too. So it finds only what the member may read at that moment, and,
+    unless they linked to it themselves, only what everybody may read who sees the channel.
+    """
+
+    async def follow(self, links: Sequence[DiscordLink]) -> tuple[FoundMessage | ServerEvent, ...]:
+        """Return what these links lead to. What may not be read is left out without a word."""
+
+    async def search(self, wanted: MessageSearch) -> tuple[FoundMessage, ...]:
+        """Return the newest messages that fit, newest first. Raises SearchFailedError."""
+
+    async def events(self) -> tuple[ServerEvent, ...]:
+        """Return the events that are scheduled or under way, the next one first."""
 
 
 class TurnChannel(Protocol):
@@ -256,6 +292,9 @@ class TurnChannel(Protocol):
 
     async def said(self, message_id: int) -> ChannelMessage | None:
         """Return one message of this channel, or None if there is none with this id."""
+
+    async def server_view(self, user_id: int) -> ServerView | None:
+        """Return what this member may read of the server now; None in a direct message."""
 
     async def react(self, message_id: int, emoji: str) -> bool:
         """Add a reaction, and return whether it was added. A refusal is not an error."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.time_zones import near_zones, time_zone
-from oshaberi.bot.conversation.turn_config import EffectiveSettings
+from oshaberi.bot.conversation.turn_config import MOST_TOOLS, EffectiveSettings
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.errors import ConfigError, Sentence
 from oshaberi.text.config import not_allowed
@@ -27,6 +27,7 @@ LONGEST_MODEL = 250
 MOST_SPANS = 6
 LONGEST_HOURS = 120
 _MODEL = re.compile(r"([a-z0-9_-]{1,40})/(\S{1,200})")
+_TOOL = re.compile(r"\*|[A-Za-z_][A-Za-z0-9_-]{0,63}|[^\s`*/,]{1,64}/\*")
 _COLOUR = re.compile(r"#?([0-9a-fA-F]{6})")
 _SPAN = re.compile(r"(\d{1,2})(?::(\d\d))?\s?[-–]\s?(\d{1,2})(?::(\d\d))?")
 
@@ -60,6 +61,20 @@ class PersonaOptions:
     )
     awake_hours: str = _option(
         "when it answers, such as `8-23:30 Asia/Tokyo`; nothing: always", "", hours=True
+    )
+    allowed_tools: tuple[str, ...] = _option(
+        "the only tools that it uses, by name or as `files/*`; none: all that the channel has",
+        (),
+        travels=False,
+        strings=True,
+        tools=True,
+    )
+    blocked_tools: tuple[str, ...] = _option(
+        "tools that it does not use, by name, as `files/*`, or `*` for all",
+        (),
+        travels=False,
+        strings=True,
+        tools=True,
     )
     greeting: str = _option(
         "what it says when it is first called in a channel: nothing, its first greeting, or any "
@@ -139,6 +154,8 @@ def checked_option(name: str, value: Any) -> Any:
             listed = ", ".join(about["choices"])
             raise not_allowed(name, value, Sentence("one of: {choices}", choices=listed))
         return value
+    if "tools" in about:
+        return _tools(name, value)
     if "strings" in about:
         return _models(name, value)
     if "ids" in about:
@@ -173,6 +190,15 @@ def _models(name: str, value: Any) -> tuple[str, ...]:
         raise not_allowed(name, value, Sentence("a list of models, as `provider/model`"))
     if len(names) > MOST_MODELS:
         raise not_allowed(name, value, Sentence("a list of at most {most}", most=MOST_MODELS))
+    return tuple(dict.fromkeys(names))
+
+
+def _tools(name: str, value: Any) -> tuple[str, ...]:
+    names = value if isinstance(value, list | tuple) else None
+    if names is None or not all(isinstance(one, str) and _TOOL.fullmatch(one) for one in names):
+        raise not_allowed(name, value, Sentence("a list of tools, such as `react` or `files/*`"))
+    if len(names) > MOST_TOOLS:
+        raise not_allowed(name, value, Sentence("a list of at most {most}", most=MOST_TOOLS))
     return tuple(dict.fromkeys(names))
 
 

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Final
 
 from oshaberi.bot.conversation.messages import AttachedFile, ChannelMessage, Person
+from oshaberi.bot.conversation.server_reading import ServerEvent
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.errors import Sentence
 from oshaberi.text.measure import has_visible, utf16_len
@@ -278,12 +279,25 @@ def file_note(file: AttachedFile) -> str:
 
 def words_of(said: ChannelMessage) -> str:
     """Return a message's text together with its embeds and attachments."""
-    notes = (*embed_notes(said), *map(file_note, said.files))
+    files = (one for one in said.files if not one.is_sticker)
+    notes = (*embed_notes(said), *map(file_note, files))
     return "\n".join(filter(None, [said.text.strip(), *notes]))
 
 
 def embed_notes(said: ChannelMessage) -> list[str]:
     return [f"[embed: {shortened(text, MOST_EMBED)}]" for text in said.embeds]
+
+
+MOST_EVENT = 500
+
+
+def event_words(event: ServerEvent) -> str:
+    """Describe a scheduled event in one line."""
+    ends = f" until {event.ends:%Y-%m-%d %H:%M}" if event.ends else ""
+    place = f", in {shortened(event.place)}" if event.place else ""
+    about = f": {shortened(event.description, MOST_EVENT)}" if event.description else ""
+    when = f"{event.begins:%Y-%m-%d %H:%M}{ends} UTC"
+    return f'the event "{shortened(event.name)}" ({event.state}), {when}{place}{about}'
 
 
 # Allowed names: those that Discord accepts and a label can carry.
@@ -317,3 +331,22 @@ def _refused_word(name: str) -> Sentence:
         if word in bare:
             return Sentence("Discord does not allow the word {word!r} in names", word=word)
     return Sentence("it contains characters that cannot be seen")
+
+
+# What the bot posts beside its answers: the model's thoughts, what it does just now, what it asks
+# before it goes on. By their beginning it recognises these messages, and leaves them out of the
+# conversation.
+MARK, WORK = "💭", "⚙️"
+SUBTEXT = "-# "
+SPOILER = "||"
+_BESIDE = (f"{SUBTEXT}{MARK}", f"{SPOILER}{MARK}", f"{SUBTEXT}{WORK}")
+
+
+def is_working_line(text: str) -> bool:
+    """Return whether a message of the bot only says what it does."""
+    return text.lstrip().startswith(f"{SUBTEXT}{WORK}")
+
+
+def is_beside_the_answer(text: str) -> bool:
+    """Return whether a message of the bot is no part of what it said."""
+    return text.lstrip().startswith(_BESIDE)

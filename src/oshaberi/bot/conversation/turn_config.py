@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields
 from typing import Any
+from unicodedata import category
 
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.errors import Sentence
@@ -14,16 +16,34 @@ MOST_COUNTED = 10**12
 MOST_TEXTS = 20
 LONGEST_TEXT = 100
 LONGEST_INSTRUCTION = 2000
+MOST_TOOLS = 250
+LONGEST_TOOL = 100
 MOST_IDS = 250
 """As many as fit into the option of a command, which has 6000 characters."""
 PROXY_BOTS = (466378653216014359, 431544605209788416)
 """PluralKit and Tupperbox."""
 
 
+NO_EMOJI = "none"
+"""The value of a setting for which no emoji stands."""
+LONGEST_EMOJI = 20
+_OWN_EMOJI = re.compile(r":\w{1,32}:|<a?:\w{1,32}:\d{1,20}>")
+_WORD = re.compile(r"[A-Za-z\s]")
+_SIGNS = frozenset({"So", "Sm", "Me"})
+_PUNCTUATION = "‼⁉〰"
+"""Emoji that Unicode counts as punctuation."""
+
+
 def strings(what: str, default: tuple[str, ...] = ()) -> Any:
     """Declare a list of texts. Admins of a server may set only so many, and so long ones."""
     about = {"strings": True, "server_most": MOST_TEXTS, "server_longest": LONGEST_TEXT}
     return field(default=default, metadata=about | {"what": what})
+
+
+def tools(what: str) -> Any:
+    """Declare a list of tools. One MCP server alone may have 128."""
+    about = {"strings": True, "server_most": MOST_TOOLS, "server_longest": LONGEST_TOOL}
+    return field(default=(), metadata=about | {"what": what})
 
 
 def ids(what: str, mention: str = "", default: tuple[int, ...] = ()) -> Any:
@@ -39,6 +59,12 @@ def channel(what: str) -> Any:
 
 def name(what: str, default: str = "") -> Any:
     about = {"name": True, "server_longest": LONGEST_TEXT, "what": what}
+    return field(default=default, metadata=about)
+
+
+def emoji(what: str, default: str) -> Any:
+    """Declare an emoji: Unicode, or one of the server's own by its name."""
+    about = {"emoji": True, "name": True, "server_longest": LONGEST_TEXT, "what": what}
     return field(default=default, metadata=about)
 
 
@@ -127,6 +153,12 @@ class TurnConfig:
     reasoning_display: str = choice(
         "log", ("off", "log", "spoiler", "subtext"), "where the model's thoughts go"
     )
+    working_line: str = choice(
+        "off",
+        ("off", "while", "keep"),
+        "a line that says how long the model thinks and which tools run: none; one that is deleted "
+        "with the end of the answer; one that stays",
+    )
     status_reactions: bool = switch(False, "react with 👀 while working, then with ✅ or ⚠️")
     answer_buttons: str = choice(
         "off",
@@ -147,11 +179,11 @@ class TurnConfig:
     reaction_actions: bool = switch(
         False, "people act on an answer, or rate it, by reacting to it with one of these emoji"
     )
-    reaction_delete: str = name("reaction that deletes an answer, or `none`", "❌")
-    reaction_again: str = name("reaction that asks for an answer again, or `none`", "🔁")
-    reaction_continue: str = name("reaction that continues an answer, or `none`", "▶️")
-    reaction_good: str = name("reaction that calls an answer good, or `none`", "👍")
-    reaction_bad: str = name("reaction that calls an answer bad, or `none`", "👎")
+    reaction_delete: str = emoji("reaction that deletes an answer, or `none`", "❌")
+    reaction_again: str = emoji("reaction that asks for an answer again, or `none`", "🔁")
+    reaction_continue: str = emoji("reaction that continues an answer, or `none`", "▶️")
+    reaction_good: str = emoji("reaction that calls an answer good, or `none`", "👍")
+    reaction_bad: str = emoji("reaction that calls an answer bad, or `none`", "👎")
     reactions_in_context: bool = switch(False, "the model sees how people reacted to its messages")
     thought_log_channel_id: int = channel("channel in which thoughts are posted; 0 is none")
     picture_channel_id: int = channel(
@@ -245,7 +277,69 @@ class TurnConfig:
     quota_tokens_per_user_day: int = quota("tokens, read and written,", "user")
     quota_tokens_per_channel_day: int = quota("tokens, read and written,", "channel")
     quota_tokens_per_server_day: int = quota("tokens, read and written,", "server")
+    allowed_tools: tuple[str, ...] = tools(
+        "the only tools that the model gets, by name or as `files/*`; empty means all"
+    )
+    blocked_tools: tuple[str, ...] = tools(
+        "tools that the model does not get, by name, as `files/*`, or `*` for all"
+    )
+    asking_tools: tuple[str, ...] = tools(
+        "tools that ask a person before each use, besides those that always do"
+    )
+    tool_approver: str = choice(
+        "asker",
+        ("asker", "manage_messages", "manage_server"),
+        "who may allow the tools of `asking_tools`: the person who asked (and members with Manage "
+        "Messages); only members with Manage Messages; only those with Manage Server",
+    )
+    tool_question_ms: int = number(
+        120_000, 5000, 600_000, "how long such a tool waits for a person, in ms"
+    )
     web_page_tool_enabled: bool = switch(False, "the model may read web pages")
+    search_tool_enabled: bool = switch(
+        False,
+        "the model may search the server's messages, as far as the asking person and everybody in "
+        "the channel may read them",
+    )
+    schedules_per_user: int = number(
+        10,
+        0,
+        100,
+        "maximum number of reminders and tasks of one user; 0: nothing can be scheduled",
+        server_high=25,
+    )
+    schedules_per_server: int = number(
+        200,
+        0,
+        5000,
+        "maximum number of reminders and tasks of a server",
+        server_high=500,
+    )
+    schedule_shortest_minutes: int = number(
+        60, 1, 10_080, "minimum time between two times of a recurring schedule, in minutes"
+    )
+    opening_after_minutes: int = number(
+        0,
+        0,
+        43_200,
+        "a persona begins to talk after so many minutes of silence or up to four times as many, at "
+        "least 10; 0 is off",
+    )
+    welcome_enabled: bool = switch(
+        False, "a persona welcomes members, where Discord announces that they have joined"
+    )
+    birthday_channel_id: int = channel(
+        "channel in which a persona congratulates those who told their `/birthday`; 0 is none"
+    )
+    event_channel_id: int = channel(
+        "channel in which a persona says that a scheduled event of the server begins; 0 is none"
+    )
+    follow_ups_enabled: bool = switch(
+        False, "the model may decide to come back to a talk later, once"
+    )
+    schedule_tasks_enabled: bool = switch(
+        False, "people may schedule tasks, which the model does when their time has come"
+    )
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -255,6 +349,8 @@ class TurnConfig:
                 object.__setattr__(self, setting.name, _checked_strings(setting.name, value))
             elif "ids" in setting.metadata:
                 object.__setattr__(self, setting.name, _checked_ids(setting.name, value))
+            elif "emoji" in setting.metadata:
+                object.__setattr__(self, setting.name, _checked_emoji(setting.name, value))
             elif "name" in setting.metadata:
                 object.__setattr__(self, setting.name, _checked_name(setting.name, value))
             elif "passage" in setting.metadata and not isinstance(value, str):
@@ -277,6 +373,18 @@ def _checked_strings(key: str, value: object) -> tuple[str, ...]:
     ):
         raise not_allowed(key, value, Sentence("a list of texts that are not empty"))
     return tuple(value)
+
+
+def _checked_emoji(key: str, value: object) -> str:
+    """Check the form alone: which emoji there are changes with every version of Unicode."""
+    text = value.strip() if isinstance(value, str) else ""
+    is_own = _OWN_EMOJI.fullmatch(text) is not None
+    has_sign = any(category(one) in _SIGNS or one in _PUNCTUATION for one in text)
+    is_sign = len(text) <= LONGEST_EMOJI and has_sign and _WORD.search(text) is None
+    if not (text == NO_EMOJI or is_own or is_sign):
+        allowed = Sentence("an emoji, the name of one of the server's own (`:wave:`), or `none`")
+        raise not_allowed(key, value, allowed)
+    return text
 
 
 def _checked_name(key: str, value: object) -> str:

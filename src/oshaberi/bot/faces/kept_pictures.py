@@ -379,7 +379,8 @@ class Faces:
             return
         picture, words = FacePicture(content, row.content_type), picture_words("", "")
         try:
-            new = await self._uploaded(row.server_id, 0, picture, words, [row.channel_id])
+            used = [row.channel_id] if row.channel_id else []
+            new = await self._uploaded(row.server_id, 0, picture, words, used)
         except PictureRefusedError as refusal:
             log.warning("a picture of server %s is gone: %s", row.server_id, refusal)
             await self._db.pictures.save(lost)
@@ -429,6 +430,34 @@ class Faces:
             len(untold),
             "was told" if told else "could not be told",
         )
+
+
+async def keep_as_copy(db: Database, files: PictureFiles, server_id: int, raw: bytes) -> str:
+    """Keep a picture without Discord, and return its address. Raises PictureRefusedError.
+
+    There is only a copy of it: it is uploaded before it is first shown, like one that was deleted.
+    """
+    picture = await made_picture(raw)
+    for row in await db.pictures.of(server_id):
+        if row.digest == picture.digest:
+            return row.address
+    await files.write(server_id, picture.digest, picture.content_type, picture.content)
+    address = f"https://cdn.discordapp.com/attachments/0/0/{picture.file_name}"
+    await db.pictures.save(
+        PictureRecord(server_id, address, digest=picture.digest, content_type=picture.content_type)
+    )
+    return address
+
+
+async def stored_copy(
+    db: Database, files: PictureFiles, server_id: int, address: str
+) -> FacePicture | None:
+    """Return the copy of a picture, or None if there is none."""
+    for row in await db.pictures.of(server_id):
+        if row.address == address and row.digest:
+            content = await files.read(server_id, row.digest, row.content_type)
+            return None if content is None else FacePicture(content, row.content_type)
+    return None
 
 
 def picture_words(whose: str, name: str) -> str:

@@ -53,6 +53,8 @@ Discord does not answer."""
 NO_CHANNEL = translatable("the channel is gone, or the bot does not see it")
 NO_AUTHOR = translatable("its author is not here any more")
 MUTE = translatable("the bot may not write in the channel")
+UNSEEN = translatable("its author does not see the channel any more")
+MUTE_AUTHOR = translatable("its author may not write in the channel any more")
 OPTED_OUT = translatable("its author does not want the bot to read them")
 REFUSED = translatable("its author or the persona may not speak here")
 
@@ -177,8 +179,13 @@ class DueSchedules:
             return NO_CHANNEL
         if not turn_channel.may_write:
             return MUTE
-        if await turn_channel.person(record.user_id) is None:
+        author = await turn_channel.participant(record.user_id)
+        if author.person is None:
             return NO_AUTHOR
+        if not author.may_see:
+            return UNSEEN
+        if not author.may_write:
+            return MUTE_AUTHOR
         is_opted_out = record.user_id in self._db.opt_outs
         return OPTED_OUT if is_opted_out and record.kind != "reminder" else None
 
@@ -196,6 +203,9 @@ class DueSchedules:
             if await self._db.schedules.take(record, due.following, None):
                 log.info("schedule %s was missed, and left out", record.id)
             return
+        if record.kind == "follow_up" and not await self._may_come_back(record, turn_channel):
+            await self._db.schedules.take(record, None, None)
+            return
         # Before it is taken: from then on only a restart would find it again.
         occasion = await self._occasion(record, due.at, fate, turn_channel)
         question = self._question(record, due.at, now)
@@ -203,6 +213,16 @@ class DueSchedules:
             after = replace(record, next_at=due.following or due.at)
             self._taken.append(_TakenTime(after, occasion, turn_channel))
             await self._begin()
+
+    async def _may_come_back(
+        self, record: ScheduleRecord, turn_channel: DiscordTurnChannel
+    ) -> bool:
+        """Return whether a persona may speak first: to this user, and not twice unanswered."""
+        if await self._db.unapproached.among([record.user_id]):
+            return False
+        said = await turn_channel.last_of_a_person()
+        newest_id = 0 if said is None else said.id
+        return await self._db.openings.take(record.server_id, record.channel_id, newest_id)
 
     async def _begin(self) -> None:
         """Let the bot speak at the times that were taken."""
@@ -251,6 +271,8 @@ class DueSchedules:
         person: Person | None = await turn_channel.person(record.user_id)
         if person is None:
             return None
+        # Nobody is there to see what tools do: they get no rights that a member does not have.
+        person = replace(person, can_manage_server=False, can_manage_messages=False)
         with in_language(await self._language(turn_channel.path, turn_channel.locale)):
             return occasion_of(record, due, fate, self._clock(), person)
 

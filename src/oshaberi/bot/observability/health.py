@@ -10,9 +10,8 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from oshaberi.bot.observability.metrics import BotMetrics
@@ -20,11 +19,13 @@ from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.errors import AddressUnavailableError, ConfigError
-from oshaberi.http_server_log import SERVER_LOG
 from oshaberi.outage_log import OutageLog
 from oshaberi.stream.context import StreamContext
 from oshaberi.stream.provider_protocol import Provider
 from oshaberi.stream.result import StreamResult
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 # Which models fail or hang now, and which streams are running.
 #
@@ -211,16 +212,9 @@ class HealthChecks:
         """Return why the bot takes no new questions, or None."""
         return self.gateway() or self.ready()
 
-    def health(self) -> web.Response:
-        return _answer(self.report())
-
-    def readiness(self) -> web.Response:
+    def readiness(self) -> dict[str, Any]:
         problem = self.unready()
-        return _answer({"ok": problem is None, "problem": problem})
-
-
-def _answer(body: dict[str, Any]) -> web.Response:
-    return web.json_response(body, status=200 if body["ok"] else 503)
+        return {"ok": problem is None, "problem": problem}
 
 
 @asynccontextmanager
@@ -233,12 +227,19 @@ async def health_endpoint(
     more: Callable[[web.UrlDispatcher], None] = lambda _router: None,
 ) -> AsyncIterator[str]:
     """Serve until the end of the block. Yields the URL. `more` adds other routes."""
+    # Only here: a bot without this endpoint has 3 MB less.
+    from aiohttp import web
+
+    from oshaberi.http_server_log import SERVER_LOG
+
+    def answer(body: dict[str, Any]) -> web.Response:
+        return web.json_response(body, status=200 if body["ok"] else 503)
 
     async def health(_request: web.Request) -> web.Response:
-        return checks.health()
+        return answer(checks.report())
 
     async def ready(_request: web.Request) -> web.Response:
-        return checks.readiness()
+        return answer(checks.readiness())
 
     async def metrics(_request: web.Request) -> web.Response:
         return web.Response(body=bot_metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from oshaberi.bot.client.message_reader import NOT_FOUND
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.conversation.messages import ChannelPath
+from oshaberi.bot.conversation.transcript import is_working_line
 from oshaberi.bot.recovery.unsent_post_recovery import find_or_send, notify_once
 from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.errors import StorageAwayError
@@ -28,7 +29,7 @@ from oshaberi.bot.storage.records import (
 from oshaberi.bot.turns.admission.occasions import Occasion
 from oshaberi.bot.turns.admission.single_message_rules import OCCASIONS, reason_word
 from oshaberi.bot.turns.services.turn_services import Alone, nobody_else
-from oshaberi.delivery.journal import post_of_body
+from oshaberi.delivery.journal import LINES, post_of_body
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import (
     Embed,
@@ -47,6 +48,8 @@ AT_ONCE = 8
 EARLIER_TURNS = 10
 """How many turns are read, so that their messages are not mistaken for those of the interrupted
 turn."""
+MOST_SEEN = 100
+"""How many messages are searched for what stood beside an interrupted answer."""
 INTERRUPTED = "interrupted"
 TITLE = translatable("I was interrupted")
 GO_ON = translatable(
@@ -128,6 +131,10 @@ class CrashRecovery:
     async def _take_up(self, stream: JournalledStream) -> None:
         turn_channel = await self._find_turn_channel(stream.channel_id)
         turns = await self._db.turns.newest(stream.channel_id, EARLIER_TURNS)
+        if turn_channel is not None:
+            await _remove_lines(stream, turn_channel, turns)
+        posts = tuple(one for one in stream.posts if not one.nonce.endswith(LINES))
+        stream = replace(stream, posts=posts)
         if turn_channel is None:
             log.warning("channel %s is gone, and an answer with it", stream.channel_id)
             await self._settle_question(stream, turns)
@@ -277,6 +284,24 @@ class CrashRecovery:
             )
         else:
             settled.message_ids.append(sent.id)
+
+
+async def _remove_lines(
+    stream: JournalledStream, turn_channel: DiscordTurnChannel, turns: Sequence[TurnRecord]
+) -> None:
+    """Delete the lines beside the answer that the process could not delete any more."""
+    since = min((one.newest_id for one in stream.posts if one.nonce.endswith(LINES)), default=None)
+    if since is None:
+        return
+    kept = {message_id for turn in turns for message_id in turn.message_ids}
+    kept |= {one.message_id for one in stream.posts if one.message_id is not None}
+    seen = await turn_channel.channel_info(None, MOST_SEEN)
+    left = [
+        one.id
+        for one in seen.history
+        if one.id > since and one.id not in kept and one.by_us and is_working_line(one.text)
+    ]
+    await turn_channel.delete(left)
 
 
 async def is_written(

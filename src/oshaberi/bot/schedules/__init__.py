@@ -8,4 +8,5 @@ Nothing here reads a clock, a database or Discord: `initiative` lets due schedul
 - `time_words`, `times_of_day`: the words of written times, and what a clock shows.
 - `written_times`: "tomorrow at nine", "every monday 17:30", `0 9 * * 1`, 明日9時.
 - `schedule_rules`: what may be scheduled, and what becomes of a schedule that is late.
+- `planning`: what somebody asks to be scheduled becomes a record, or is refused.
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from datetime import time
 
 from oshaberi.bot.schedules.time_words import (
@@ -15,6 +17,29 @@ from oshaberi.bot.schedules.time_words import (
     words_of_time,
 )
 
+LONGEST_SHOWN = 40
+_AROUND = re.compile(r"^(?:it(?: is|'s|’s) )|(?: for me| here| now)+$")
+_HALF = re.compile(r"[ap]m\b|[ap]\.m|^0|午前|午後")
+
+
+def clock_time(text: str) -> tuple[time, bool] | None:
+    """Return what a clock shows (`21:30`, `it is 9 pm for me`); None if the text is something else.
+
+    Also returns whether it is clear which half of the day is meant.
+    """
+    plain = " ".join(unicodedata.normalize("NFKC", text[:LONGEST_SHOWN]).casefold().split())
+    plain = _AROUND.sub("", plain)
+    reader = ClockReader(plain)
+    try:
+        at = reader.whole_time()
+    except WrittenTimeError:
+        return None
+    if at is None:
+        return None
+    named = any(part in plain.split() for part in PARTS_OF_DAY)
+    return at, not 1 <= at.hour <= 12 or named or _HALF.search(plain) is not None
+
+
 _AFTER_AN_HOUR = ("", "am", "pm", "in", "on", "every", "tomorrow", "today", "tonight")
 
 
@@ -23,6 +48,11 @@ class ClockReader:
 
     def __init__(self, plain: str) -> None:
         self._words = words_of_time(plain)
+
+    def whole_time(self) -> time | None:
+        """Return the time of day that all of the words say; None if they say something else."""
+        at = self._time_of_day_or_none()
+        return None if self._words else at
 
     def _next(self, ahead: int = 0) -> str:
         return self._words[ahead] if ahead < len(self._words) else ""

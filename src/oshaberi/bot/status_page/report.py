@@ -25,6 +25,7 @@ from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.records import KeyRecord, UsageRecord
 from oshaberi.bot.storage.usage import UsageTotals, usage_day
+from oshaberi.bot.tools.choice import approver_of, is_offered_by
 from oshaberi.bot.turns.admission.channel_queue import BusyChannel
 from oshaberi.bot.turns.admission.single_message_rules import why_sentence
 from oshaberi.bot.turns.services.model_access import OperatorModel, place_of_model
@@ -141,6 +142,7 @@ async def status_report(sources: StatusSources) -> Json:
         "usage_problem": problem,
         "servers": [] if used is None else _servers(sources.client, used),
         "warnings": [_warning(sources.client, one) for one in sources.warnings.newest_first()],
+        "tools": _tools(sources.context),
         "settings": _settings(sources),
     }
 
@@ -329,6 +331,21 @@ def _warning(client: discord.Client, one: LoggedWarning) -> Json:
         "user": one.ids.get("user"),
         "turn": one.ids.get("turn"),
     }
+
+
+def _tools(context: BotContext) -> list[Json]:
+    """List all tools, with what the operator's settings say. A server's lists come on top."""
+    turn = context.settings().turn
+    return [
+        {
+            "name": name,
+            "source": one.source,
+            "permission": one.permission,
+            "asks": approver_of(name, one, turn),
+            "offered": is_offered_by(turn, name, one),
+        }
+        for name, one in context.services.answer_tools.tools.all_tools().items()
+    ]
 
 
 def _settings(sources: StatusSources) -> list[Json]:

@@ -8,7 +8,7 @@ import logging
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import IPv6Address, ip_address, ip_network
 from math import ceil
 from pathlib import Path
@@ -16,8 +16,6 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from aiohttp import web
-
-from oshaberi.page_files import SAFE_HEADERS, file_response, page_file
 
 # The login: the token starts a session of twelve hours, kept in a cookie.
 #
@@ -278,6 +276,46 @@ class StatusPage:
     def _known(self) -> PageLogin:
         assert self._login is not None
         return self._login
+
+
+# The files of the page: only those in its folder, with headers that let nothing else run.
+
+
+KINDS = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".json": "application/json",
+}
+SAFE_HEADERS = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-cache",
+}
+
+
+def page_file(folder: Path, name: str) -> Path | None:
+    """Return the folder's file of this name; None if there is none, or if the name is invalid."""
+    try:
+        path = (folder / name).resolve()
+        ours = path.is_relative_to(folder) and path.suffix in KINDS and path.is_file()
+    except (OSError, ValueError):
+        return None
+    return path if ours else None
+
+
+def file_response(path: Path, policy: Mapping[str, str], status: int = 200) -> web.Response:
+    """Return a file of a page. `policy` is its security policy."""
+    directives = "; ".join(f"{name} {value}" for name, value in policy.items())
+    return web.Response(
+        body=path.read_bytes(),
+        status=status,
+        content_type=KINDS[path.suffix],
+        charset="utf-8",
+        headers={**SAFE_HEADERS, "Content-Security-Policy": directives},
+    )
 
 
 _PRIVATE = {**SAFE_HEADERS, "Cache-Control": "no-store"}

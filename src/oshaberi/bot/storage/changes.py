@@ -13,7 +13,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
@@ -23,8 +23,9 @@ from oshaberi.checked_json import parse_json
 
 log = logging.getLogger(__name__)
 
-ChangeKind = Literal["settings", "personas", "models", "keys", "lorebooks", "lessons"]
-KINDS: tuple[ChangeKind, ...] = ("settings", "personas", "models", "keys", "lorebooks", "lessons")
+ChangeKind = Literal["settings", "personas", "models", "keys", "lorebooks", "talks", "lessons"]
+KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
+ALL = ""
 FRESH_SECONDS = 2.0
 MOST_NOTED = 10_000
 CHANNEL = "oshaberi_changes"
@@ -40,7 +41,7 @@ Stamp = tuple[int, int]
 class StoredChange:
     """A change. `owner` is a server's id, or `user 123` for a user's direct messages.
 
-    That of `lessons` is the place of a model, as JSON.
+    That of `lessons` is the place of a model, as JSON; `talks` are those of everybody (`ALL`).
     """
 
     kind: ChangeKind

@@ -351,6 +351,7 @@ class Database:
         for error in await self._store.writer.write_all(entries):
             if error is not None:
                 raise error
+        await self.schedules.forget_ended()
         if self._store.erasure is not None:
             await self._store.erasure.shorten()
 

@@ -65,6 +65,7 @@ class Transactions:
         self.now = now
         self.address = address
         self.engine = engine
+        self._has_one_connection = address.in_memory
         self._reading_engine = engine
         if address.kind == "postgresql" and not address.is_pooled:
             # Each statement sees what is committed, with or without BEGIN and ROLLBACK around it.
@@ -103,7 +104,7 @@ class Transactions:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncSession]:
-        if self.address.in_memory:  # one connection for all: one at a time
+        if self._has_one_connection:  # for all: one at a time
             async with self._writer, self._session("BEGIN") as session:
                 yield session
         else:
@@ -116,7 +117,7 @@ class Transactions:
             if self._thread_engine is not None:
                 loop = asyncio.get_running_loop()
                 return await loop.run_in_executor(self._readers, self._read_in_thread, work)
-            one_at_a_time = self._writer if self.address.in_memory else nullcontext()
+            one_at_a_time = self._writer if self._has_one_connection else nullcontext()
             async with one_at_a_time, self._reading_engine.connect() as connection:
                 return await connection.run_sync(work)
 

@@ -3,6 +3,8 @@
 - `definition`: what a tool is, for whom it runs, and what that person may do; `decorator` makes
   one from a function.
 - `toolbox` has all of them, and decides which ones a turn may use.
+- `choice`: which of them a server, a channel and a persona use, and which ask first; `questions`:
+  what waits for a person.
 - `calls` runs them: the check of arguments, the tool itself (`daemon_threads`), its result
   without secrets (`oshaberi.secret_redaction`).
 """

@@ -15,7 +15,15 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from oshaberi.bot.tools.definition import Tool, ToolContext, ToolFailedError, is_valid
+from oshaberi.bot.tools.choice import approver_of
+from oshaberi.bot.tools.definition import (
+    Approver,
+    AskedCall,
+    Tool,
+    ToolContext,
+    ToolFailedError,
+    is_valid,
+)
 from oshaberi.chunks import ToolCall
 from oshaberi.clocks import loop_time_s
 from oshaberi.providers.request.model_request import ToolResult
@@ -266,6 +274,10 @@ LONGEST_ERROR = 2000
 MOST_CALLS = 16
 """How many calls are run in one round. Each may be a request to Discord, the web or an MCP
 server."""
+NOBODY_TO_ASK = "not run: it needs a person's permission, and nobody can be asked here"
+LONGEST_SHOWN = 50_000
+"""Longer arguments, as JSON, cannot be shown whole to those who decide, so they are refused."""
+TOO_LONG_TO_SHOW = "not run: its arguments are too long to be shown to those who would allow it"
 _MOST_NAMES = 20
 _LONGEST_NAME = 64
 """Only this much of an unknown name is compared and repeated: comparing is quadratic."""
@@ -301,6 +313,49 @@ class OfferedTools:
         raise ToolFailedError(f"there is no tool {call.name[:_LONGEST_NAME]!r}; {hint}: {names}")
 
 
+@dataclass(frozen=True, slots=True)
+class _PreparedCall:
+    """A call with checked arguments. `approver` has to allow it; None: it does not ask."""
+
+    called: NamedTool
+    args: Mapping[str, Any]
+    approver: Approver | None
+
+
+def _prepared(
+    call: ToolCall, offered: OfferedTools, context: ToolContext
+) -> _PreparedCall | ToolFailedError:
+    try:
+        called = offered.find(call)
+        args = called.arguments.check(call.args)
+    except ToolFailedError as failure:
+        return failure
+    approver = approver_of(called.name, called.tool, context.turn)
+    if approver is not None and len(_as_json(args, LONGEST_SHOWN)) > LONGEST_SHOWN:
+        return ToolFailedError(TOO_LONG_TO_SHOW)
+    return _PreparedCall(called, args, approver)
+
+
+def visible(text: str) -> str:
+    """Return a text in which nothing hides: no character without a form, none that turns others."""
+    return "".join(one if one.isprintable() or one == "\n" else _escaped(one) for one in text)
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1] if ord(character) > 127 else repr(character)[1:-1]
+
+
+async def _ask(context: ToolContext, calls: Sequence[AskedCall]) -> str:
+    """Ask about all calls of a round together. Return why they may not run; empty if they may."""
+    if not calls:
+        return ""
+    try:
+        return NOBODY_TO_ASK if context.ask is None else await context.ask(calls)
+    except Exception:
+        log.exception("nobody could be asked about: %s", ", ".join(one.name for one in calls))
+        return NOBODY_TO_ASK
+
+
 class ToolCallRunner:
     """Runs calls. `secrets` are values that no result may show."""
 
@@ -322,38 +377,68 @@ class ToolCallRunner:
         A tool that exceeds its time, or ignores its cancellation, keeps running, but its result is
         ignored.
         """
+        prepared = [_prepared(call, offered, context) for call in calls[:MOST_CALLS]]
+        asked = [self._asked(one) for one in prepared if isinstance(one, _PreparedCall)]
+        asking = asyncio.ensure_future(_ask(context, [one for one in asked if one is not None]))
         tasks = [
             asyncio.create_task(
-                _run_logged(
-                    call, self._answer(call, offered, context, timeout_ms, result_limit_chars)
-                )
+                self._answer(call, one, asking, context, timeout_ms, result_limit_chars)
             )
-            for call in calls[:MOST_CALLS]
+            for call, one in zip(calls, prepared, strict=False)
         ]
         try:
             if tasks:
                 await asyncio.wait(tasks)
         finally:
-            for task in tasks:
+            for task in (*tasks, asking):
                 task.cancel()
         too_many = self._error(f"not run: at most {MOST_CALLS} calls at once; ask again", 200)
         return (*(task.result() for task in tasks), *(too_many for _ in calls[MOST_CALLS:]))
 
+    def _asked(self, one: _PreparedCall) -> AskedCall | None:
+        """Return a call as people are asked about it; None if its tool does not ask."""
+        if one.approver is None:
+            return None
+        shown = self._secrets.redacted(_as_json(one.args, LONGEST_SHOWN), 2 * LONGEST_SHOWN)
+        return AskedCall(one.called.name, one.approver, visible(shown))
+
     async def _answer(
         self,
         call: ToolCall,
-        offered: OfferedTools,
+        prepared: _PreparedCall | ToolFailedError,
+        asking: asyncio.Future[str],
         context: ToolContext,
         timeout_ms: int,
         most: int,
     ) -> ToolResult:
+        if isinstance(prepared, _PreparedCall) and prepared.approver is not None:
+            refusal = await asyncio.shield(asking)
+            prepared = ToolFailedError(refusal) if refusal else prepared
+        return await _run_logged(call, self._checked(prepared, context, timeout_ms, most))
+
+    async def _checked(
+        self,
+        prepared: _PreparedCall | ToolFailedError,
+        context: ToolContext,
+        timeout_ms: int,
+        most: int,
+    ) -> ToolResult:
+        if isinstance(prepared, ToolFailedError):
+            return self._error(str(prepared), most)
+        ended = _unwatched if context.watch is None else context.watch(prepared.called.name)
+        result: ToolResult | None = None
         try:
-            called = offered.find(call)
-            args = called.arguments.check(call.args)
-        except ToolFailedError as failure:
-            return self._error(str(failure), most)
+            result = await self._timed(prepared, context, timeout_ms, most)
+            return result
+        finally:
+            ended(result is None or result.is_error)
+
+    async def _timed(
+        self, prepared: _PreparedCall, context: ToolContext, timeout_ms: int, most: int
+    ) -> ToolResult:
+        called = prepared.called
         timeout_ms = called.tool.timeout_ms or timeout_ms
-        work = asyncio.create_task(self._work(called, context, args, most))
+        work = asyncio.create_task(self._work(called, context, prepared.args, most))
         self._at_work.add(work)
         work.add_done_callback(self._at_work.discard)
         try:
@@ -387,6 +472,10 @@ class ToolCallRunner:
             cut(self._secrets.redacted(text, LONGEST_ERROR + 1), min(most, LONGEST_ERROR)),
             is_error=True,
         )
+
+
+def _unwatched(_failed: bool) -> None:
+    pass
 
 
 async def _run_logged(call: ToolCall, answering: Awaitable[ToolResult]) -> ToolResult:

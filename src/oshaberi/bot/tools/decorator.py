@@ -16,7 +16,9 @@ from typing import Any, Literal, Union, overload
 
 from oshaberi.bot.tools.daemon_threads import THREADS
 from oshaberi.bot.tools.definition import (
+    APPROVERS,
     PERMISSIONS,
+    Approver,
     Permission,
     RunTool,
     Tool,
@@ -275,6 +277,7 @@ def tool(
     timeout_ms: int | None = None,
     strict: bool = False,
     offered: Offered | None = None,
+    asks: Approver | None = None,
 ) -> Callable[[Function], Tool]: ...
 
 
@@ -288,6 +291,7 @@ def tool(
     timeout_ms: int | None = None,
     strict: bool = False,
     offered: Offered | None = None,
+    asks: Approver | None = None,
 ) -> Tool | Callable[[Function], Tool]:
     """Make a tool of a function: its name and docstring describe it, its type hints the parameters.
 
@@ -309,6 +313,7 @@ def tool(
             source=function.__module__,
             strict=strict,
             offered=offered,
+            asks=asks,
         )
         _check(new_tool, where)
         return new_tool
@@ -326,6 +331,10 @@ def _check(tool: Tool, where: str) -> None:
         allowed = ", ".join(PERMISSIONS)
         raise ToolDefinitionError(
             f"{where}: permission {tool.permission!r} is not one of: {allowed}"
+        )
+    if tool.asks is not None and tool.asks not in APPROVERS:
+        raise ToolDefinitionError(
+            f"{where}: asks {tool.asks!r} is not one of: {', '.join(APPROVERS)}"
         )
     if tool.timeout_ms is not None and tool.timeout_ms <= 0:
         raise ToolDefinitionError(f"{where}: timeout_ms {tool.timeout_ms} is not above 0")

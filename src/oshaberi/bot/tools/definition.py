@@ -36,7 +36,13 @@ log = logging.getLogger(__name__)
 
 Permission = Literal["everyone", "manage_messages", "manage_server"]
 PERMISSIONS: tuple[Permission, ...] = ("everyone", "manage_messages", "manage_server")
+Approver = Literal["asker", "manage_messages", "manage_server"]
+"""Who may allow a tool that asks: with `asker`, the person who asked and members with Manage
+Messages."""
+APPROVERS: tuple[Approver, ...] = ("asker", "manage_messages", "manage_server")
+"""From the most people to the fewest."""
 ToolText = Callable[[str], str]
+BUILT_IN = "built-in"
 GROUP = "oshaberi.tool_text"
 LONGEST = 64
 _VALID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -88,6 +94,19 @@ class ToolContext:
 
     memory_of: int = 0
     """The persona whose own memory the tools use; 0: the memory of all personas."""
+
+    is_addressed: bool = True
+    """Whether a person has just addressed the bot. Not so if it speaks by itself, answers by chance
+    or answers another persona."""
+
+    persona_allows: tuple[str, ...] = ()
+    """The persona's own list of the only tools that it uses; empty means all."""
+    persona_blocks: tuple[str, ...] = ()
+    """The tools that the persona does not use."""
+    ask: AskForTools | None = None
+    """Asks a person about tools that must not run by themselves; None: nobody can be asked."""
+    watch: WatchTool | None = None
+    """Is told of each tool that runs."""
 
     def __post_init__(self) -> None:
         if not self.user_id:
@@ -152,6 +171,22 @@ def apply_plug_ins(text: str, plug_ins: Mapping[str, ToolText]) -> str:
 RunTool = Callable[[ToolContext, Mapping[str, Any]], Awaitable[Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class AskedCall:
+    """A call of a tool that asks first. `shown` are its arguments for people, without secrets."""
+
+    name: str
+    approver: Approver
+    shown: str = field(default="", repr=False)
+
+
+WatchTool = Callable[[str], Callable[[bool], None]]
+"""Called with the name of a tool that begins. What it returns is called when the tool has ended,
+with whether it failed."""
+AskForTools = Callable[[Sequence[AskedCall]], Awaitable[str]]
+"""Asks once for all these calls. Returns why they may not run; empty if they may."""
+
+
 def has_store(context: ToolContext) -> bool:
     """Return whether there is a database; for `offered` of tools that need one."""
     return context.store is not None
@@ -168,12 +203,14 @@ class Tool:
     permission: Permission = "everyone"
     timeout_ms: int | None = None
     """None means the setting `tool_timeout_ms`."""
-    source: str = "built-in"
+    source: str = BUILT_IN
     """`built-in`, the Python module, or the name of the MCP server."""
     strict: bool = False
     """Whether the model's API should enforce the schema, if it can."""
     offered: Callable[[ToolContext], bool] | None = None
     """Decides whether the tool is offered in this turn; None means always."""
+    asks: Approver | None = None
+    """Who has to allow each use; None means that the tool does not ask."""
 
 
 def is_valid(name: str) -> bool:

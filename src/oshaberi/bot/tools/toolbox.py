@@ -10,7 +10,13 @@ from pathlib import Path
 from types import ModuleType
 
 from oshaberi.bot.tools.calls import ArgumentChecks, NamedTool, OfferedTools, ToolCallRunner
-from oshaberi.bot.tools.definition import Tool, ToolContext, ToolDefinitionError, by_name
+from oshaberi.bot.tools.choice import is_chosen, is_offered_by
+from oshaberi.bot.tools.definition import (
+    Tool,
+    ToolContext,
+    ToolDefinitionError,
+    by_name,
+)
 from oshaberi.chunks import ToolCall
 from oshaberi.errors import ConfigError
 from oshaberi.providers.request.model_request import ToolDeclaration, ToolResult
@@ -63,13 +69,20 @@ class ToolBox:
             result_limit_chars=result_limit_chars,
         )
 
+    def all_tools(self) -> Mapping[str, Tool]:
+        """Return all tools by the names that models know, offered anywhere or not."""
+        self._refresh()
+        return {name: one.tool for name, one in self._tools.items()}
+
     def _offered_tools(self, context: ToolContext) -> Mapping[str, NamedTool]:
         self._refresh()
         permissions = context.permissions
         return {
             name: one
             for name, one in self._tools.items()
-            if one.tool.permission in permissions and _is_offered(one.tool, context)
+            if one.tool.permission in permissions
+            and _is_chosen(one, context)
+            and _is_offered(one.tool, context)
         }
 
     def _refresh(self) -> None:
@@ -86,6 +99,13 @@ class ToolBox:
 def _declaration(one: NamedTool) -> ToolDeclaration:
     description = _shorten(one.tool.description, LONGEST_DESCRIPTION)
     return ToolDeclaration(one.name, description, one.tool.parameters, one.tool.strict)
+
+
+def _is_chosen(one: NamedTool, context: ToolContext) -> bool:
+    """Return whether channel and persona use a tool. Neither gives what the other denies."""
+    return is_offered_by(context.turn, one.name, one.tool) and is_chosen(
+        one.name, one.tool.source, context.persona_allows, context.persona_blocks
+    )
 
 
 def _is_offered(tool: Tool, context: ToolContext) -> bool:

@@ -17,9 +17,10 @@ Then `turn_control` carries out commands: stop, continue, regenerate, delete, wh
 told a `control_reply`. `answer_versions` keeps the versions of an answer and shows one in place of
 another.
 
-`own_threads` opens threads for single conversations, and `talk_starts` says where the conversation
-of a channel begins.
+`own_threads` opens threads for single conversations, and says where the conversation of a channel
+begins.
 
-Several parts use: `caches`, `notices` (what people see of a turn besides its answer) and `outcome`
-(how a turn ended, how long it took, and its line in the log).
+Several parts use: `caches`, `notices` (what people see of a turn besides its answer), `thoughts`
+(those of the model, shown and logged) and `outcome` (how a turn ended, how long it took, and its
+line in the log).
 """

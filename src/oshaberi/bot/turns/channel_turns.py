@@ -37,7 +37,8 @@ from oshaberi.bot.turns.personas import PersonaCache
 from oshaberi.bot.turns.post_turn import TurnRecords
 from oshaberi.bot.turns.quotas import QuotaBook
 from oshaberi.bot.turns.running.greeting import Greetings
-from oshaberi.bot.turns.running.queue_runner import QueueRunner, TurnRunner
+from oshaberi.bot.turns.running.job_runner import JobRunner
+from oshaberi.bot.turns.running.queue_runner import QueueRunner
 from oshaberi.bot.turns.running.turn import Turn
 from oshaberi.bot.turns.services.turn_services import BackgroundTasks, TurnServices
 from oshaberi.bot.turns.turn_control import AnswerState, TurnControl
@@ -68,8 +69,10 @@ class ChannelTurns:
         deleted: BoundedCache[int, bool],
         reactions: StatusReactions,
         background: BackgroundTasks,
+        own_threads: OwnThreads,
     ) -> None:
         self.persona_cache = persona_cache
+        self.own_threads = own_threads
         self.admission = admission
         self.questions = questions
         self._unbegun = unbegun
@@ -100,7 +103,7 @@ class ChannelTurns:
         )
         admission = MessageAdmission(services.settings, persona_cache, clock, services.draw)
         versions = AnswerVersions(db)
-        turns = TurnRunner(
+        turns = JobRunner(
             _turns_from(services, quotas),
             traffic=traffic,
             observers=services.observers,
@@ -133,6 +136,7 @@ class ChannelTurns:
             deleted=services.notes.deleted_messages,
             reactions=reactions,
             background=background,
+            own_threads=own_threads,
         )
 
     async def submit(

@@ -1,23 +1,29 @@
-"""Threads for single conversations: when one is opened, what it is called.
+"""Where a conversation begins, and threads for single ones: when one is opened, what it is called.
 
 `always` opens one for each question in a text channel, and the answer goes there. On request
-(`/talk`, `/branch`) a user gets one. Both count towards `own_threads_per_hour`.
+(`/talk`, `/branch`) a user gets one. Both count towards `own_threads_per_hour`. A branch begins
+with the conversation of another place, and after `/new` a channel begins afresh.
 """
 
 from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta
 
 from oshaberi.bot.conversation.messages import TurnChannel, moved_to
 from oshaberi.bot.conversation.transcript import indented, plain_words
 from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.storage import Database
+from oshaberi.bot.storage.changes import ALL
 from oshaberi.bot.storage.errors import StorageError
 from oshaberi.bot.storage.records import OwnThread, TalkStart
 from oshaberi.bot.storage.repositories.talks import TalkRepository
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob
+from oshaberi.bot.turns.caches import KeyedLocks, StoredCache
 from oshaberi.providers.request.model_request import ContextItem, Request, said
 
 log = logging.getLogger(__name__)
@@ -44,6 +50,11 @@ class OwnThreads:
 
     def __init__(self, talks: TalkRepository) -> None:
         self._talks = talks
+        self._opening: KeyedLocks[tuple[int, int]] = KeyedLocks()
+
+    def opening(self, server_id: int, user_id: int) -> AbstractAsyncContextManager[None]:
+        """Open threads for one user one after the other: each counts before the next is opened."""
+        return self._opening.through((server_id, user_id))
 
     async def moved(self, job: QueuedJob) -> QueuedJob | None:
         """Return the job in a thread of its own; None if it is answered where it was asked."""
@@ -51,7 +62,16 @@ class OwnThreads:
         is_asked = job.is_message and not job.is_uninvited and bool(job.asked)
         if config.own_threads != "always" or not is_asked or not _can_have_threads(job):
             return None
-        place, newest = job.turn_channel, job.newest
+        async with self.opening(job.turn_channel.server_id, job.user_id):
+            thread = await self._open_for(job)
+        if thread is None:
+            return None
+        asked = tuple(moved_to(one, thread.path) for one in job.asked)
+        return replace(job, turn_channel=thread, asked=asked, burst=None)
+
+    async def _open_for(self, job: QueuedJob) -> TurnChannel | None:
+        """Open a thread on a question; None if there is none, or not another one."""
+        place, newest, config = job.turn_channel, job.newest, job.settings.turn
         try:
             if await self.is_too_many(place.server_id, job.user_id, config):
                 return None
@@ -61,11 +81,9 @@ class OwnThreads:
         except StorageError as error:
             log.info("channel %s: no thread is opened: %s", place.channel_id, error)
             return None
-        if thread is None:
-            return None
-        await self.note(thread, job.user_id, name, TalkStart(), config)
-        asked = tuple(moved_to(one, thread.path) for one in job.asked)
-        return replace(job, turn_channel=thread, asked=asked, burst=None)
+        if thread is not None:
+            await self.note(thread, job.user_id, name, TalkStart(), config)
+        return thread
 
     async def is_too_many(self, server_id: int, user_id: int, config: TurnConfig) -> bool:
         """Return whether this user got as many threads in the last hour as one may get."""
@@ -102,6 +120,22 @@ def name_of_question(text: str) -> str:
     return f"{start.rpartition(' ')[0] or start}…"
 
 
+async def name_thread(
+    talks: TalkRepository, job: QueuedJob, answer: str, ask: Callable[[Request], Awaitable[str]]
+) -> None:
+    """Let the model name the thread that was opened for this conversation, once."""
+    place = job.turn_channel
+    if place.path.parent_id is None or not answer:
+        return
+    thread = await talks.thread(place.channel_id)
+    if thread is None or thread.is_named or not await talks.take_naming(place.channel_id):
+        return
+    asked = "\n".join(one.said.own_words for one in job.asked)
+    name = name_of_model(await ask(name_request(asked, answer)))
+    if name:
+        await place.rename(name, thread.name)
+
+
 def name_of_model(text: str) -> str:
     """Return the title that a model wrote as a thread's name; empty if it is none."""
     first = next((line for line in text.splitlines() if line.strip(_OUTSIDE)), "")
@@ -120,3 +154,28 @@ def name_request(asked: str, answered: str) -> Request:
         said("user", _NOW, "current"),
     )
     return Request(items, max_output_tokens=NAME_TOKENS)
+
+
+# -- where a conversation begins -------------------------------------------------------------------
+
+
+MOST_CHANNELS = 4000
+
+
+class TalkStarts:
+    """Where conversations begin, kept until any process changes it."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._known: StoredCache[int, TalkStart] = StoredCache(MOST_CHANNELS, "talks")
+
+    async def of(self, channel_id: int) -> TalkStart:
+        """Return where it begins; while the database is away, as it was last known."""
+        start_of = self._db.talks.start_of
+        try:
+            return await self._known.get(
+                self._db.changes, channel_id, ALL, lambda: start_of(channel_id)
+            )
+        except StorageError as error:
+            log.info("channel %s: where its conversation begins is unknown: %s", channel_id, error)
+            return TalkStart()

@@ -17,6 +17,7 @@ from contextlib import (
     suppress,
 )
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,7 @@ from oshaberi.bot.coordination.shard_keeper import HANDOVER_SECONDS, ShardKeeper
 from oshaberi.bot.data_retention import DataRetention, prune_regularly
 from oshaberi.bot.faces.own_face import OwnFaces
 from oshaberi.bot.initiative.due_schedules import DueSchedules
+from oshaberi.bot.initiative.openings import Openings
 from oshaberi.bot.logs import RecentWarnings, StreamLogger
 from oshaberi.bot.observability.health import ModelHealth, RunsOn
 from oshaberi.bot.observability.metrics import BotMetrics
@@ -43,6 +45,7 @@ from oshaberi.bot.turns.services.turn_services import TurnServices
 from oshaberi.bot.wiring.client_wiring import ConnectedBot
 from oshaberi.bot.wiring.services import open_services, open_stores
 from oshaberi.bot.wiring.shutdown_signals import ShutdownSignals
+from oshaberi.clocks import utc_now
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io.requests.answers import rest_probe
 from oshaberi.discord_io.requests.watch import requests_through
@@ -70,6 +73,7 @@ class Bot:
     orphaned_journals: OrphanedJournals
     data_retention: DataRetention
     due_schedules: DueSchedules
+    openings: Openings
     shard_keeper: ShardKeeper | None = None
 
     async def serve(self, token: str) -> None:
@@ -206,6 +210,7 @@ def _upkeep(bot: Bot) -> tuple[Coroutine[Any, Any, None], ...]:
         prune_regularly(bot.db),
         bot.data_retention.run(),
         bot.due_schedules.run(),
+        bot.openings.run(),
     )
 
 
@@ -241,6 +246,7 @@ async def open_bot(
     guild_ready_timeout: float = GUILDS_READY_SECONDS,
     connect: Connect = connect,
     runs_on: RunsOn = "discord",
+    clock: Callable[[], datetime] = utc_now,
 ) -> AsyncIterator[Bot]:
     """Open database, coordination, tools, models and client; close them in reverse order."""
     CATALOGUES.use_folders((PACKAGED, settings.data_dir / "languages"))
@@ -255,7 +261,7 @@ async def open_bot(
         async with (
             open_stores(settings) as stores,
             open_services(
-                settings, environ, stores, bot_metrics, watching, connect, outage
+                settings, environ, stores, bot_metrics, watching, connect, outage, clock
             ) as opened,
         ):
             services, current_settings, faces = opened
@@ -292,5 +298,6 @@ async def open_bot(
                         is_gone=partial(is_gone, client),
                     ),
                     connected.due_schedules,
+                    connected.openings,
                     connected.keeper,
                 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -37,6 +38,7 @@ from oshaberi.bot.turns.services.turn_services import (
     TurnTraffic,
 )
 from oshaberi.bot.turns.services.turn_slots import TurnSlots
+from oshaberi.clocks import utc_now
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.errors import ConfigError
 from oshaberi.providers.capabilities import LearnedLimits
@@ -115,6 +117,7 @@ async def open_services(
     observers: Sequence[StreamObserver],
     connect: Connect,
     outage: ServiceOutage,
+    clock: Callable[[], datetime] = utc_now,
 ) -> AsyncIterator[tuple[TurnServices, CurrentSettings, Faces]]:
     """Open tools, adapters and tracing for the block."""
     db, shared, learned = stores.db, stores.shared, LearnedLimits()
@@ -133,13 +136,14 @@ async def open_services(
         services = TurnServices(
             settings=current_settings.of,
             db=db,
-            models=ModelAccess(operator, adapters, db),
+            models=ModelAccess(operator, adapters, db, clock),
             traffic=TurnTraffic(shared.stops, slots, shared.alone, outage),
             answer_tools=AnswerTools(tools, installed_tool_text(), plug_ins=plug_ins),
             observers=TurnObservers(tuple(observers), bot_metrics.note_answer, tracer),
             read_text=read_text,
             usable_faces=faces.usable,
             instance=settings.instance,
+            clock=clock,
         )
         try:
             yield services, current_settings, faces

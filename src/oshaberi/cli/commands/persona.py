@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +16,11 @@ from oshaberi.errors import ConfigError
 
 if TYPE_CHECKING:
     from oshaberi.bot.characters.cards import Card
+    from oshaberi.bot.config import LoadedSettings
+    from oshaberi.bot.faces.pictures import FacePicture
     from oshaberi.bot.storage import Database
+    from oshaberi.bot.storage.records import PersonaRecord
 
-T = TypeVar("T")
 FORMS = ("png", "charx", "json")
 
 
@@ -51,8 +53,8 @@ def command() -> None:
 def import_(files: tuple[Path, ...], server_id: int | None, config_file: Path | None) -> None:
     """Show what character cards bring (PNG, JSON, CHARX), and store them for a server.
 
-    Without --server nothing is stored. Pictures need Discord, so only `/persona import` keeps them.
-    All cards are read before the first is stored.
+    Without --server nothing is stored. Pictures are kept in the data folder; the bot uploads them
+    before it first shows them. All cards are read before the first is stored.
 
     \b
     Examples:
@@ -68,9 +70,14 @@ def import_(files: tuple[Path, ...], server_id: int | None, config_file: Path | 
     if server_id is None:
         whisper("nothing is stored; add --server ID")
         return
-    stored = _on_database(config_file, lambda db: _store(db, server_id, cards))
+    settings = _settings(config_file)
+    stored, missing = with_database(
+        settings, lambda db: _store(db, settings.data_dir, server_id, cards)
+    )
     for name in stored:
-        click.echo(f"stored {name}")
+        click.echo(harmless(f"stored {name}"))
+    for line in missing:
+        whisper(harmless(f"left out: {line.removeprefix('- ')}"))
     whisper("a bot that is running still has the old personas in memory: restart it")
 
 
@@ -93,7 +100,7 @@ def import_(files: tuple[Path, ...], server_id: int | None, config_file: Path | 
 )
 @config_option
 def export(name: str, server_id: int, out: Path, config_file: Path | None) -> None:
-    """Write a persona with its lorebooks as a card.
+    """Write a persona with its lorebooks as a card: a .charx has its sprites too.
 
     \b
     Example:
@@ -102,11 +109,12 @@ def export(name: str, server_id: int, out: Path, config_file: Path | None) -> No
     form = out.suffix.lower().lstrip(".")
     if form not in FORMS:
         raise ConfigError(f"{out}: must end in .png, .charx or .json")
-    card = _on_database(config_file, lambda db: _card(db, server_id, name))
-    from oshaberi.bot.characters.card_files import written_card
+    settings = _settings(config_file)
+    card = with_database(settings, lambda db: _card(db, settings.data_dir, server_id, name))
+    from oshaberi.bot.commands.personas.card_commands import written_with_face
 
     try:
-        out.write_bytes(written_card(card, form))
+        out.write_bytes(written_with_face(card, form))
     except OSError as error:
         raise click.ClickException(f"{out}: cannot be written: {error.strerror}") from None
 
@@ -127,13 +135,18 @@ def _needs_bot() -> None:
         raise click.ClickException('personas need sqlalchemy: pip install "oshaberi[bot]"')
 
 
-def _on_database(config_file: Path | None, work: Callable[[Database], Awaitable[T]]) -> T:
+def _settings(config_file: Path | None) -> LoadedSettings:
     _needs_bot()
-    return with_database(settings_of(config_file), work)
+    return settings_of(config_file)
 
 
-async def _store(db: Database, server_id: int, cards: Sequence[Card]) -> list[str]:
-    """Store the cards. All are checked before the first is stored."""
+async def _store(
+    db: Database, data_dir: Path, server_id: int, cards: Sequence[Card]
+) -> tuple[list[str], list[str]]:
+    """Store the cards. All are checked before the first is stored.
+
+    Return the names, and a line for each picture that is left out.
+    """
     from oshaberi.bot.characters.persona_cards import persona_of_card
     from oshaberi.bot.conversation.transcript import name_problem
     from oshaberi.text.normalize.webhook_names import MAX_UNITS
@@ -149,20 +162,59 @@ async def _store(db: Database, server_id: int, cards: Sequence[Card]) -> list[st
         made.append(persona_of_card(card, server_id, name, taken))
         taken += [made[-1].book.name] if made[-1].book is not None else []
     is_first = not await db.personas.of(server_id)
-    for number, one in enumerate(made):
-        persona = replace(one.persona, is_default=is_first and number == 0)
-        saved = await db.personas.save(persona)
+    missing: list[str] = []
+    for number, (card, one) in enumerate(zip(cards, made, strict=True)):
+        persona, lines = await _with_pictures(db, data_dir, card, one.persona)
+        missing += lines
+        saved = await db.personas.save(replace(persona, is_default=is_first and number == 0))
         if one.book is not None:
             await db.lorebooks.save(replace(one.book, persona_id=saved.id))
-    return [one.persona.name for one in made]
+    return [one.persona.name for one in made], missing
 
 
-async def _card(db: Database, server_id: int, name: str) -> Card:
+async def _with_pictures(
+    db: Database, data_dir: Path, card: Card, persona: PersonaRecord
+) -> tuple[PersonaRecord, list[str]]:
+    """Keep the pictures of a card as copies. Return a line for each that is left out."""
+    from oshaberi.bot.commands.personas.picture_uploads import left_out_line, usable_sprites
+    from oshaberi.bot.faces.kept_pictures import keep_as_copy
+    from oshaberi.bot.faces.pictures import PictureRefusedError
+    from oshaberi.bot.storage.picture_files import PictureFiles
+    from oshaberi.bot.storage.records import SpriteRecord
+
+    files = PictureFiles(data_dir)
+    moods = {one.name: one.content for one in card.moods if one.content is not None}
+    named, missing = usable_sprites(moods, persona)
+    sprites: list[SpriteRecord] = []
+    if card.face is not None and card.face.content is not None:
+        try:
+            address = await keep_as_copy(db, files, persona.server_id, card.face.content)
+            persona = replace(persona, avatar_url=address)
+        except PictureRefusedError as refusal:
+            missing.append(left_out_line(persona.name, refusal.args[0]))
+    for name, content in named.items():
+        try:
+            address = await keep_as_copy(db, files, persona.server_id, content)
+            sprites.append(SpriteRecord(name, address))
+        except PictureRefusedError as refusal:
+            missing.append(left_out_line(name, refusal.args[0]))
+    return replace(persona, sprites=tuple(sprites)), missing
+
+
+async def _card(db: Database, data_dir: Path, server_id: int, name: str) -> Card:
     from oshaberi.bot.characters.persona_cards import card_of_persona
+    from oshaberi.bot.commands.personas.card_commands import pictures_of
+    from oshaberi.bot.faces.kept_pictures import stored_copy
+    from oshaberi.bot.storage.picture_files import PictureFiles
 
     found = await db.personas.get(server_id, name)
     if found is None:
         names = ", ".join(one.name for one in await db.personas.of(server_id)) or "none"
         raise ConfigError(f"there is no persona {name}; there are: {names}")
     books = [one for one in await db.lorebooks.of(server_id) if one.persona_id == found.id]
-    return card_of_persona(found, books)
+    files = PictureFiles(data_dir)
+
+    async def copy_of(server_id: int, address: str) -> FacePicture | None:
+        return await stored_copy(db, files, server_id, address)
+
+    return card_of_persona(found, books, [one async for one in pictures_of(found, copy_of)])

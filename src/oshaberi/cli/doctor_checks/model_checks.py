@@ -60,8 +60,10 @@ async def call(name: str, entry: ModelEntry, key: str | None) -> Finding:
 
 _NO_KEY = "no key was sent"
 _SDKS = {
-    "openai": "openai",
-    "openai-responses": "openai",
+    "openai": "aiohttp",
+    "openai-responses": "aiohttp",
+    "novelai": "aiohttp",
+    "ollama": "aiohttp",
     "anthropic": "anthropic",
     "google": "google.genai",
     "bedrock": "boto3",

@@ -151,28 +151,30 @@ class RequestBudget:
             return self.waiting <= MOST_WAITING_FOR_REACTIONS
         return not self.waiting and self._used(loop_time_s()) < self._per_second * TYPING_SHARE
 
-    async def admit(self, path: str) -> bool:
-        """Wait until a request for this path may be sent. Return whether the limit counts it."""
-        if is_exempt(path):
-            return False
-        await self.turn(rank_of(path))
-        return True
+    async def admit(self, path: str) -> float | None:
+        """Wait until a request for this path may be sent. Return when that is (loop time).
 
-    async def turn(self, rank: RequestRank = RequestRank.NEEDED) -> None:
-        """Wait until a request may be sent."""
-        if self._per_second == 0:
-            return
+        Returns None if the limit does not count the request.
+        """
+        return None if is_exempt(path) else await self.turn(rank_of(path))
+
+    async def turn(self, rank: RequestRank = RequestRank.NEEDED) -> float:
+        """Wait until a request may be sent. Return when that is."""
         began_s = loop_time_s()
+        if self._per_second == 0:
+            return began_s
         if self.shared is None and not self.waiting and self._used(began_s) < self._per_second:
             self._left_at.append(began_s)
-            return
+            return began_s
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[rank].append(waiter)
         if self._releasing is None or self._releasing.done():
             self._releasing = asyncio.create_task(self._release(), name="discord request budget")
         try:
             await waiter
-            self.on_waited(loop_time_s() - began_s)
+            now_s = loop_time_s()
+            self.on_waited(now_s - began_s)
+            return now_s
         finally:
             if not waiter.done() or waiter.cancelled():
                 self._forget(rank, waiter)

@@ -184,9 +184,9 @@ class RequestTrace(aiohttp.TraceConfig):
         exchange = _exchange.get()
         if _may_wait(params.url) and not (exchange and exchange.has_turn):
             await self._turn()
-        if _is_api(params.url):
-            ctx.counts = await self.budget.admit(params.url.path)
-        ctx.left_at = loop_time_s()
+        left_s = await self.budget.admit(params.url.path) if _is_api(params.url) else None
+        ctx.counts = left_s is not None
+        ctx.left_at = loop_time_s() if left_s is None else left_s
         if exchange:
             exchange.leave(ctx.left_at)
 

@@ -61,9 +61,7 @@ class _AiohttpBody(httpx2.AsyncByteStream):
         self, response: aiohttp.ClientResponse, silence_s: float | None, most_bytes: int
     ) -> None:
         self._response = response
-        self._body = StreamedBody(response.content, silence_s, most_bytes, response.headers)
-        if response.connection is not None and response.connection.protocol is not None:
-            response.connection.protocol.read_timeout = None  # the body keeps the time
+        self._body = StreamedBody.of(response, silence_s, most_bytes)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._body

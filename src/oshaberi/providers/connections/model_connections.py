@@ -11,12 +11,21 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 import aiohttp
 from aiohttp import ClientHandlerType, ClientMiddlewareType, ClientRequest, ClientResponse
 
-from oshaberi.foreign_bodies import PIECE, PLAIN, BodyTooLargeError, cut, unpacker_for
+from oshaberi.foreign_bodies import (
+    PIECE,
+    PLAIN,
+    BodyTooLargeError,
+    answer_body,
+    cut,
+    unpacker_for,
+)
 from oshaberi.providers.request.answer_budgets import MOST_BODY_BYTES
 
 KEPT_S = 30.0
@@ -40,9 +49,8 @@ class ModelSession:
     When the last adapter calls `aclose`, the connections are closed.
     """
 
-    def __init__(self, *middlewares: ClientMiddlewareType, trust_env: bool = False) -> None:
+    def __init__(self, *middlewares: ClientMiddlewareType) -> None:
         self._middlewares = middlewares
-        self._trust_env = trust_env
         self._session: aiohttp.ClientSession | None = None
         self._used: _SharedConnector | None = None
 
@@ -55,7 +63,6 @@ class ModelSession:
                 connector=self._used.connector,
                 connector_owner=False,
                 cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=self._trust_env,
                 headers=PLAIN,
                 auto_decompress=False,
                 middlewares=(*self._middlewares, repeated_if_stale),
@@ -76,6 +83,42 @@ class ModelSession:
             if _shared.get(loop) is used:
                 del _shared[loop]
             await used.connector.close()
+
+
+async def ask_once(
+    method: str, url: str, patience_s: float, most_bytes: int, **sent: Any
+) -> tuple[int, bytes]:
+    """Return the status and the body of a small answer. Follows no redirect.
+
+    Raises TimeoutError, aiohttp.ClientError, OSError, BodyTooLargeError and PackedBodyError.
+    """
+    limit = aiohttp.ClientTimeout(total=patience_s)
+    async with (
+        aiohttp.ClientSession(headers=PLAIN, auto_decompress=False, timeout=limit) as session,
+        session.request(method, url, proxy=proxy_for(url), allow_redirects=False, **sent) as answer,
+    ):
+        return answer.status, await answer_body(answer, most_bytes)
+
+
+class SocksProxyError(OSError):
+    """The environment names a SOCKS proxy, and aiohttp only knows HTTP proxies."""
+
+
+def proxy_for(url: str) -> str | None:
+    """Return the proxy that the environment names for this URL.
+
+    Raises SocksProxyError: to go past such a proxy in silence would be worse.
+    """
+    proxies = getproxies()
+    if not proxies:
+        return None
+    parts = urlsplit(url)
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.hostname or ""):
+        return None
+    if proxy.lower().startswith("socks"):
+        raise SocksProxyError("a SOCKS proxy cannot be used: set HTTPS_PROXY to an HTTP proxy")
+    return proxy
 
 
 async def repeated_if_stale(request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
@@ -147,6 +190,13 @@ class StreamedBody:
         self._waits_since: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._look_in(silence_s)
+
+    @classmethod
+    def of(cls, response: ClientResponse, silence_s: float | None, most_bytes: int) -> StreamedBody:
+        """Return the body of a response, which keeps the time from now on."""
+        if response.connection is not None and response.connection.protocol is not None:
+            response.connection.protocol.read_timeout = None
+        return cls(response.content, silence_s, most_bytes, response.headers)
 
     def __aiter__(self) -> StreamedBody:
         return self

@@ -1,24 +1,16 @@
 """Adapter for OpenAI-compatible chat completions: most hosts, and local servers by base URL.
 
-The SDK does transport, authentication and typed HTTP errors; the adapter decodes the lines itself,
-which is many times cheaper than the SDK's typed events.
+There is no SDK in it: the API is one route, and the adapter reads the stream itself (decision 34).
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from oshaberi.chunks import ProviderError
 from oshaberi.providers.base import EndpointAdapter
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
-from oshaberi.providers.connections.sdk import (
-    NO_KEY,
-    http_client,
-    load_sdk,
-    pieces_of,
-    without_variable,
-)
 from oshaberi.providers.error_classification import FAILED_CALL, provider_error
 from oshaberi.providers.openai_chat.events import Event, read
 from oshaberi.providers.openai_chat.request import FAMILY, body
@@ -31,9 +23,11 @@ from oshaberi.providers.request.model_request import Endpoint, Request
 from oshaberi.providers.request.parameters import known_capabilities
 from oshaberi.providers.request.preparation import prepared
 from oshaberi.providers.wire.errors import StreamError, explained, read_failure
+from oshaberi.providers.wire.json_post import JsonPost
 from oshaberi.providers.wire.sse_decoder import SseDecoder, read_object
 from oshaberi.providers.wire.steps import FinishStep, Step
 
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
 MANDATORY = frozenset({"model", "messages", "stream"})
 Mend = Callable[[Body], Body | None]
 """Takes a body and returns it without a part; None if it does not have that part."""
@@ -46,30 +40,15 @@ class OpenAIChatAdapter(EndpointAdapter):
     listed_as = ""
     """The family whose models are listed if this one does not exist; by default the own one."""
     mandatory = MANDATORY
+    route = "/chat/completions"
 
     def __init__(self, endpoint: Endpoint) -> None:
-        sdk = load_sdk("openai", "openai")
         super().__init__(endpoint)
         self._keeps_reasoning = bool(endpoint.quirks.get("keeps_reasoning"))
-        with without_variable("OPENAI_CUSTOM_HEADERS"):
-            self._client = sdk.AsyncOpenAI(
-                api_key=self._key(),
-                base_url=endpoint.base_url,
-                max_retries=0,
-                http_client=http_client(sdk, endpoint),
-                # Left out, the SDK would take them from the environment and send them to anybody.
-                default_headers={
-                    "OpenAI-Organization": sdk.Omit(),
-                    "OpenAI-Project": sdk.Omit(),
-                    **endpoint.headers,
-                },
-            )
-
-    def _key(self) -> Any:
-        return self.endpoint.api_key or NO_KEY
+        self._http = JsonPost(endpoint, DEFAULT_BASE_URL, "openai")
 
     async def aclose(self) -> None:
-        await self._client.close()
+        await self._http.aclose()
 
     def read(self, event: Event) -> Sequence[Step]:
         return read(event, self._keeps_reasoning)
@@ -102,8 +81,8 @@ class OpenAIChatAdapter(EndpointAdapter):
                 wanted = mend(wanted) or wanted
             decoder, read_event = SseDecoder(), self._event_reader()
             try:
-                async with self._creating(wanted) as response:
-                    async for piece in pieces_of(response, self.endpoint.budgets.body):
+                async with await self._answer(wanted) as pieces:
+                    async for piece in pieces:
                         for data in decoder.feed(piece):
                             event = read_event(data)
                             if not meaningful and self._is_meaningful(event):
@@ -152,11 +131,11 @@ class OpenAIChatAdapter(EndpointAdapter):
         images = has_images(ready.items)
         return negotiation.refused(failure, self.classify(error), wanted, images)
 
-    def _creating(self, wanted: Body) -> Any:
-        # In `extra_body`, the SDK does not walk through all messages for fields to rename.
-        return self._client.chat.completions.with_streaming_response.create(
-            model=wanted["model"], messages=(), stream=True, extra_body=wanted
-        )
+    async def _answer(self, wanted: Body) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._http.answer(self.route, wanted, await self._token())
+
+    async def _token(self) -> str | None:
+        return self.endpoint.api_key
 
 
 def _failed_to_call(error: Exception) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.connections.sdk import load_sdk
+from oshaberi.providers.error_classification import named_parameter
 from oshaberi.providers.openai_chat.adapter import Mend, OpenAIChatAdapter
 from oshaberi.providers.openai_responses.events import Event, Repetitions, read
 from oshaberi.providers.openai_responses.request import (
@@ -34,6 +35,7 @@ class OpenAIResponsesAdapter(OpenAIChatAdapter):
 
     family = FAMILY
     mandatory = _OWN
+    route = "/responses"
     read = staticmethod(read)
 
     def takes_prefill(self, _request: Request) -> bool:
@@ -51,15 +53,10 @@ class OpenAIResponsesAdapter(OpenAIChatAdapter):
     def _mend(self, wanted: Body, error: Exception) -> Mend | None:
         """Return a function that removes foreign encrypted reasoning, or the summary."""
         failure = read_failure(error)
-        said = " ".join((*failure.codes, failure.message, str(getattr(error, "param", ""))))
+        said = " ".join((*failure.codes, failure.message, named_parameter(failure.body)))
         known = ((_FOREIGN_REASONING, without_reasoning_items), (_NO_SUMMARY, without_summary))
         mend = next((mend for pattern, mend in known if pattern.search(said)), None)
         return mend if mend and mend(wanted) is not None else None
-
-    def _creating(self, wanted: Body) -> Any:
-        return self._client.responses.with_streaming_response.create(
-            model=wanted["model"], stream=True, extra_body=wanted
-        )
 
 
 # Azure OpenAI, signed in with Entra ID (once Azure AD): `azure-identity` gets the tokens.
@@ -76,16 +73,17 @@ class AzureEntraAdapter(OpenAIResponsesAdapter):
     listed_as = "azure-entra"
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self._credential: Any = None
         super().__init__(endpoint)
+        self._credential: Any = None
+        self._new_token: Any = None
+        if not endpoint.api_key:
+            identity = load_sdk("azure.identity.aio", "azure")
+            self._credential = identity.DefaultAzureCredential()
+            self._new_token = identity.get_bearer_token_provider(self._credential, SCOPE)
 
-    def _key(self) -> Any:
-        """Return a token, or a function that returns one that is still valid."""
-        if self.endpoint.api_key:
-            return self.endpoint.api_key
-        identity = load_sdk("azure.identity.aio", "azure")
-        self._credential = identity.DefaultAzureCredential()
-        return identity.get_bearer_token_provider(self._credential, SCOPE)
+    async def _token(self) -> str | None:
+        """Return the key, or a token that is still valid."""
+        return self.endpoint.api_key or await self._new_token()
 
     async def aclose(self) -> None:
         await super().aclose()

@@ -10,6 +10,7 @@ from typing import Any
 
 from oshaberi.providers.capabilities.learned import Lesson
 from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
+from oshaberi.providers.error_classification import named_parameter
 
 # Finds the fields of a request that an error names. A word in a sentence is not enough.
 #
@@ -45,8 +46,9 @@ def _structured(body: Any) -> Iterator[str]:
     inner = body.get("error", body) if isinstance(body, Mapping) else None
     if not isinstance(inner, Mapping):
         return
-    if inner.get("param"):
-        yield from _steps(str(inner["param"]))
+    param = named_parameter(inner)
+    if param:
+        yield from _steps(param)
     details = inner.get("detail") or inner.get("details") or inner.get("errors")
     for detail in details if isinstance(details, list) else ():
         place = detail.get("loc") if isinstance(detail, Mapping) else None
@@ -89,10 +91,9 @@ def named_tools(message: str, detail: Any, tools: Sequence[str]) -> list[str]:
     quoted = [name for name in tools if name in words]
     if quoted:
         return quoted
-    inner = detail.get("error", detail) if isinstance(detail, Mapping) else {}
-    param = inner.get("param") if isinstance(inner, Mapping) else None
+    where = f"{message} {named_parameter(detail)}"
     # The last number counts: Gemini's tools are all in `tools[0]`.
-    places = [int(place) for place in _PLACE_OF_A_TOOL.findall(f"{message} {param or ''}")]
+    places = [int(place) for place in _PLACE_OF_A_TOOL.findall(where)]
     return [tools[place] for place in places[-1:] if place < len(tools)]
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from oshaberi.chunks import ProviderError
 from oshaberi.providers.capabilities.learned import Doubt, Lesson
-from oshaberi.providers.error_classification import ProviderFailure, names_the_model
+from oshaberi.providers.error_classification import ProviderFailure, named_parameter
 from oshaberi.providers.refusals.lesson_rules import lessons
 from oshaberi.providers.refusals.named_fields import (
     RETRIES,
@@ -203,7 +203,7 @@ class RequestNegotiation:
         if failure.kind is not None or failure.status in _SAYS_IT_ITSELF:
             return False
         self._refusals += 1
-        if self._refusals > RETRIES or names_the_model(failure.body):
+        if self._refusals > RETRIES or named_parameter(failure.body) == "model":
             return False
         refusal = Refusal(failure.message, failure.body, sent, self.capabilities, has_images)
         learned = self._endpoint.learned

@@ -160,6 +160,8 @@ def for_model(request: Request, capabilities: ModelCapabilities) -> Request:
     if capabilities.system_role == "user":
         items = _without_system(items)
     tools = request.tools if capabilities.tools else ()
+    if items is request.items and tools is request.tools:
+        return request
     return replace(request, items=tuple(items), tools=tools)
 
 

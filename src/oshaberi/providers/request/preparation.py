@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from oshaberi.errors import Sentence
 from oshaberi.providers.capabilities.learned import Lesson
@@ -193,26 +193,68 @@ UNASKED_WINDOW = 2048
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
-async def prepared(
-    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities = _UNKNOWN
-) -> Request:
-    """Return the request within the window, with each image fetched or replaced by a note."""
+@dataclass(frozen=True, slots=True)
+class FittedRequest:
+    """A request within a model's window, before its images are fetched."""
+
+    request: Request
+    window: int | None
+    cost: RequestCost
+    """What the request costs as it is now, in the order of its items."""
+    left_out: tuple[Item, ...] = ()
+    base_tokens: int = 0
+    """The tokens of what is never left out."""
+    lost_tools: bool = False
+    """Whether the window has no room for the tools."""
+
+
+async def fitted(
+    request: Request,
+    endpoint: Endpoint,
+    capabilities: ModelCapabilities = _UNKNOWN,
+    *,
+    is_exact: bool = False,
+) -> FittedRequest:
+    """Return the request within the window. Nothing is learned and no image is fetched.
+
+    `is_exact`: a local server is asked for its window even if the request is short.
+    """
     if request.max_output_tokens is None and endpoint.max_output_tokens is not None:
         request = replace(request, max_output_tokens=endpoint.max_output_tokens)
     request = for_model(request, capabilities)
     count = counter_of(endpoint)
     cost = request_cost(request, count)
-    window = await _window(request, endpoint, capabilities, cost)
-    if not _tools_fit(request, window, cost):
-        words = f"its window of {window} tokens has no room for the tools, which are left out"
-        request = without_tools(request, endpoint, capabilities, words)
+    if is_exact:
+        window = await known_window(endpoint, capabilities)
+    else:
+        window = await _window(request, endpoint, capabilities, cost)
+    lost_tools = not _tools_fit(request, window, cost)
+    if lost_tools:
+        # Earlier calls become text: some APIs refuse calls of tools that are not declared.
+        request = for_model(request, replace(capabilities, tools=False))
         cost = request_cost(request, count)
     base = _base_tokens(request, cost)
+    dropped = _overflow(request, window, cost)
+    without = tuple(request.items[n] for n in sorted(dropped))
+    if dropped:
+        kept = [n for n in range(len(request.items)) if n not in dropped]
+        request = replace(request, items=tuple(request.items[n] for n in kept))
+        cost = cost._replace(items=tuple(cost.items[n] for n in kept))
+    return FittedRequest(request, window, cost, without, base, lost_tools)
+
+
+async def prepared(
+    request: Request, endpoint: Endpoint, capabilities: ModelCapabilities = _UNKNOWN
+) -> Request:
+    """Return the request within the window, with each image fetched or replaced by a note."""
+    found = await fitted(request, endpoint, capabilities)
+    request, base, window = found.request, found.base_tokens, found.window
+    if found.lost_tools:
+        # `/status` says so.
+        words = f"its window of {window} tokens has no room for the tools, which are left out"
+        endpoint.learned.learn(endpoint.place, Lesson(words))
     if window is not None and base > window * OVERESTIMATE:
         raise WindowTooSmallError(base, window)
-    dropped = _overflow(request, window, cost)
-    kept = tuple(item for index, item in enumerate(request.items) if index not in dropped)
-    request = replace(request, items=kept)
     if request.size is not None:
         request.size.estimated_tokens = comparable_tokens(request)
         request.size.base_tokens, request.size.window = base, window or 0

@@ -93,7 +93,8 @@ class MessageComposer(CopiedState):
             self._hold(part)
             return
         if self._orphan is None:
-            self._put_gap_before(part)
+            if self._gap:
+                self._put_gap_before(part)
         elif self._put_orphan_before(part, self._orphan):
             self._gap = ""  # the orphan's own gap counts
         else:
@@ -328,7 +329,9 @@ def _may_be_alone(text: str) -> bool:
 
 def is_alone(text: str) -> bool:
     """Return whether `text`, which is not empty, is nothing but punctuation."""
-    return text[0] in _PUNCTUATION and (len(text) == 1 or _ALONE.fullmatch(text) is not None)
+    if text[0] not in _PUNCTUATION or text[-1] not in _PUNCTUATION:
+        return False
+    return len(text) == 1 or _ALONE.fullmatch(text) is not None
 
 
 def _is_stray(text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from oshaberi.events import Boundary, Identity
 from oshaberi.text.config import TextConfig
 from oshaberi.text.copied_state import CopiedState
-from oshaberi.text.line_kinds import BlockKind, block_kind
+from oshaberi.text.line_kinds import block_kind
 from oshaberi.text.measure import fits, utf16_len
 
 _SAME_BLOCK: Final = frozenset({"list", "quote", "subtext"})
@@ -21,7 +21,7 @@ class PackedPart:
     """A piece of text that goes into a message."""
 
     __slots__ = (
-        *("boundary", "end", "gap", "identity", "is_code", "joiner", "kind", "labelled", "lead"),
+        *("boundary", "end", "gap", "identity", "is_code", "joiner", "labelled", "lead"),
         "text",
     )
 
@@ -41,7 +41,6 @@ class PackedPart:
         self.identity = identity
         self.labelled = labelled
         self.is_code = False
-        self.kind: BlockKind = "text"
         self.lead = 0
         """How many characters in front are punctuation that was joined to it (S1)."""
         self.joiner = ""
@@ -54,7 +53,8 @@ class PackedPart:
 
 def joiner(last: PackedPart, part: PackedPart, *, blank_line: bool) -> str:
     """Return the text between two parts. With `blank_line`, paragraphs are set apart by one."""
-    newlines = part.gap.count("\n")
+    gap = part.gap
+    newlines = 1 if gap == "\n" else gap.count("\n")
     if newlines == 0:
         if would_merge(last, part):
             return "\n"
@@ -62,7 +62,8 @@ def joiner(last: PackedPart, part: PackedPart, *, blank_line: bool) -> str:
     if newlines == 1:
         if not blank_line or part.is_code or last.is_code:
             return "\n"
-        if part.kind in _SAME_BLOCK and part.kind == last.kind:
+        kind = block_kind(part.text)
+        if kind in _SAME_BLOCK and kind == block_kind(last.text):
             return "\n"
     return "\n\n"
 
@@ -83,7 +84,11 @@ class MessagePacking(CopiedState):
 
     def __init__(self, config: TextConfig) -> None:
         self._degree = config.humanizer_degree
-        self._most = config.max_flush_count
+        most = config.max_flush_count
+        self._each_below = (most - 1) // 2
+        """So many messages of a response have a line each."""
+        self._paragraph_below = (most * 3 - 1) // 4
+        """So many have a paragraph at most."""
         self._whole_above = config.whole_above_chars
         self._longest = config.max_single_message_length
         self._blank_line = config.aggregate_join == "blank_line" and self._degree == 0
@@ -98,12 +103,11 @@ class MessagePacking(CopiedState):
         """
         if self._degree == 0:
             return "all"
-        if self.is_whole(end):
+        if 0 < self._whole_above < end:
             return "fill"
-        following = count + 1
-        if following * 2 < self._most:
+        if count < self._each_below:
             return "each"
-        return "paragraph" if following * 4 < self._most * 3 else "fill"
+        return "paragraph" if count < self._paragraph_below else "fill"
 
     def is_whole(self, end: int) -> bool:
         """Return whether the answer is so long that it is no longer sent in small messages."""
@@ -115,7 +119,6 @@ class MessagePacking(CopiedState):
         return self._units >= self._longest
 
     def add(self, part: PackedPart) -> None:
-        part.kind = block_kind(part.text)
         if self.parts:
             part.joiner = joiner(self.parts[-1], part, blank_line=self._blank_line)
         self.parts.append(part)
@@ -124,7 +127,7 @@ class MessagePacking(CopiedState):
     def ends_before(self, part: PackedPart, policy: PackingPolicy) -> bool:
         """Return whether the message ends before `part`. There must be parts in it."""
         last = self.parts[-1]
-        if last.identity != part.identity:
+        if last.identity is not part.identity and last.identity != part.identity:
             return True
         if policy == "all":
             return False
@@ -135,7 +138,7 @@ class MessagePacking(CopiedState):
             return False
         if part.is_code or last.is_code or part.gap.count("\n") > 1:
             return True
-        return (block_kind(part.text) == "list") != (last.kind == "list")
+        return (block_kind(part.text) == "list") != (block_kind(last.text) == "list")
 
     def take(self) -> list[PackedPart]:
         parts, self.parts, self._units = self.parts, [], 0

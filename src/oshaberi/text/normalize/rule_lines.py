@@ -11,8 +11,10 @@ from oshaberi.text.config import TextConfig
 from oshaberi.text.line_kinds import is_rule
 from oshaberi.text.normalize.pieces import Normalizer, SegmentWork, TextPiece
 
-_HINTS: Final = ("---", "***", "___", "===", ">", "-#", "* *", "- -")
 _BEGINNINGS: Final = frozenset("-*_=> \t")
+_SIGNS: Final = "-*_=># \t"
+"""What such a line consists of."""
+_ENDS: Final = frozenset("-*_=>#")
 _SUBTEXT: Final = "-#"
 
 
@@ -24,9 +26,11 @@ class RuleLines(Normalizer):
     def apply(self, work: SegmentWork) -> None:
         for piece in work.pieces:
             text = piece.text
-            if text[:1] not in _BEGINNINGS and "\n" not in text:
-                continue
-            if any(hint in text for hint in _HINTS):
+            if "\n" not in text:
+                is_due = text[:1] in _BEGINNINGS and _may_go(text)
+            else:
+                is_due = any(_may_go(line) for line in text.split("\n"))
+            if is_due:
                 self._clean(piece, work, piece is work.pieces[-1])
 
     def _clean(self, piece: TextPiece, work: SegmentWork, is_last: bool) -> None:
@@ -47,6 +51,14 @@ class RuleLines(Normalizer):
             _add(kept, line, broken)
             broken = False
         piece.text = "\n".join(kept)
+
+
+def _may_go(line: str) -> bool:
+    """Return whether `line` may be a rule, an empty quote or a subtext marker."""
+    last = line[-1:]
+    if last not in _ENDS and not last.isspace():
+        return False  # the usual case
+    return not line.strip().strip(_SIGNS)
 
 
 def _add(kept: list[str], line: str, broken: bool) -> None:

@@ -175,7 +175,9 @@ class SpeakerGuard(Normalizer):
         self._any_speaker = config.llm_stop_speaker_pattern_enabled
         self._foreign = frozenset(map(_key, foreign_names(config))) - self._own
         self._participants = frozenset(map(_key, participant_names(config))) - self._own
-        self._initials = frozenset(name[0] for name in self._foreign | self._participants)
+        initials = {name[0] for name in self._foreign | self._participants}
+        self._initials = frozenset(initials)
+        self._begins = frozenset(initials | {letter.upper() for letter in initials} | {"_"})
 
     def apply(self, work: SegmentWork) -> None:
         is_first_line = work.opens_response
@@ -192,7 +194,7 @@ class SpeakerGuard(Normalizer):
         at = 0
         is_whole = piece.line_start
         for line in piece.text.split("\n"):
-            if is_whole and not is_first_line:
+            if is_whole and not is_first_line and has_colon(line):
                 label = self._foreign_label(line)
                 if label is not None:
                     return at, label
@@ -223,7 +225,9 @@ class SpeakerGuard(Normalizer):
         """Return whether the line begins with a letter that a name begins with, which few do."""
         begun = line.lstrip(" \t*")
         first = begun[:1]
-        return self._any_speaker or first == "_" or first.casefold()[:1] in self._initials
+        if self._any_speaker or first in self._begins:
+            return True
+        return not first.isascii() and first.casefold()[:1] in self._initials
 
     @staticmethod
     def _cut(work: SegmentWork, index: int, at: int, label: str) -> None:

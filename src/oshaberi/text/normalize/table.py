@@ -192,9 +192,16 @@ class Normalizers(CopiedState):
         """
         if ":" not in source and "@" not in source:
             return source, []
-        lines = [_apply(self._table_steps, line) for line in source.split("\n")]
-        removed = [one for work in lines for one in work.withheld]
-        return "\n".join(work.pieces[0].text for work in lines), removed
+        cleaned: list[str] = []
+        removed: list[tuple[str, str]] = []
+        for line in source.split("\n"):
+            if ":" in line or "@" in line:
+                work = _apply(self._table_steps, line)
+                removed += work.withheld
+                cleaned.append(work.pieces[0].text)
+            else:
+                cleaned.append(line)
+        return "\n".join(cleaned), removed
 
     def carry(self) -> SpeakingState:
         """Return the state for the turn's next stream."""

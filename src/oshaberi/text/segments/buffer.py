@@ -6,7 +6,6 @@ left waits in the buffer until the splitter returns it.
 
 from __future__ import annotations
 
-import sys
 from typing import Final, Literal
 
 from oshaberi.events import Boundary
@@ -14,7 +13,8 @@ from oshaberi.text.copied_state import CopiedState
 from oshaberi.text.decision_observer import Decision, Observer
 from oshaberi.text.markers.open_markers import HeldBoundary
 
-NEVER: Final = sys.maxsize
+NEVER: Final = 1 << 60
+"""Beyond any text. Compiled code calculates with larger numbers more slowly."""
 CONTEXT: Final = 128
 _GOES_ON: Final = frozenset({"period", "overflow", "code_open"})
 
@@ -126,9 +126,10 @@ class VisibleBuffer(CopiedState):
         body = begun.rstrip()
         if body:
             trail = begun[len(body) :]
-            self.gap += raw[: len(raw) - len(begun)]
+            if len(begun) < len(raw):
+                self.gap += raw[: len(raw) - len(begun)]
             ends_line = "\n" in trail or boundary.reason not in _GOES_ON
-            self.emit("text", body + suffix, boundary.reason, cut, ends_line)
+            self.emit("text", body + suffix if suffix else body, boundary.reason, cut, ends_line)
             self.gap = trail
             self._owes_newline = boundary.mend > 0
         else:

@@ -159,10 +159,10 @@ class CurrentLine(CopiedState):
         self.is_fresh = True
 
     def begin_text(self, at: int) -> None:
-        """Start a line at `at` that begins with a letter."""
-        self.begin(at)
+        """Start a line at `at` that begins with a letter, after one that ended plainly."""
+        self._buffer.line = at
         self._kind = "text"
-        self.is_fresh = False
+        self._holds_items = None
 
     def kind(self) -> BlockKind:
         """Return the line's kind by its marker. Also notes the list item it begins."""
@@ -261,7 +261,7 @@ class CurrentLine(CopiedState):
     def _is_bare_subtext(self, brk: LineBreak) -> bool:
         """Return whether the line is only `-#`, which joins the next line (C7)."""
         line = self._buffer.line
-        if not self._buffer.whole_line() or self._buffer.text[line] != "-":
+        if self._buffer.text[line] != "-" or not self._buffer.whole_line():
             return False
         return self._buffer.text[line : brk.at].strip() == "-#"
 

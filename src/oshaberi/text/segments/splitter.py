@@ -21,8 +21,8 @@ from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.markers.rules import MARK_HANDLERS, MARKS, WAIT
 from oshaberi.text.segments.blocks import BlockReader, CodeReader, ProseAgain
 from oshaberi.text.segments.buffer import CONTEXT, NEVER, Found, Trim, VisibleBuffer
+from oshaberi.text.segments.cuts import CutWindow, SegmentRelease
 from oshaberi.text.segments.lines import CurrentLine, LineBreak, UnfinishedUrl, read_break
-from oshaberi.text.segments.release import CutWindow, SegmentRelease
 from oshaberi.text.segments.table_blocks import TableReader, heads_table
 from oshaberi.text.sentences.ends import TERMINATORS, cut_off_end, run_end, sentence_end
 
@@ -139,6 +139,7 @@ _QUOTED_FENCE: Final = re.compile(r"[> \t]*")
 _LINES: Final = Interest(MARKS)
 _SENTENCES: Final = Interest(MARKS + TERMINATORS)
 _QUOTE_BLOCK: Final = ">>> "
+_MAY_QUOTE: Final = frozenset(("", ">"))
 
 
 class ProseReader(CopiedState):
@@ -196,7 +197,7 @@ class ProseReader(CopiedState):
         """Read on. Return the block that begins, or None if more text is needed."""
         buffer, open_markers, line = self._buffer, self._open_markers, self._line
         text = buffer.text
-        search = self._interest.pattern(text).search
+        interest = self._interest
         self.waits_for_next = False
         while True:
             if line.is_fresh and not self._read_line_head(final):
@@ -209,8 +210,7 @@ class ProseReader(CopiedState):
             mark = text[at : at + 1]
             read_mark = MARK_HANDLERS.get(mark)
             if read_mark is None:
-                found = search(text, at)
-                at = found.start() if found else len(text)
+                at = interest.next(text, at)
                 mark = text[at : at + 1]
                 read_mark = MARK_HANDLERS.get(mark)
             if (
@@ -271,6 +271,9 @@ class ProseReader(CopiedState):
         Returns False while undecided.
         """
         head = self._buffer.text[self._pos : self._pos + 4]
+        if head[:1] not in _MAY_QUOTE:
+            self._line.is_fresh = False
+            return True  # the usual case
         if len(head) < 4 and not final and _QUOTE_BLOCK.startswith(head):
             return False
         if head == _QUOTE_BLOCK and not self._open_markers.open[">>>"]:

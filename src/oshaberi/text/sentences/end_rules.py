@@ -69,10 +69,11 @@ def following(text: str, at: int, final: bool) -> tuple[str, int]:
 
     `more` means that it has not arrived.
     """
-    if text.startswith("\n", at):
+    blank = text[at : at + 1]
+    if blank == "\n":
         return "end", at
     ahead = at + 1
-    if not text.startswith(" ", at) or text[ahead : ahead + 1].isspace():
+    if blank != " " or text[ahead : ahead + 1].isspace():
         gap = _GAP.match(text, at, at + _MAX_GAP + 1)
         ahead = gap.end() if gap else at
         if ahead - at > _MAX_GAP:
@@ -86,6 +87,8 @@ def following(text: str, at: int, final: bool) -> tuple[str, int]:
 
 
 def _kind(char: str) -> str:
+    if char in _ALL:
+        return "other"
     if char.islower():
         return "lower"
     if char.isupper() or char.istitle():

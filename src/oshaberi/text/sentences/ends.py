@@ -126,6 +126,7 @@ _REACH: Final = 4
 _ALL: Final = frozenset(TERMINATORS)
 _WIDE: Final = frozenset("。．｡！？")
 _DOTS: Final = frozenset(".…‥")
+_LONE_DOTS: Final = frozenset("…‥")
 _WIDE_DOTS: Final = frozenset("。．｡")
 _QUOTES: Final = frozenset("\"'”’»)]」』）】〉》")
 _LAUGHS: Final = ("（笑）", "(笑)", "（笑)", "(笑）")
@@ -173,6 +174,8 @@ def sentence_end(text: str, at: int, final: bool, start: int = 0) -> int:
         return close
     if kind == "more":
         return UNDECIDED
+    if kind != "upper" and _is_ellipsis(text, at, end):
+        return NO  # the usual case
     return _spaced_end(SentenceSpot(text, at, end, close, low, final, kind, ahead))
 
 
@@ -287,11 +290,15 @@ def _close(text: str, end: int) -> int:
 
 def _wide_close(text: str, low: int, at: int, end: int) -> int:
     """Like `_close`. A mark that can open and close closes only if one is open on the line."""
-    if text[end] in _OPENING or text[end].isalnum():
+    first = text[end]
+    if first in _OPENING or first.isalnum() or (first.isascii() and first not in _CLOSING):
         return end  # the usual case
     close = end
     while close - end <= _MAX_CLOSERS:
-        if text[close : close + 1] in _EITHER_MARKS:
+        after_this = text[close : close + 1]
+        if after_this in _ALL:
+            break  # another run
+        if after_this in _EITHER_MARKS:
             mark = _mark(text, close)
             after = close + len(mark)
             if after < len(text) and text.count(mark, low, at) % 2 == 0:
@@ -330,6 +337,8 @@ def _wide_end(text: str, at: int, end: int, close: int, low: int, final: bool) -
 
 def _wide_tail(text: str, close: int, final: bool, quoted: bool) -> int:
     """Decide by what follows: a laugh belongs to the sentence; `と言った` or `他说` continue it."""
+    if text[close] in _ALL:
+        return close  # another run
     if not final and len(text) - close < _REACH:
         return UNDECIDED
     if quoted and _SPOKEN.match(text, close, close + _REACH):
@@ -338,14 +347,20 @@ def _wide_tail(text: str, close: int, final: bool, quoted: bool) -> int:
     return close + 3 if laughs else close
 
 
+def _is_ellipsis(text: str, at: int, end: int) -> bool:
+    """Return whether a run of terminators is nothing but dots, and not a period."""
+    if end == at + 1:
+        return text[at] in _LONE_DOTS
+    return text[at] in _DOTS and _DOTS.issuperset(text[at:end])
+
+
 def _spaced_end(spot: SentenceSpot) -> int:
     """Decide for a run followed by white space and text, by the kind of run."""
-    run = spot.text[spot.at : spot.end]
-    if run == ".":
+    if spot.end == spot.at + 1 and spot.text[spot.at] == ".":
         verdict = after_dot(spot)
     elif spot.kind == "joint":
         verdict = NO
-    elif _DOTS.issuperset(run):
+    elif _is_ellipsis(spot.text, spot.at, spot.end):
         verdict = after_ellipsis(spot)
     else:
         verdict = after_mark(spot)

@@ -1,6 +1,7 @@
 """`/persona` and `/sprite`: the characters of a server and their pictures.
 
 - `persona_commands`: `/persona` and its forms. `sprite_commands`: `/sprite`.
+- `draft_command`: a persona from one sentence, which the model drafts.
 - `card_commands`: `/persona import` and `export`.
 - `persona_changes`: finds, checks and changes the personas of a server.
 - `option_commands`: `/persona show` and `/persona set`, what one persona does differently.

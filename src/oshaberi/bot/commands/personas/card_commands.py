@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import discord
@@ -21,6 +21,7 @@ from oshaberi.bot.characters.card_files import (
 )
 from oshaberi.bot.characters.cards import Card, CardAsset, CardError
 from oshaberi.bot.characters.persona_cards import card_of_persona, persona_of_card, preview
+from oshaberi.bot.characters.work_limits import HeldCards
 from oshaberi.bot.commands.answers import Choices, ask_first, plain
 from oshaberi.bot.commands.command_context import (
     Chosen,
@@ -46,12 +47,13 @@ from oshaberi.bot.commands.personas.picture_uploads import (
     uploaded_file,
 )
 from oshaberi.bot.faces.kept_pictures import picture_words
-from oshaberi.bot.faces.pictures import PictureRefusedError
+from oshaberi.bot.faces.pictures import FacePicture, PictureRefusedError
 from oshaberi.bot.storage.records import LorebookRecord, PersonaRecord, SpriteRecord
 from oshaberi.languages import said, translated
 from oshaberi.providers.images.preparation import png_of_drawn
 
 LONGEST_PREVIEW = 3600
+MEGABYTE = 1024 * 1024
 
 
 # -- in ------------------------------------------------------------------------------------------
@@ -67,7 +69,7 @@ async def read_uploads(files: Sequence[discord.Attachment]) -> tuple[list[Card],
     for file in files:
         try:
             card = await _read_upload(file)
-            held += (size := sum(len(one.content or b"") for one in card.assets))
+            held += (size := _picture_bytes(card))
             if held > LARGEST_SUM:
                 held -= size
                 raise too_much()
@@ -154,10 +156,10 @@ async def _with_pictures(
 
 
 async def _import_all(
-    context: BotContext, asker: CommandUser, named: Sequence[tuple[Card, str]]
+    context: BotContext, asker: CommandUser, held: HeldCards, names: Sequence[str]
 ) -> str:
     lines = []
-    for card, name in named:
+    for card, name in zip(held.cards, names, strict=True):
         try:
             lines.append(await import_card(context, asker, card, name))
         except (CommandRefusedError, CardError) as error:
@@ -189,21 +191,38 @@ async def import_(
     asker.must_manage()
     files = [one for one in (file, file2, file3, file4, file5) if one is not None]
     await interaction.response.defer(ephemeral=True, thinking=True)
-    cards, refused = await read_uploads(files)
-    if not cards:
-        raise CommandRefusedError(refused[0].removeprefix("- "))
-    named = [(card, name if name and len(cards) == 1 else card.name) for card in cards]
-    for card, wanted in named:
-        await checked_import(context, asker, card, wanted)
-    shown = [await asyncio.to_thread(preview, card) for card in cards]
-    question = "\n\n".join([*shown, *refused])[:LONGEST_PREVIEW]
-    await ask_first(
-        interaction,
-        question,
-        translated("Bring it in") if len(cards) == 1 else translated("Bring them in"),
-        lambda asker: _import_all(context, asker, named),
-        deletes=False,
-    )
+    work = context.character_work
+    with work.alone("import", asker.server_id):
+        async with work.reading:
+            cards, refused = await read_uploads(files)
+        if not cards:
+            raise CommandRefusedError(refused[0].removeprefix("- "))
+        names = [name if name and len(cards) == 1 else card.name for card in cards]
+        for card, wanted in zip(cards, names, strict=True):
+            await checked_import(context, asker, card, wanted)
+        shown = [await asyncio.to_thread(preview, card) for card in cards]
+        held = work.hold(asker.server_id, cards, _size(files, cards))
+    try:
+        await ask_first(
+            interaction,
+            "\n\n".join([*shown, *refused])[:LONGEST_PREVIEW],
+            translated("Bring it in") if len(names) == 1 else translated("Bring them in"),
+            lambda asker: _import_all(context, asker, held, names),
+            deletes=False,
+            let_go=lambda: work.release(held),
+        )
+    except BaseException:
+        work.release(held)
+        raise
+
+
+def _size(files: Sequence[discord.Attachment], cards: Sequence[Card]) -> int:
+    """Return how many bytes the cards take at most: their texts, and their pictures."""
+    return sum(file.size for file in files) + sum(map(_picture_bytes, cards))
+
+
+def _picture_bytes(card: Card) -> int:
+    return sum(len(one.content or b"") for one in card.assets)
 
 
 # -- out -----------------------------------------------------------------------------------------
@@ -215,17 +234,20 @@ async def card_of_stored(context: BotContext, asker: CommandUser, name: str) -> 
     found = await persona_named(context, asker.server_id, name)
     books = await context.db.lorebooks.of(asker.server_id)
     own = [one for one in books if found.id and one.persona_id == found.id]
-    return card_of_persona(found, own, [one async for one in _pictures(context, found)])
+    pictures = [one async for one in pictures_of(found, context.faces.copy_of)]
+    return card_of_persona(found, own, pictures)
 
 
-async def _pictures(context: BotContext, found: PersonaRecord) -> AsyncIterator[CardAsset]:
+async def pictures_of(
+    found: PersonaRecord, copy_of: Callable[[int, str], Awaitable[FacePicture | None]]
+) -> AsyncIterator[CardAsset]:
     """Yield the pictures of a persona: the kept copies, or only their addresses."""
     faces = [("icon", "main", found.avatar_url)]
     faces += [("emotion", one.name, one.avatar_url) for one in found.sprites]
     for kind, name, url in faces:
         if not url:
             continue
-        copy = await context.faces.copy_of(found.server_id, url)
+        copy = await copy_of(found.server_id, url)
         if copy is None:
             yield CardAsset(kind, name, "unknown", url)
         else:
@@ -233,7 +255,7 @@ async def _pictures(context: BotContext, found: PersonaRecord) -> AsyncIterator[
             yield CardAsset(kind, name, ending, "", copy.content)
 
 
-def _written(card: Card, form: str) -> bytes:
+def written_with_face(card: Card, form: str) -> bytes:
     """Write the card. The bot keeps some pictures as JPEG, of which a PNG is made."""
     face = card.face
     if form == "png" and face is not None and face.ext == "jpeg" and face.content is not None:
@@ -262,10 +284,21 @@ async def export(interaction: Interaction, name: Chosen, form: str = "png") -> N
     context, asker = context_of(interaction), asker_of(interaction)
     await interaction.response.defer(ephemeral=True, thinking=True)
     card = await card_of_stored(context, asker, name)
-    content = await asyncio.to_thread(_written, card, form)
+    content = await asyncio.to_thread(written_with_face, card, form)
+    if len(content) > interaction.filesize_limit:
+        raise CommandRefusedError(_too_large_to_send(len(content), interaction.filesize_limit))
     file = discord.File(io.BytesIO(content), file_name(card.name, form))
     words = translated("**{name}** as a card:", name=plain(card.name))
     await interaction.followup.send(words, file=file, ephemeral=True)
+
+
+def _too_large_to_send(size: int, most: int) -> str:
+    return translated(
+        "The file would have {size} MB, and Discord takes {most} MB here. Take another format, or "
+        "let whoever runs the bot write it: `oshaberi persona export`.",
+        size=f"{size / MEGABYTE:.1f}",
+        most=f"{most / MEGABYTE:.0f}",
+    )
 
 
 @export.autocomplete("name")

@@ -258,19 +258,23 @@ async def may_create(context: BotContext, asker: CommandUser, name: str) -> str:
     """Check that the persona can be created: before the form opens, and again on submit."""
     asker.must_manage()
     name = checked_name(name)
-    stored = await context.db.personas.of(asker.server_id)
     if await context.db.personas.get(asker.server_id, name) is not None:
         raise CommandRefusedError(
             translated("There is already a persona {name}; use `/persona edit`.", name=plain(name))
         )
-    if len(stored) >= MOST_PERSONAS:
+    await check_room(context, asker.server_id)
+    return name
+
+
+async def check_room(context: BotContext, server_id: int) -> None:
+    """Refuse one more persona if the server has as many as it may have."""
+    if len(await context.db.personas.of(server_id)) >= MOST_PERSONAS:
         raise CommandRefusedError(
             translated(
                 "At most {most_personas} personas; delete one: `/persona delete`.",
                 most_personas=MOST_PERSONAS,
             )
         )
-    return name
 
 
 async def edit_persona(

@@ -23,6 +23,7 @@ from oshaberi.bot.commands.command_context import (
     context_in,
     context_of,
 )
+from oshaberi.bot.commands.personas.draft_command import show_draft
 from oshaberi.bot.commands.personas.persona_changes import (
     FIELD_LIMIT,
     create_persona,
@@ -40,6 +41,7 @@ from oshaberi.bot.commands.personas.persona_changes import (
 from oshaberi.bot.commands.personas.picture_uploads import drop_unused, kept_picture
 from oshaberi.bot.commands.personas.profile_command import ask_about_profile
 from oshaberi.bot.storage.records import PersonaRecord
+from oshaberi.bot.turns.generation.character_draft import LONGEST_IDEA
 from oshaberi.languages import translated
 
 # The forms in which users write a persona.
@@ -166,11 +168,24 @@ persona = app_commands.Group(
 )
 
 
-@persona.command(description="Create a persona; a form asks for its character")
-@app_commands.describe(name="The name it speaks under")
-async def create(interaction: Interaction, name: Chosen) -> None:
-    form = await creation_form(context_of(interaction), asker_of(interaction), name)
-    await interaction.response.send_modal(form)
+@persona.command(description="Create a persona in a form; with an idea the model drafts it first")
+@app_commands.describe(
+    name="The name it speaks under", idea="One sentence from which the model drafts it"
+)
+async def create(
+    interaction: Interaction,
+    name: Chosen | None = None,
+    idea: app_commands.Range[str, 1, LONGEST_IDEA] | None = None,
+) -> None:
+    context, asker = context_of(interaction), asker_of(interaction)
+    if idea is not None:
+        await show_draft(context, interaction, name, idea)
+        return
+    if name is None:
+        raise CommandRefusedError(
+            translated("Give it a `name`, or an `idea` from which the model drafts it.")
+        )
+    await interaction.response.send_modal(await creation_form(context, asker, name))
 
 
 @persona.command(description="Change a persona's prompt, other names and trigger words")

@@ -82,6 +82,18 @@ async def kept_pictures(
 
     Return their addresses, and a line for each that is left out.
     """
+    named, left_out = usable_sprites(files, persona)
+    kept = await context.faces.keep_all(asker.server_id, asker.channel_id, named, persona.name)
+    left_out += [left_out_line(name, said(reason)) for name, reason in kept.refused.items()]
+    if named and not kept.addresses:
+        raise PictureRefusedError(next(iter(kept.refused.values())))
+    return kept.addresses, left_out
+
+
+def usable_sprites(
+    files: Mapping[str, bytes], persona: PersonaRecord
+) -> tuple[dict[str, bytes], list[str]]:
+    """Return the pictures that may become sprites, and a line for each that may not."""
     named: dict[str, bytes] = {}
     left_out: list[str] = []
     taken = {one.name.casefold() for one in persona.sprites}
@@ -97,11 +109,7 @@ async def kept_pictures(
             continue
         taken.add(checked.casefold())
         named[checked] = raw
-    kept = await context.faces.keep_all(asker.server_id, asker.channel_id, named, persona.name)
-    left_out += [left_out_line(name, said(reason)) for name, reason in kept.refused.items()]
-    if named and not kept.addresses:
-        raise PictureRefusedError(next(iter(kept.refused.values())))
-    return kept.addresses, left_out
+    return named, left_out
 
 
 def left_out_line(name: str, reason: str) -> str:

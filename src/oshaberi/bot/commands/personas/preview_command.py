@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 
 import discord
 from discord import app_commands
@@ -19,10 +20,8 @@ from oshaberi.bot.commands.command_context import (
     context_of,
 )
 from oshaberi.bot.commands.personas.persona_changes import persona_choices, persona_named
-from oshaberi.bot.turns.caches import BoundedCache
-from oshaberi.bot.turns.context.surroundings import ContextSources, HistoryStart
 from oshaberi.bot.turns.running.preview import TAGS, RequestPreview, preview_request
-from oshaberi.languages import translatable, translated
+from oshaberi.languages import translatable, translated, translated_count
 
 WIDTH = 20
 NAMES = {
@@ -34,6 +33,7 @@ NAMES = {
     "knowledge": translatable("notes and lore"),
     "current": translatable("the question"),
 }
+TOOLS = translatable("the tools")
 
 
 async def previewed(
@@ -47,10 +47,8 @@ async def previewed(
     persona = await persona_named(context, asker.server_id, name)
     personas = await context.channel_turns.persona_cache.of(asker.server_id)
     services = context.services
-    operator, unremembered = services.models.operator, BoundedCache[int, HistoryStart](1)
     return await preview_request(
-        ContextSources(context.db, operator, services.lore, services.clock, unremembered),
-        services.models,
+        services,
         await services.settings(turn_channel.path),
         turn_channel,
         personas,
@@ -63,17 +61,30 @@ async def previewed(
 def shown_preview(name: str, found: RequestPreview) -> str:
     """Return the parts with their tokens, as bars of the window or of the whole."""
     whole = found.window or found.total
+    parts = [(found.tokens(tag), NAMES[tag]) for tag in TAGS]
     lines = []
-    for tag in TAGS:
-        tokens = found.tokens(tag)
+    for tokens, part in (*parts, (found.tool_tokens, TOOLS)):
         if tokens:
             bar = "█" * max(1, round(WIDTH * tokens / max(whole, 1)))
-            lines.append(f"{tokens:>7,} {bar[:WIDTH]:<{WIDTH}} {translated(NAMES[tag])}")
+            lines.append(f"{tokens:>7,} {bar[:WIDTH]:<{WIDTH}} {translated(part)}")
     total = translated("**{name}** would read about {total} tokens", name=name, total=found.total)
     if found.window is not None:
         total += translated(" of {window}", window=f"{found.window:,}")
     table = "\n".join(lines)
-    return f"{total}:\n```\n{table}\n```\n{translated('Tools are not counted.')}"
+    return "\n".join([f"{total}:", f"```\n{table}\n```", *_remarks(found)])
+
+
+def _remarks(found: RequestPreview) -> Iterator[str]:
+    if not found.model:
+        yield translated("No model can be asked here now, so this is not fitted to a window.")
+    if lost := len(found.fitted.left_out):
+        yield translated_count(
+            "There is no room for {count} older message.",
+            "There is no room for {count} older messages.",
+            lost,
+        )
+    if found.fitted.lost_tools:
+        yield translated("There is no room for the tools.")
 
 
 @app_commands.command(description="See what the model would read if you asked this now")

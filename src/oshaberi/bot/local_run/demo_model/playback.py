@@ -238,13 +238,36 @@ Beat = Say | Think | Call | Pause | ErrorEvent | Refuse | Stall | Cut
 def beats(asked: DemoRequest) -> Iterator[Beat]:
     """Yield the answer, step by step."""
     rng = Random(f"{asked.words}\n{asked.turns}")
-    scene = scene_of(asked)
+    is_draft = asked.system.startswith(DRAFTING)
+    scene = None if is_draft else scene_of(asked)
     if scene is None:
-        yield from (Say(token) for token in tokens(talk(asked, rng), rng))
+        words = drafted_character(asked, rng) if is_draft else talk(asked, rng)
+        yield from (Say(token) for token in tokens(words, rng))
         return
     gaps = _gaps(asked)
     for cue in take_of(scene, asked, rng).cues:
         yield from _beats(cue, asked, gaps, rng)
+
+
+DRAFTING = "You draft characters "
+"""How a request for a character begins (`/persona create` with an idea)."""
+_NAMES = ("Hoshi", "Kumo", "Nagi", "Suzu", "Tomo")
+_IDEA = re.compile(r"^Idea: (.{1,300})", re.MULTILINE)
+_NAME = re.compile(r"^Name: (.{1,80})", re.MULTILINE)
+
+
+def drafted_character(asked: DemoRequest, rng: Random) -> str:
+    """Return a character in which the idea stands as it is: a script cannot make more of it."""
+    idea, name = _IDEA.search(asked.prompt), _NAME.search(asked.prompt)
+    wish = idea[1].strip().rstrip(".") if idea is not None else "somebody"
+    draft = {
+        "name": name[1].strip() if name is not None else rng.choice(_NAMES),
+        "description": f"{{{{char}}}} is {wish}. {{{{char}}}} listens more than they talk.",
+        "personality": "calm, curious, kind",
+        "first_mes": "Oh, hello {{user}}. Sit down, there is time.",
+        "mes_example": "<START>\n{{user}}: How are you?\n{{char}}: Better, now that you ask.",
+    }
+    return json.dumps(draft, ensure_ascii=False)
 
 
 def tokens(text: str, rng: Random) -> Iterator[str]:

@@ -6,7 +6,7 @@ import { openDialog } from "/page/js/view/dialog.js";
 const QUESTION = "What do you remember about me?";
 
 export async function openWindowPicture(page) {
-  const personas = await page.api.get("window");
+  const personas = await page.api.get("window", { channel: page.channelId ?? "" });
   const ids = { persona: freshId("window"), question: freshId("window") };
   const persona = el(
     "select",
@@ -40,7 +40,7 @@ export async function openWindowPicture(page) {
   await draw();
 }
 
-function picture(name, { window: room, total, parts }) {
+function picture(name, { model, window: room, total, parts, left_out: leftOut, lost_tools: lostTools }) {
   const whole = Math.max(room ?? total, total, 1);
   const left = room === null ? 0 : room - total;
   const share = (tokens) => `${((100 * tokens) / whole).toFixed(3)}%`;
@@ -52,12 +52,20 @@ function picture(name, { window: room, total, parts }) {
     left > 0 ? piece("free", share(left), `free: ${count(left)}`) : null,
   );
   return [
-    el("p", { class: "window-sum" }, sum, left < 0 ? " That is too much: the oldest messages will be left out." : ""),
+    el("p", { class: "window-sum" }, sum, left < 0 ? " That is too much: the model cannot be asked." : ""),
+    el("ul", { class: "window-lost" }, lost(leftOut, lostTools).map((words) => el("li", {}, words))),
     bar,
     parts.length ? closeUp(parts, total, whole) : null,
     el("ul", { class: "window-parts" }, parts.map((one) => row(one, whole)), left > 0 ? freeRow(left, whole) : null),
-    el("p", { class: "window-note" }, room === null ? "It is not known how large this model's window is, so the bar shows the request alone. Tools are not counted." : "Tools and the answer are not counted."),
+    el("p", { class: "window-note" }, [model ? `For ${model}.` : "No model can be asked here now.", room === null ? "It is not known how large its window is, so the bar shows the request alone." : "The answer needs room too."].join(" ")),
   ];
+}
+
+function lost(messages, tools) {
+  const words = [];
+  if (messages) words.push(`There is no room for ${messages} older ${messages === 1 ? "message" : "messages"}.`);
+  if (tools) words.push("There is no room for the tools.");
+  return words;
 }
 
 // A request that is small in a large window would be a few dots: its parts once more, by themselves.

@@ -185,6 +185,19 @@ function shownWarnings({ warnings }) {
   return [el("div", { class: "box" }, el("ul", { class: "failures", tabindex: "0", "aria-label": "Last failures, newest first" }, lines))];
 }
 
+const WHO = { everyone: "everybody", asker: "who asked", manage_messages: "Manage Messages", manage_server: "Manage Server" };
+
+function shownTools({ tools }) {
+  if (!tools.length) return [empty("There are no tools.")];
+  const rows = tools.map((one) => [
+    { cell: [el("strong", {}, one.name), id(one.source)] },
+    { cell: [one.offered ? mark("", "offered") : mark("warn", "blocked by your settings")] },
+    WHO[one.permission],
+    one.asks ? WHO[one.asks] : "–",
+  ]);
+  return [table(["Tool", "To models", "For", "Asks first"], rows)];
+}
+
 function shownSettings({ settings }) {
   const all = byId("all-settings").checked;
   const shown = settings.filter((one) => all || one.from !== "default");
@@ -204,6 +217,7 @@ const SECTIONS = {
   warnings: [shownWarnings, ["warnings"]],
   models: [shownModels, ["models", "usage_problem"]],
   servers: [shownServers, ["servers"]],
+  tools: [shownTools, ["tools"]],
   settings: [shownSettings, ["settings"]],
 };
 const seen = {};

@@ -215,6 +215,15 @@ class AnswerReactionRepository:
         async with self._store.write() as session:
             await session.execute(in_passing(gone))
 
+    @writes
+    async def clear(self, message_id: int, emoji: str | None = None) -> None:
+        """Delete everybody's reactions to a message; with an emoji only these."""
+        gone = delete(AnswerReactionRow).where(AnswerReactionRow.message_id == message_id)
+        if emoji is not None:
+            gone = gone.where(AnswerReactionRow.emoji == emoji)
+        async with self._store.write() as session:
+            await session.execute(in_passing(gone))
+
     @reads
     async def to(self, message_ids: Collection[int], most: int) -> tuple[AnswerReaction, ...]:
         """Return the newest reactions to these messages that are no verdict, oldest first."""

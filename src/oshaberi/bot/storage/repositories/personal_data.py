@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
-from oshaberi.bot.storage.changes import KINDS, StoredChange
+from oshaberi.bot.storage.changes import ALL, KINDS, StoredChange
 from oshaberi.bot.storage.repositories.models import key_scope
 from oshaberi.bot.storage.schema.ownership import (
     OWNERSHIP,
@@ -264,9 +264,8 @@ def _delete_in_backups(file: Path, subject: DataSubject) -> None:
 
 def _changes(subject: DataSubject) -> list[StoredChange]:
     """Return the changes to tell caches about."""
-    if subject.kind == "server":
-        return [StoredChange(kind, subject.id) for kind in KINDS]
-    return [StoredChange(kind, key_scope(0, subject.id).name) for kind in KINDS]
+    owner = subject.id if subject.kind == "server" else key_scope(0, subject.id).name
+    return [StoredChange("talks", ALL), *(StoredChange(kind, owner) for kind in KINDS)]
 
 
 def _owned_rows(subject: DataSubject) -> Iterator[tuple[TableOwnership, ColumnElement[bool]]]:

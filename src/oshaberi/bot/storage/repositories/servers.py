@@ -68,6 +68,26 @@ class ServerRepository:
             await session.execute(row)
 
     @writes
+    async def change_config(
+        self, server_id: int, values: Mapping[str, Any], inherited: Collection[str]
+    ) -> None:
+        """Store several settings of a server and delete others, all or none."""
+        gone = delete(ServerSettingRow).where(
+            ServerSettingRow.server_id == server_id, ServerSettingRow.key.in_(list(inherited))
+        )
+        async with self._store.write(StoredChange("settings", server_id)) as session:
+            await session.execute(gone)
+            for key, value in values.items():
+                row = self._store.insert(ServerSettingRow).values(
+                    server_id=server_id, key=key, value=value
+                )
+                await session.execute(
+                    row.on_conflict_do_update(
+                        index_elements=["server_id", "key"], set_={"value": row.excluded.value}
+                    )
+                )
+
+    @writes
     async def reset_config(
         self, server_id: int, key: str | None = None, channel_id: int = WHOLE_SERVER
     ) -> None:

@@ -7,10 +7,13 @@ from datetime import timedelta
 
 from sqlalchemy import delete, func, select, update
 
+from oshaberi.bot.storage.changes import ALL, StoredChange
 from oshaberi.bot.storage.outages import reads, writes
 from oshaberi.bot.storage.records import OwnThread, TalkStart
 from oshaberi.bot.storage.schema.table_rows import FreshStartRow, OwnThreadRow
 from oshaberi.bot.storage.transactions import Transactions, count
+
+_CHANGE = StoredChange("talks", ALL)
 
 
 class TalkRepository:
@@ -25,7 +28,7 @@ class TalkRepository:
         row = row.on_conflict_do_update(
             index_elements=["channel_id"], set_=values, where=FreshStartRow.after_id < after_id
         )
-        async with self._store.write() as session:
+        async with self._store.write(_CHANGE) as session:
             await session.execute(row)
 
     @reads
@@ -53,7 +56,7 @@ class TalkRepository:
             source_last_id=start.source_last_id,
             at=self._store.now(),
         )
-        async with self._store.write() as session:
+        async with self._store.write(_CHANGE) as session:
             await session.execute(row.on_conflict_do_nothing())
 
     @reads
@@ -96,6 +99,6 @@ class TalkRepository:
         """Delete what is known of deleted channels and threads."""
         gone = delete(OwnThreadRow).where(OwnThreadRow.thread_id.in_(channel_ids))
         starts = delete(FreshStartRow).where(FreshStartRow.channel_id.in_(channel_ids))
-        async with self._store.write() as session:
+        async with self._store.write(_CHANGE) as session:
             await session.execute(gone)
             await session.execute(starts)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from oshaberi.bot.tools.definition import Tool
+from dataclasses import replace
+
+from oshaberi.bot.tools.definition import BUILT_IN, Tool
 
 
 def builtin_tools() -> tuple[Tool, ...]:
@@ -16,9 +18,11 @@ def builtin_tools() -> tuple[Tool, ...]:
         stay_silent,
     )
     from oshaberi.bot.tools.builtin.people import server_info, user_info
+    from oshaberi.bot.tools.builtin.schedule import schedule
+    from oshaberi.bot.tools.builtin.server import search_messages, server_events
     from oshaberi.bot.tools.builtin.web import read_web_page
 
-    return (
+    tools = (
         remember,
         forget,
         list_memories,
@@ -28,6 +32,10 @@ def builtin_tools() -> tuple[Tool, ...]:
         stay_silent,
         server_info,
         user_info,
+        server_events,
+        search_messages,
         current_time,
+        schedule,
         read_web_page,
     )
+    return tuple(replace(one, source=BUILT_IN) for one in tools)

@@ -81,7 +81,7 @@ async def recent_messages(context: ToolContext, count: int = 20, before: str | N
 
 def _transcript(context: ToolContext, channel_info: ChannelInfo) -> str:
     """Return the transcript, with names under which nobody can pose as somebody else."""
-    from oshaberi.bot.conversation.transcript import indented
+    from oshaberi.bot.conversation.transcript import indented, is_beside_the_answer
 
     others = (one.author for one in channel_info.history if not one.by_us)
     names = names_for(context, channel_info, others)
@@ -90,13 +90,14 @@ def _transcript(context: ToolContext, channel_info: ChannelInfo) -> str:
         if one.by_us
         else _line(names.in_text(one), names.of(one.author))
         for one in channel_info.history
+        if not (one.by_us and is_beside_the_answer(one.text))
     )
     return "\n".join(map(indented, lines))
 
 
 def _line(message: ChannelMessage, name: str) -> str:
     answers = f" (answers {message.reply_to})" if message.reply_to else ""
-    files = "".join(f" [file: {one.name}]" for one in message.files)
+    files = "".join(f" [file: {one.name}]" for one in message.files if not one.is_sticker)
     embeds = "".join(f" [embed: {one}]" for one in message.embeds)
     when = message.at.strftime("%Y-%m-%d %H:%M")
     return f"[{message.id}] {when} {name}{answers}: {message.text}{files}{embeds}"

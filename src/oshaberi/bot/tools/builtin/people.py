@@ -45,11 +45,11 @@ async def user_info(context: ToolContext, user: str | None = None) -> dict[str, 
     asking = context.incoming.said.author
     channel_info = await context.turn_channel.channel_info(None, context.turn.history_messages)
     names = names_for(context, channel_info, [asking])
-    found = asking if user is None else _find(user, [asking, *channel_info.people], names)
+    found = asking if user is None else person_called(user, [asking, *channel_info.people], names)
     return _description(found, names.of(found))
 
 
-def _find(wanted: str, people: Iterable[Person], names: TranscriptNames) -> Person:
+def person_called(wanted: str, people: Iterable[Person], names: TranscriptNames) -> Person:
     """Find a person by id or unique name, else by a name that only one person has."""
     mention = _MENTION.fullmatch(wanted.strip())
     plain = (mention[1] if mention else wanted.strip().removeprefix("@")).casefold()

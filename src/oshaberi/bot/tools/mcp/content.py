@@ -55,6 +55,7 @@ def _tool_of(theirs: mcp_types.Tool, server: McpServer, call: Call) -> Tool:
         parameters=_parameters(theirs.input_schema),
         run=run,
         permission=server.permission,
+        asks=server.asks,
         timeout_ms=server.timeout_ms,
         source=server.name,
     )

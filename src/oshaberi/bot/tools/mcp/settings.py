@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from oshaberi.bot.tools.definition import PERMISSIONS, Permission
+from oshaberi.bot.tools.definition import APPROVERS, PERMISSIONS, Approver, Permission
 from oshaberi.errors import ConfigError
 from oshaberi.secret_redaction import secret_settings
 
@@ -25,6 +25,8 @@ class McpServer:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     permission: Permission = "everyone"
     timeout_ms: int | None = None
+    asks: Approver | None = None
+    """Who has to allow each use of its tools."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -68,6 +70,8 @@ def _check(where: str, key: str, value: Any) -> None:
             what = "a table of texts"
         case "permission":
             right, what = value in PERMISSIONS, f"one of: {', '.join(PERMISSIONS)}"
+        case "asks":
+            right, what = value in APPROVERS, f"one of: {', '.join(APPROVERS)}"
         case "timeout_ms":
             right, what = type(value) is int and value > 0, "a whole number above 0"
         case "url":

@@ -184,6 +184,11 @@ class QueuedJob:
         return self.is_message or self.occasion is not None
 
     @property
+    def is_for_bot(self) -> bool:
+        """Return whether a person has written this for the bot, and waits for an answer."""
+        return self.occasion is None and not self.is_uninvited and self.depth == 0
+
+    @property
     def asked_id(self) -> int | None:
         """Return the id that the records of the turn have: of the message, or of the occasion."""
         if self.occasion is not None:

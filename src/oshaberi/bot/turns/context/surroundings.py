@@ -26,6 +26,7 @@ from oshaberi.bot.conversation.messages import (
     visible_history,
 )
 from oshaberi.bot.conversation.persona_options import memory_of
+from oshaberi.bot.conversation.transcript import is_beside_the_answer
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import (
@@ -41,7 +42,7 @@ from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
 from oshaberi.bot.turns.admission.occasions import Occasion
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.context.character import greeting_number, woken_lore
-from oshaberi.bot.turns.notices import is_shown_thought
+from oshaberi.bot.turns.context.elsewhere import Elsewhere, read_elsewhere
 from oshaberi.bot.turns.personas import MessageAttribution
 from oshaberi.bot.turns.services.lore_shelf import LoreShelf, books_in
 from oshaberi.bot.turns.services.model_access import OperatorChoices
@@ -97,6 +98,8 @@ class TurnSurroundings:
     """How people reacted to the bot's messages in the history, if the model is told."""
     instruction: str = ""
     """What an admin of the server tells the model in this channel."""
+    elsewhere: Elsewhere = field(default_factory=Elsewhere)
+    """What links lead to, and the beginning of the thread."""
     occasion: Occasion | None = None
     """What the bot speaks at, if nobody has just written; then it stands for the question."""
 
@@ -111,14 +114,14 @@ def shown_history(
     left_out: Collection[int],
     summary: ConversationSummary | None,
 ) -> tuple[ChannelMessage, ...]:
-    """Return the history without the current question and the thoughts that the bot showed."""
+    """Return the history without the current question, and without what is beside the answers."""
     after_id = -1 if summary is None else summary.last_id
     return tuple(
         one
         for one in history
         if one.id > after_id
         and one.id not in left_out
-        and not (one.by_us and is_shown_thought(one.text))
+        and not (one.by_us and is_beside_the_answer(one.text))
     )
 
 
@@ -173,11 +176,12 @@ async def surroundings(
     channel_info = replace(channel_info, history=said_since(visible, since))
     ours = [one.id for one in channel_info.history if one.by_us]
     faces = sources.usable_faces(job.turn_channel.server_id, asked.persona, job.personas)
-    stored, texts, lore, reactions, (persona, personas) = await asyncio.gather(
+    stored, texts, lore, reactions, elsewhere, (persona, personas) = await asyncio.gather(
         _or("memory", _stored(sources.db, job, ours), StoredSurroundings()),
         _texts(sources.read_text, job, channel_info),
         _or("lore", _lore(sources, asked, channel_info, window), LoreScan()),
         _or("reactions", _reactions(sources.db, job, ours), ()),
+        _or("what stands elsewhere", read_elsewhere(job, channel_info, since), Elsewhere()),
         faces,
     )
     exchanges = stored.exchanges
@@ -214,6 +218,7 @@ async def surroundings(
         lore=lore,
         reactions=reactions,
         instruction=config.channel_instruction,
+        elsewhere=elsewhere,
         occasion=job.occasion,
     )
 

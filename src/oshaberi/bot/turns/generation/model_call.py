@@ -52,6 +52,7 @@ class GenerationSetup:
     """The values that all streams of one turn share."""
 
     stream: StreamConfig
+    """Shows no failures: the turn does, when no other model is left to ask."""
     turn: TurnConfig
     context: StreamContext
     sink: Sink
@@ -78,6 +79,7 @@ def request_for(
     tools: tuple[ToolDeclaration, ...],
     stream: StreamConfig,
     turn: TurnConfig,
+    on_wait: Callable[[Sentence], None] | None = None,
 ) -> Request:
     """Build the request. Options that Oshaberi does not know go to the model's API unchanged."""
     text = stream.text
@@ -89,6 +91,7 @@ def request_for(
         speaker_guard=guard,
         speakers=speakers(text),
         holdback_chars=turn.speaker_guard_holdback_chars,
+        on_wait=on_wait,
         **options.request_fields(),
     )
 
@@ -96,9 +99,10 @@ def request_for(
 def config_for(
     stream: StreamConfig, text: Mapping[str, Any], prefill: str | None = None
 ) -> StreamConfig:
-    """Return the stream's settings with the model's. Failures are not shown: the turn does that."""
-    changed = replace(stream.text, output_prefill=prefill, **text)
-    return replace(stream, text=changed, suppress_user_errors=True)
+    """Return the stream's settings with the model's."""
+    if not text and prefill == stream.text.output_prefill:
+        return stream
+    return replace(stream, text=replace(stream.text, output_prefill=prefill, **text))
 
 
 def with_prefill_if_taken(request: Request, takes_prefill: bool) -> Request:
@@ -204,8 +208,9 @@ class ModelCaller:
                 error = ProviderError("model_error", words, provider=model.provider)
                 return StreamResult("error", data=error)
             items: tuple[Item, ...] = (*self._items, *rounds)
-            request = request_for(options, items, setup.tools, setup.stream, setup.turn)
-            request = replace(request, on_wait=setup.on_wait)
+            request = request_for(
+                *(options, items, setup.tools, setup.stream, setup.turn, setup.on_wait)
+            )
         except InterruptedTurnError:
             raise
         except Exception as error:
@@ -246,11 +251,12 @@ class ModelCaller:
         rounds: Sequence[ToolRound],
     ) -> Request:
         """Return the request, with a summary in place of what does not fit."""
+        before = self._items
         self._items = await self._condenser.condense(
-            adapter, candidate, request, self._items, self._dropped
+            adapter, candidate, request, before, self._dropped
         )
         self._dropped = ()
-        return replace(request, items=(*self._items, *rounds))
+        return request if self._items is before else replace(request, items=(*self._items, *rounds))
 
     def _continuing(
         self, adapter: ConnectedAdapter, candidate: ModelCandidate, request: Request

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from oshaberi.bot.conversation.messages import IncomingMessage
 from oshaberi.bot.conversation.persona_options import (
@@ -25,7 +27,7 @@ from oshaberi.bot.turns.context.surroundings import (
 from oshaberi.bot.turns.generation.fallback import ModelFallback
 from oshaberi.bot.turns.generation.history_summarising import HistoryCondenser
 from oshaberi.bot.turns.generation.model_call import GenerationSetup, ModelCaller
-from oshaberi.bot.turns.generation.side_requests import ask_aside
+from oshaberi.bot.turns.generation.side_requests import ask_any
 from oshaberi.bot.turns.generation.tool_loop import ToolLoop
 from oshaberi.bot.turns.notices import (
     NoticeSender,
@@ -43,7 +45,7 @@ from oshaberi.bot.turns.outcome import (
     result_of_stop,
     stored_unsaid_reason,
 )
-from oshaberi.bot.turns.own_threads import name_of_model, name_request
+from oshaberi.bot.turns.own_threads import name_thread
 from oshaberi.bot.turns.post_turn import AttachmentSources, PostTurnEffects, TurnRecords
 from oshaberi.bot.turns.quotas import (
     QuotaBook,
@@ -52,19 +54,27 @@ from oshaberi.bot.turns.quotas import (
     quota_notice,
     quota_place,
 )
-from oshaberi.bot.turns.running.turn_journal import TurnJournal
+from oshaberi.bot.turns.running.quiet_lines import QuietLines, SeenMessages
+from oshaberi.bot.turns.running.tool_questions import TurnQuestions
+from oshaberi.bot.turns.running.working_line import WorkingLine
 from oshaberi.bot.turns.services.lore_shelf import smallest_window
 from oshaberi.bot.turns.services.model_access import ModelAccess, ModelCandidate
 from oshaberi.bot.turns.services.turn_services import AnswerTimes, AnswerTools, ChannelNotes
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.config import StreamConfig
+from oshaberi.delivery.journal import (
+    LINES,
+    JournalAwayError,
+    JournalledPost,
+    JournalledSink,
+    JournalledStream,
+)
 from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS
-from oshaberi.providers.model_options import options_of as options_of_model
 from oshaberi.providers.request.model_request import Request
 from oshaberi.stream.context import StreamContext
-from oshaberi.stream.observers import StreamObserver, request_span
+from oshaberi.stream.observers import StreamObserver
 from oshaberi.stream.orchestrator import stream_to_sink
 from oshaberi.stream.provider_protocol import ScriptedProvider
 from oshaberi.stream.result import StreamResult
@@ -83,26 +93,79 @@ def may_reply(job: QueuedJob) -> bool:
     return job.answering_message is not None and mode != "off" and (not is_direct or mode == "all")
 
 
-def response_to(asked: TurnRequest) -> ResponseState:
+def response_to(asked: TurnRequest, seen: SeenMessages) -> ResponseState:
     """Return the state of a new response. With `auto` the channel is checked before sending."""
-    job = asked.job
-    mode = job.settings.turn.reply_mode
-    seen_id = max((job.newest.said.id, *asked.greeting_ids))
+    mode = asked.job.settings.turn.reply_mode
 
     def is_due() -> bool:
-        newest_id = job.turn_channel.newest_message_id
-        return mode != "auto" or newest_id is None or newest_id > seen_id
+        return mode != "auto" or seen.has_more()
 
     return ResponseState(reply_rule=ReplyRule(is_due, every=mode == "all"))
 
 
 log = logging.getLogger(__name__)
 
-NAMING = {"oshaberi.purpose": "name"}
+NAMING = "name"
 NAMING_S = 30.0
 CROWDED_SECONDS = 4.0
 """How long the typing indicator is delayed while many turns run: by then most have their first
 message."""
+
+
+class TurnJournal:
+    """The entry of one turn in the database's journal, from which a restart goes on."""
+
+    def __init__(
+        self,
+        records: TurnRecords,
+        asked: TurnRequest,
+        response: ResponseState,
+    ) -> None:
+        self._records = records
+        self._asked = asked
+        self._response = response
+        self._newest_id = asked.job.newest.said.id
+
+    def begin(self) -> None:
+        job = self._asked.job
+        answering, occasion = job.answering_message, job.occasion
+        answering_id = None if answering is None else answering.said.id
+        stream = JournalledStream(
+            key=self._response.key,
+            instance=self._records.instance,
+            server_id=job.turn_channel.server_id,
+            channel_id=job.turn_channel.channel_id,
+            user_id=job.user_id,
+            answering_id=answering_id if occasion is None else occasion.id,
+            persona=self._asked.persona.name,
+            began=self._records.clock(),
+        )
+        self._records.db.journal.queue_begin(stream)
+
+    def journalled(self, sink: Sink) -> Sink:
+        """Return a sink that stores each message before it sends it."""
+        return JournalledSink(sink, self._records.db.journal, self._newest, self._response.key)
+
+    def note_seen(self, message_ids: Iterable[int]) -> None:
+        """Note messages that were in the channel before the answer."""
+        self._newest_id = max([self._newest_id, *message_ids])
+
+    async def announce_lines(self) -> None:
+        """Store that messages beside the answer may be in the channel from now on.
+
+        Like every message, they are sent even if this cannot be stored.
+        """
+        key = self._response.key
+        entry = JournalledPost(f"{key}{LINES}", 0, {}, self._newest(), state="refused")
+        with suppress(JournalAwayError):
+            await self._records.db.journal.intend(key, entry)
+
+    async def finish(self) -> None:
+        """Close the entry of a turn that said nothing."""
+        await self._records.db.journal.finish(self._response.key)
+
+    def _newest(self) -> int:
+        return max([self._newest_id, *(sent.id or 0 for sent in self._response.messages)])
 
 
 class Turn:
@@ -135,7 +198,8 @@ class Turn:
         self._stops = stops
         self._observers = observers
 
-        self._response = response_to(asked)
+        seen = SeenMessages(job.turn_channel, max((job.newest.said.id, *asked.greeting_ids)))
+        self._response = response_to(asked, seen)
         self._response.notice_colour = options_of(asked.persona).colour_number
         self._response.indicator.awaits_words = job.is_uninvited
         self._journal = TurnJournal(records, asked, self._response)
@@ -143,6 +207,9 @@ class Turn:
         self._bare_sink = job.turn_channel.sink(job.answering_message)
         self._sink = self._journal.journalled(self._bare_sink)
         self._announcer = NoticeSender(self._sink, self._response, channel)
+        self._lines = QuietLines(job.turn_channel, channel, seen, self._journal.announce_lines)
+        mode = "off" if job.is_unaddressed else self._settings.turn.working_line
+        self._working = None if mode == "off" else WorkingLine(self._lines, keeps=mode == "keep")
         self._post_turn = PostTurnEffects(records, asked, self._announcer, answer_tools.plug_ins)
         self._place = quota_place(job.turn_channel, job.user_id)
         self._quota = RequestQuota(quotas, job.settings.turn, self._place)
@@ -199,40 +266,21 @@ class Turn:
             await self._announce_restart()
         return outcome
 
-    async def name_thread(self, outcome: TurnOutcome) -> None:
-        """Let the model name the thread that was opened for this conversation, once."""
-        config, place = self._settings.turn, self._job.turn_channel
-        if config.own_threads == "off" or place.path.parent_id is None or not outcome.text:
-            return
-        talks = self._records.db.talks
-        thread = await talks.thread(place.channel_id)
-        if thread is None or thread.is_named or not await talks.take_naming(place.channel_id):
-            return
-        asked = "\n".join(one.said.own_words for one in self._job.asked)
-        name = name_of_model(await self._ask_aside(name_request(asked, outcome.text)))
-        if name:
-            await place.rename(name, thread.name)
+    def afterwards(self, outcome: TurnOutcome) -> Iterator[tuple[str, Coroutine[Any, Any, object]]]:
+        """Yield what nobody waits for, each with its name for the log."""
+        if self._settings.turn.thought_log_channel_id:
+            yield "the thought log", self._post_turn.log_thoughts(outcome)
+        if self._settings.turn.own_threads != "off":
+            yield "the thread's name", self._name_thread(outcome)
+
+    async def _name_thread(self, outcome: TurnOutcome) -> None:
+        await name_thread(self._records.db.talks, self._job, outcome.text, self._ask_aside)
         self._quota.settle_soon()
 
     async def _ask_aside(self, request: Request) -> str:
-        """Return what the first usable model says to a small request; empty if none does."""
         candidates, refusal = await self._candidates()
-        for candidate in () if refusal is not None else candidates:
-            model = candidate.model
-            if candidate.lacks_key or not await self._models.may_ask(model):
-                continue
-            options = options_of_model(model.params)
-            settings = {**options.endpoint_settings(), **candidate.settings}
-            address = (model.provider, model.model, model.base_url, candidate.secret)
-            async with self._models.adapters.lease(*address, settings) as adapter:
-                if adapter.continues:
-                    continue
-                with request_span(model.provider, model.model, NAMING):
-                    return await ask_aside(adapter, candidate, request, self._quota, NAMING_S)
-        return ""
-
-    async def log_thoughts(self, outcome: TurnOutcome) -> None:
-        await self._post_turn.log_thoughts(outcome)
+        usable = () if refusal is not None else candidates
+        return await ask_any(self._models, usable, request, self._quota, NAMING, NAMING_S)
 
     def _leave_cut(self) -> None:
         """Store a turn that is cancelled because the process ends, so that the next one continues
@@ -268,12 +316,20 @@ class Turn:
                 return await (self._deliver() if is_said_already else self._ask_models())
             finally:
                 await self._response.indicator.close()
+                await self._close_lines()
         except InterruptedTurnError as stop:
             return result_of_stop(stop.request)
         except Exception as error:
             log.exception("a turn failed by a fault of ours")
             await self._announcer.show(our_fault())
             return StreamResult("error", data=error)
+
+    async def _close_lines(self) -> None:
+        """Delete what stands beside the answer. A line that stays is deleted with the answer."""
+        kept = None if self._working is None else await self._working.close()
+        if kept is not None:
+            self._response.notices.append(kept)
+        await self._lines.close()
 
     def _keep_typing(self, *, after_seconds: float = 0.0) -> None:
         if not self._settings.stream.suppress_text_output:
@@ -294,7 +350,8 @@ class Turn:
             await self._notify_quota(refusal)
             return StreamResult("error", data=refusal)
         around = await self._gather(candidates)
-        setup = self._setup(around)
+        # A failure is shown once, when no other model is left to ask.
+        setup = self._setup(around, shows_failures=False)
         tools, tool_context = self._answer_tools.tools, self._tool_context(setup)
         setup = replace(setup, tools=tools.declarations(tool_context))
         condenser = HistoryCondenser(
@@ -303,7 +360,7 @@ class Turn:
         )
         caller = ModelCaller(
             *(self._models, setup, context_items(around)),
-            *(self._quota, condenser, self._observers),
+            *(self._quota, condenser, self._watching),
         )
         fallback = ModelFallback(self._models, caller, setup, candidates)
         loop = ToolLoop(fallback, setup, self._announcer, tools, tool_context, self._results)
@@ -340,10 +397,12 @@ class Turn:
         if all(deleted.get(one.said.id) for one in self._job.asked):
             raise InterruptedTurnError(StopRequest(str(self._job.user_id)))
 
-    def _setup(self, around: TurnSurroundings) -> GenerationSetup:
-        text = text_config(self._settings.stream.text, around)
+    def _setup(self, around: TurnSurroundings, *, shows_failures: bool = True) -> GenerationSetup:
+        stream = self._settings.stream
+        is_quiet = stream.suppress_user_errors or not shows_failures
+        text = text_config(stream.text, around)
         return GenerationSetup(
-            stream=replace(self._settings.stream, text=text),
+            stream=replace(stream, text=text, suppress_user_errors=is_quiet),
             turn=self._settings.turn,
             context=self._stream_context(),
             sink=self._sink,
@@ -369,11 +428,13 @@ class Turn:
         )
 
     def _tool_context(self, setup: GenerationSetup) -> ToolContext:
+        options = options_of(self._asked.persona)
         return ToolContext(
             turn_channel=self._job.turn_channel,
             incoming=self._job.newest,
             user_id=self._job.user_id,
             memory_of=memory_of(self._asked.persona),
+            is_addressed=self._job.is_for_bot,
             store=self._records.db,
             turn=self._settings.turn,
             stream=setup.stream,
@@ -382,6 +443,27 @@ class Turn:
             sink_for=self._sink_for,
             plug_ins=self._renderer.plug_ins,
             tool_text=self._answer_tools.tool_text,
+            persona_allows=options.allowed_tools,
+            persona_blocks=options.blocked_tools,
+            watch=None if self._working is None else self._working.tool,
+            ask=None if self._job.is_uninvited else self._questions().ask,
+        )
+
+    @property
+    def _watching(self) -> tuple[StreamObserver, ...]:
+        return (*self._observers, *(() if self._working is None else (self._working,)))
+
+    def _questions(self) -> TurnQuestions:
+        return TurnQuestions(
+            self._answer_tools.questions,
+            self._lines,
+            self._settings.turn,
+            self._channel,
+            channel_id=self._job.turn_channel.channel_id,
+            asker_id=self._job.user_id,
+            clock=self._records.clock,
+            rest=self._response.indicator.rest,
+            go_on=self._keep_typing,
         )
 
     def _sink_for(self, incoming: IncomingMessage) -> Sink:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from oshaberi.providers.capabilities import LearnedLimits
 from oshaberi.providers.registry import connect as registered
 from oshaberi.providers.request.model_request import Request
+from oshaberi.providers.request.preparation import FittedRequest
 from oshaberi.stream.provider_protocol import Provider
 
 log = logging.getLogger(__name__)
@@ -40,6 +41,9 @@ class ConnectedAdapter(Provider, Protocol):
 
     def left_out(self, request: Request, share: float = 1.0) -> Coroutine[Any, Any, frozenset[int]]:
         """Return the indexes of the items that do not fit into the model's window."""
+
+    def fitted(self, request: Request) -> Coroutine[Any, Any, FittedRequest]:
+        """Return the request as it would be sent, within the model's window."""
 
     async def aclose(self) -> None: ...
 

@@ -20,6 +20,7 @@ from oshaberi.bot.conversation.turn_config import EffectiveSettings
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.tools.definition import ToolText
+from oshaberi.bot.tools.questions import ToolQuestions
 from oshaberi.bot.tools.toolbox import ToolBox
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.services.lore_shelf import LoreShelf
@@ -110,6 +111,8 @@ class AnswerTools:
     """Plug-ins for text that tools write into the channel."""
     renderer: TableRenderer = field(default_factory=PackagedRenderer)
     plug_ins: DeliveryPlugIns = field(default_factory=DeliveryPlugIns)
+    questions: ToolQuestions = field(default_factory=ToolQuestions)
+    """The questions of tools that wait for a person."""
 
 
 @dataclass(frozen=True, slots=True)
