@@ -283,16 +283,19 @@ def test_a_question_that_a_crash_left_is_deleted() -> None:
         assert isinstance(place, DiscordTurnChannel)
         channel = here.bot.client.get_partial_messageable(here.id_of("general"))
         await channel.send("-# ⚙️ I ask before I go on\nMay I use `order_tea`?")
-        await channel.send("The beginning of an answer.")
+        words = "-# ⚙️ A model may begin like this, too."
+        said = await channel.send(words)
         journal = here.db.journal
         stream = JournalledStream(
             "k1", "other", here.server_id, place.channel_id, 1, answering_id=asked
         )
         await journal.begin(stream)
         await journal.intend("k1", JournalledPost(f"k1{LINES}", 0, {}, asked, state="refused"))
+        await journal.intend("k1", JournalledPost("k1-1", 1, {}, asked))
+        await journal.mark_sent("k1", "k1-1", said.id)
         recovery = CrashRecovery(here.db, "other", here.bot.client.find_turn_channel)
         assert await recovery.run() == 1
-        assert here.said()[:2] == ["Hello.", "The beginning of an answer."]
+        assert here.said()[:2] == ["Hello.", words]
 
     run(scenario, "Hello.")
 
