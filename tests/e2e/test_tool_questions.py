@@ -16,7 +16,7 @@ from oshaberi.bot.storage.records import JournalledPost, JournalledStream
 from oshaberi.delivery.journal import LINES
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER
 from tests.e2e import asking_tools
-from tests.e2e.bot_harness import BotHarness, BotScenario, run_with_bot
+from tests.e2e.bot_harness import BotHarness, BotScenario, run_lives, run_with_bot
 from tests.e2e.test_answer_buttons import private_answer, told
 from tests.e2e.test_tools import results
 
@@ -273,6 +273,22 @@ def test_a_press_after_the_wait_says_so_and_removes_the_question() -> None:
         await here.says("Hello.")
 
     run(scenario, "Hello.")
+
+
+def test_after_a_restart_it_asks_anew() -> None:
+    async def before(here: BotHarness) -> None:
+        asking_tools.USED.clear()
+        here.ask("tea, please")
+        await question(here)
+
+    async def after(here: BotHarness) -> None:
+        asked = await question(here)
+        assert here.ours() == [asked]  # the earlier one is gone
+        press(here, asked, "Allow")
+        await here.says("It comes.")
+        assert asking_tools.USED == ["tea oolong"]
+
+    run_lives([before, after], [TEA], [TEA], "It comes.", tools="tests.e2e.asking_tools")
 
 
 def test_a_question_that_a_crash_left_is_deleted() -> None:
