@@ -343,6 +343,18 @@ def test_a_search_finds_messages_newest_first_with_author_place_and_link() -> No
     play(scenario)
 
 
+def test_a_search_finds_no_thoughts_and_no_working_lines_of_the_bot() -> None:
+    async def scenario(here: BotHarness) -> None:
+        here.post("-# ⚙️ the vault, by hand", user=OWNER, channel="logs")
+        channel = here.bot.client.get_partial_messageable(here.id_of("logs"))
+        await channel.send("-# ⚙️ `vault` …")
+        await channel.send("-# 💭 the vault is mine")
+        (found,) = (await told(here, searching())).splitlines()
+        assert "by hand" in found
+
+    play(scenario)
+
+
 def test_a_search_is_no_way_into_a_closed_room() -> None:
     """Whoever asks, wherever: only what they and everybody there may read."""
 
