@@ -255,6 +255,7 @@ def _exercise() -> None:
     from oshaberi.bot.conversation.answer_buttons import pressed_button
     from oshaberi.bot.local_run.demo_model import requests, written_scenes
     from oshaberi.bot.local_run.demo_model.playback import _assigned
+    from oshaberi.bot.tools.questions import pressed_action
     from oshaberi.providers.capabilities.known_models import TABLE, capabilities_of
     from oshaberi.providers.refusals.named_fields import _anywhere
     from oshaberi.providers.wire.text_outlet import SpeakerHoldback, StopStringCut
@@ -267,6 +268,7 @@ def _exercise() -> None:
     book_from({"entries": [{"keys": ["/tea/i"], "content": "hot"}]})
     list(_anywhere("max_tokens", ["max_tokens"]))
     pressed_button("oshaberi:no such button")
+    pressed_action("oshaberi:no such action")
     SpeakerHoldback(["Mika"], 32)
     StopStringCut(["###", "END"])
     blob("no such thing")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from discord_stage.world.records import MessageFlag, StageMessage
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
-from oshaberi.bot.turns.notices import thought_embeds
+from oshaberi.bot.turns.thoughts import thought_embeds
 from oshaberi.chunks import ThoughtPart
 from oshaberi.delivery.sink import Embed, Post, WebhookFace, WireState
 from oshaberi.stream.model_output import ThoughtLog

@@ -10,12 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oshaberi.bot.client.reading_rights import everybody_reads, may_read, reads_history
+from oshaberi.bot.client.reading_rights import Audience, Place, may_read, reads_history
 
 VIEW, HISTORY, CONNECT = 1 << 10, 1 << 16, 1 << 20
 BITS = [0, VIEW, HISTORY, VIEW | HISTORY]
 ROLES, MEMBERS = (11, 12, 13), (21, 22)
 EVERYONE, HERE, THERE, SIDE, SECRET = 1, 101, 102, 103, 104
+
+
+def everybody_reads(there: Place, here: Place, *, with_history: bool = True) -> bool:
+    return Audience(here).reads(there, with_history=with_history)
+
 
 masks = st.sampled_from(BITS)
 overwrite = st.fixed_dictionaries({"allow": masks, "deny": masks})

@@ -98,7 +98,9 @@ def test_what_counts_or_names_channels_itself_is_the_servers_alone() -> None:
     assert sorted(SERVER_ONLY_KEYS) == [
         "allowed_channels",
         "auto_channels",
+        "birthday_channel_id",
         "blocked_channels",
+        "event_channel_id",
         "picture_channel_id",
         "quota_requests_per_server_day",
         "quota_tokens_per_server_day",

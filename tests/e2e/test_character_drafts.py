@@ -41,7 +41,7 @@ def test_a_character_is_drafted_edited_stored_and_talks() -> None:
         asked = await drafted(here)
         message = here._reply(asked)
         assert message is not None
-        assert "A draft of **Hoshi**:" in message.content
+        assert "A draft of **Hoshi**:\n> Hoshi watches the stars." in message.content
         assert "Nothing is stored yet." in message.content
         assert await here.db.personas.of(here.server_id) == ()
         request = here.asked()
@@ -53,6 +53,8 @@ def test_a_character_is_drafted_edited_stored_and_talks() -> None:
         told = await here.private(here.stage.people.submit(form, edited))
         assert told.startswith("**Hoshiko** is here, and answers from now on.")
         await here.wait_for(lambda: not message.components)
+        assert "Hoshiko counts the stars." in message.content
+        assert "Nothing is stored yet." not in message.content
         here.ask("who are you?")
         await here.says("The sky is clear.", "I am.")
         assert "Hoshiko counts the stars." in here.asked().system

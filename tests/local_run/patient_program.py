@@ -6,12 +6,11 @@ by chance, and a test could not say how many messages an answer has.
 
 from __future__ import annotations
 
-import math
 import sys
 
 from oshaberi.cli import main
-from oshaberi.delivery import deliverer
+from oshaberi.delivery import rate_limit_waits
 
 if __name__ == "__main__":
-    deliverer.BLOCKED_SECONDS = math.inf
+    rate_limit_waits.JOIN_FROM = sys.maxsize
     sys.exit(main())

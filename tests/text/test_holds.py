@@ -16,7 +16,7 @@ from oshaberi.text.markers.open_markers import (
     OpenMarkers,
 )
 from oshaberi.text.markers.rules import MARK_HANDLERS, MARKS
-from oshaberi.text.segments.release import closing
+from oshaberi.text.segments.cuts import closing
 
 from .engine_runs import messages, run, shown, split
 from .plain_values import fields

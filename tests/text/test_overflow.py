@@ -10,7 +10,7 @@ from oshaberi.events import Message
 from oshaberi.text.config import TextConfig
 from oshaberi.text.engine import TextEngine
 from oshaberi.text.measure import utf16_len
-from oshaberi.text.segments.release import CutWindow, choose_cut
+from oshaberi.text.segments.cuts import CutWindow, choose_cut
 
 from .engine_runs import run
 

@@ -24,7 +24,7 @@ from oshaberi.bot.turns.context.surroundings import (
     speakers,
     text_config,
 )
-from oshaberi.bot.turns.notices import shown_thoughts
+from oshaberi.bot.turns.thoughts import shown_thoughts
 from oshaberi.events import Message, SpeakerStop
 from oshaberi.providers.request.model_request import ContextItem, FilePart, ImagePart, TextPart
 from oshaberi.text.config import TextConfig

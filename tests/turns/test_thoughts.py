@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oshaberi.bot.conversation.transcript import MARK, is_beside_the_answer
-from oshaberi.bot.turns.notices import (
+from oshaberi.bot.turns.thoughts import (
     MOST_EMBEDS,
     shown_thoughts,
     thought_embeds,

@@ -22,7 +22,8 @@ from oshaberi.delivery.config import (
 from oshaberi.delivery.exactly_once import ExactlyOnceSender
 from oshaberi.delivery.ledger import Deliverable, DeliveryRecord
 from oshaberi.delivery.live import LiveEdits, LiveGrowth, are_one_message
-from oshaberi.delivery.notices import LimitOverrun, show
+from oshaberi.delivery.message_limits import LimitOverrun
+from oshaberi.delivery.notices import show
 from oshaberi.delivery.outcomes import (
     Broken,
     Delivered,
@@ -33,15 +34,11 @@ from oshaberi.delivery.outgoing_builder import OutgoingBuilder
 from oshaberi.delivery.pacing import TypingWaits
 from oshaberi.delivery.posting import MessagePoster
 from oshaberi.delivery.queue import MessageQueue, OutgoingMessage
-from oshaberi.delivery.rate_limit_waits import BucketWaits
+from oshaberi.delivery.rate_limit_waits import BLOCKED_SECONDS, BucketWaits
 from oshaberi.delivery.response import ResponseState
 from oshaberi.delivery.sink import Embed, File, Sink
 from oshaberi.delivery.waits import InterruptibleWaits
 from oshaberi.events import Message, Table, Withheld
-
-JOIN_FROM = 3
-BLOCKED_SECONDS = 1.0
-"""A request that takes longer shows that the sink is blocked: what waits is joined."""
 
 
 class Deliverer:
@@ -309,8 +306,8 @@ class Deliverer:
         seconds = self._waits.now() - began
         if self._pace is not None:
             self._pace.request_seconds = seconds
-        if self._config.join_when_blocked and seconds > BLOCKED_SECONDS:
-            self.queue.join_waiting(JOIN_FROM)
+        if seconds > BLOCKED_SECONDS:
+            self._room.join_all()
         return broken
 
     # -- limits and notifications -----------------------------------------------------------------

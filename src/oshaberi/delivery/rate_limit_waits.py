@@ -31,6 +31,9 @@ SMALLEST_SPREAD = 3
 """In a smaller bucket no request is kept for the end: too few would be left."""
 AT_ONCE = 2
 """How many requests of a window leave at once. The others are spread."""
+JOIN_FROM = 3
+BLOCKED_SECONDS = 1.0
+"""A request that takes longer shows that the sink is blocked: what waits is joined."""
 PATIENCE_S = 2.0
 """How much later than pacing wants it the last line may be at the beginning of an answer. So an
 answer of eight or ten lines, for which one window is too small, is still sent line by line."""
@@ -134,6 +137,11 @@ class BucketWaits:
     def join(self) -> None:
         """Join as many neighbours as are needed so that pacing, not the bucket, sets the time."""
         self._join(self._room())
+
+    def join_all(self) -> None:
+        """Join what waits, because the sink was blocked (`BLOCKED_SECONDS`)."""
+        if self._joins:
+            self._queue.join_waiting(JOIN_FROM)
 
     def _join(self, room: RequestRoom | None) -> None:
         if room is None:

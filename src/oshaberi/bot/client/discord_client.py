@@ -114,6 +114,8 @@ class OshaberiClient(MovableShardsClient):
         self.reader = MessageReader(self, context.db.opt_outs.ids, TalkStarts(context.db).of)
         self.claim = claim
         """Decides which process handles an interaction; None if there is only one."""
+        self.pressing: set[tuple[int, int]] = set()
+        """Channels and users whose press of an answer's button is being carried out."""
         self.reactions = AnswerReactions(context, self.reader, claim)
         self.tree = command_tree(self)
         self._alone = alone
@@ -195,6 +197,30 @@ class OshaberiClient(MovableShardsClient):
         message: discord.Message | None = None,
     ) -> DiscordTurnChannel:
         return DiscordTurnChannel(self.reader, self.client_state, channel, message)
+
+    def hear_happenings(
+        self,
+        joined: Callable[[DiscordTurnChannel, int], object],
+        begun: Callable[[int, str], object],
+    ) -> None:
+        """Call these when Discord announces a new member, and when a scheduled event begins."""
+
+        def message(message: discord.Message) -> None:
+            if message.type is discord.MessageType.new_member and not message.author.bot:
+                joined(self.turn_channel(message.channel), message.author.id)
+
+        def event(before: discord.ScheduledEvent, after: discord.ScheduledEvent) -> None:
+            active = discord.EventStatus.active
+            if after.status is active and before.status is not active:
+                begun(after.guild_id, after.name)
+
+        self.hear_first({"message": message, "scheduled_event_update": event})
+
+    def turn_channels_of(self, place_id: int) -> list[DiscordTurnChannel]:
+        """Return a channel of this client's servers, or the text channels of a category."""
+        place = self.get_channel(place_id) if place_id else None
+        found = place.text_channels if isinstance(place, discord.CategoryChannel) else [place]
+        return [self.turn_channel(one) for one in found if isinstance(one, discord.abc.Messageable)]
 
     async def find_turn_channel(self, channel_id: int) -> DiscordTurnChannel | None:
         """Find a channel by id. Return None if it was deleted or the bot cannot see it.
@@ -388,6 +414,7 @@ def intents(*, members: bool = False) -> discord.Intents:
         dm_typing=True,
         guild_reactions=True,
         dm_reactions=True,
+        guild_scheduled_events=True,
         guild_polls=True,
         dm_polls=True,
         members=members,

@@ -30,7 +30,7 @@ from oshaberi.bot.conversation.messages import (
     TalkPlace,
 )
 from oshaberi.bot.conversation.transcript import plain_words
-from oshaberi.bot.turns.notices import is_logged_thought
+from oshaberi.bot.turns.thoughts import is_logged_thought
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 
 KEPT_MEMBERS = 5000

@@ -48,28 +48,44 @@ def reads_history(place: Place, viewer: AnyUser | None) -> bool:
     return allowed.view_channel and allowed.read_message_history and hears
 
 
-def everybody_reads(there: Place, here: Place, *, with_history: bool = True) -> bool:
-    """Return whether everybody who sees the channel `here` may read the one `there`.
+class Audience:
+    """Everybody who sees the channel `here`."""
 
-    It errs on the safe side: False may be wrong. In one and the same channel it is True.
-    """
-    if there == here:
-        return True
-    if isinstance(there, discord.Thread) and there.is_private():
-        return False
-    ours, theirs = _parent_of(here), _parent_of(there)
-    if ours is None or theirs is None:
-        return False
-    if ours == theirs and not with_history:
-        return True
-    access_here, access_there = _access(ours), _access(theirs)
-    bits = [VIEW, *([HISTORY] if with_history else [])]
-    bits += [CONNECT] if isinstance(theirs, _VOCAL) else []
-    return all(
-        (bit == VIEW and access_here.view == access_there.view)
-        or (not access_there.denies(bit) and _leads(access_here, access_there, bit))
-        for bit in bits
-    )
+    def __init__(self, here: Place) -> None:
+        self._here = here
+        self._parent = _parent_of(here)
+        self._access = None if self._parent is None else _access(self._parent)
+        self._ways = () if self._access is None else tuple(_ways_in(self._access))
+
+    def reads(self, there: Place, *, with_history: bool = True) -> bool:
+        """Return whether all of them may read the channel `there`.
+
+        It errs on the safe side: False may be wrong. In one and the same channel it is True.
+        """
+        if there == self._here:
+            return True
+        if isinstance(there, discord.Thread) and there.is_private():
+            return False
+        parent = _parent_of(there)
+        if self._access is None or parent is None:
+            return False
+        if parent == self._parent and not with_history:
+            return True
+        theirs = _access(parent)
+        bits = [VIEW, *([HISTORY] if with_history else [])]
+        bits += [CONNECT] if isinstance(parent, _VOCAL) else []
+        return all(
+            (bit == VIEW and self._access.view == theirs.view)
+            or (not theirs.denies(bit) and self._leads(theirs, bit))
+            for bit in bits
+        )
+
+    def _leads(self, there: _Access, bit: int) -> bool:
+        """Return whether each way into this channel gives this permission in the other.
+
+        If @everyone has it there, all others have it too.
+        """
+        return bool(there.of((0, 0)) & bit) or all(there.of(way) & bit for way in self._ways)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +125,6 @@ class _Access:
         ):
             value = value & ~no | yes
         return value
-
-
-def _leads(here: _Access, there: _Access, bit: int) -> bool:
-    """Return whether each way into the one channel gives this permission in the other.
-
-    If @everyone has it there, all others have it too.
-    """
-    return bool(there.of((0, 0)) & bit) or all(there.of(way) & bit for way in _ways_in(here))
 
 
 def _ways_in(here: _Access) -> Iterator[tuple[int, int]]:

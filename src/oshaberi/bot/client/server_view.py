@@ -16,7 +16,7 @@ import discord
 
 from oshaberi.bot.client.discord_values import AnyUser, is_age_restricted, may_see
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
-from oshaberi.bot.client.reading_rights import Place, everybody_reads, may_read, reads_history
+from oshaberi.bot.client.reading_rights import Audience, Place, may_read, reads_history
 from oshaberi.bot.conversation.messages import FoundMessage
 from oshaberi.bot.conversation.server_reading import (
     LONGEST_SEARCH,
@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 
 MOST_PLACES = 150
 """In how many channels a search looks at most: their ids have to fit into one address."""
+AT_ONCE = 50
+"""After how many channels others have a turn: a large server has 500, and 250 roles."""
 MOST_EVENTS = 100
 """How many events Discord allows in a server."""
 SEARCH_S = 20.0
@@ -61,6 +63,7 @@ class DiscordServerView:
         self._here = here
         self._guild = here.guild
         self._viewer = viewer
+        self._audience = Audience(here)
 
     # Rights
 
@@ -72,7 +75,7 @@ class DiscordServerView:
             return reads_history(place, us) and reads_history(place, self._viewer)
         if not self._fits_age(place) or not may_read(place, us):
             return False
-        return may_read(place, self._viewer) and (is_own or everybody_reads(place, self._here))
+        return may_read(place, self._viewer) and (is_own or self._audience.reads(place))
 
     def _fits_age(self, place: Place) -> bool:
         return is_age_restricted(self._here) or not is_age_restricted(place)
@@ -141,7 +144,7 @@ class DiscordServerView:
 
     async def search(self, wanted: MessageSearch) -> tuple[FoundMessage, ...]:
         self._reader.searches.begin(self._guild.id, loop_time_s())
-        places = self._searched(wanted.channel)
+        places = await self._searched(wanted.channel)
         if not places:
             return ()
         try:
@@ -158,10 +161,22 @@ class DiscordServerView:
         found = (self._found(one, place, starts[place.id]) for one, place in hits)
         return tuple(filter(None, found))[: wanted.most]
 
-    def _searched(self, channel: str) -> Sequence[Place]:
+    async def _searched(self, channel: str) -> Sequence[Place]:
         """Return the channels to search, the most recently used first."""
         everything = chain(self._guild.channels, self._guild.threads)
-        places = [one for one in everything if isinstance(one, _SEARCHABLE) and self._may_show(one)]
+        known = [one for one in everything if isinstance(one, _SEARCHABLE)]
+        may_show: dict[int, bool] = {}
+        places = []
+        for one in known:
+            # A public thread is read by whoever reads its channel.
+            is_open = isinstance(one, discord.Thread) and not one.is_private() and one != self._here
+            key = one.parent_id if is_open and isinstance(one, discord.Thread) else one.id
+            if key not in may_show:
+                may_show[key] = self._may_show(one)
+                if not len(may_show) % AT_ONCE:
+                    await asyncio.sleep(0)
+            if may_show[key]:
+                places.append(one)
         if channel:
             plain = channel.strip().removeprefix("<#").removesuffix(">").removeprefix("#")
             places = [
@@ -258,7 +273,7 @@ class DiscordServerView:
             channel = self._guild.get_channel(event.channel_id)
             if channel is None or not may_see(channel, self._viewer):
                 return None
-            if not everybody_reads(channel, self._here, with_history=False):
+            if not self._audience.reads(channel, with_history=False):
                 return None
             place = f"#{channel.name}"
         return ServerEvent(

@@ -50,6 +50,8 @@ from oshaberi.discord_io.channels import may_react, may_read_history, may_write,
 
 log = logging.getLogger(__name__)
 
+MOST_LOOKED_BACK = 50
+"""Among how many messages the last one of a person is looked for."""
 MOST_SOURCES = 5
 """From how many places a branch of a branch of … gets its messages."""
 HAS_THREAD = 160004
@@ -143,6 +145,12 @@ class DiscordTurnChannel:
         except discord.NotFound:
             return False
         return True
+
+    async def last_of_a_person(self) -> ChannelMessage | None:
+        """Return the newest message of a person, if it is not too far back."""
+        info = await self.channel_info(None, MOST_LOOKED_BACK)
+        people = (one for one in reversed(info.history) if not (one.by_us or one.author.is_bot))
+        return next(people, None)
 
     @property
     def newest_message_id(self) -> int | None:

@@ -11,7 +11,7 @@
   `answer_buttons`: the buttons under an answer.
 - `tool_commands`: `/tools`; `tool_buttons`: the buttons of tools that ask first.
 - `talk_commands`: `/new`, `/talk` and `/branch`.
-- `schedule_commands`: `/schedule` and `/timezone`.
+- `schedule_commands`: `/schedule`, `/timezone` and `/birthday`.
 - `help_command`, `status_command`, `usage_command`: `/help`, `/status`, `/usage`.
 """
 

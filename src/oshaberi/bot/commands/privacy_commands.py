@@ -39,6 +39,7 @@ WORDS = {
     "journal_streams": translatable("answers that were not finished"),
     "questions": translatable("questions that waited for an answer"),
     "schedules": translatable("reminders and tasks (`/schedule list`)"),
+    "birthdays": translatable("your birthday (`/birthday`)"),
     "time_zones": translatable("your time zone (`/timezone`)"),
 }
 """The tables that a person should know about; the other tables only hold parts of these."""
@@ -121,6 +122,17 @@ async def opt_in(context: BotContext, asker: CommandUser) -> str:
     return translated("I read your messages again, and answer you.")
 
 
+async def allow_approach(context: BotContext, asker: CommandUser, *, allowed: bool) -> str:
+    if allowed:
+        await context.db.unapproached.remove(asker.person.id)
+        return translated("Personas may speak to you first, where a server allows it.")
+    await context.db.unapproached.add(asker.person.id)
+    return translated(
+        "No persona speaks to you first any more: none welcomes or congratulates you, comes back "
+        "to a talk with you, or begins to talk after your messages."
+    )
+
+
 async def erasure_note(context: BotContext) -> str:
     """Wait until deleted text is in no file. Return what to add to an answer if that takes long."""
     if await context.db.wait_until_erased(ERASED_S):
@@ -197,6 +209,13 @@ async def opt_out_(interaction: Interaction) -> None:
 @privacy.command(name="opt-in", description="Your messages are read and answered again")
 async def opt_in_(interaction: Interaction) -> None:
     await answer(interaction, opt_in(context_of(interaction), asker_of(interaction)))
+
+
+@privacy.command(description="Whether personas may speak to you first")
+@app_commands.describe(allowed="True: they may, where the server allows it; False: never")
+async def approach(interaction: Interaction, allowed: bool) -> None:
+    context, asker = context_of(interaction), asker_of(interaction)
+    await answer(interaction, allow_approach(context, asker, allowed=allowed))
 
 
 COMMANDS = (privacy,)

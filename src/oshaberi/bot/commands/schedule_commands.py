@@ -1,7 +1,8 @@
-"""`/schedule` and `/timezone`: reminders and tasks, and by whose clocks they happen."""
+"""`/schedule`, `/timezone` and `/birthday`: what happens when, and by whose clocks."""
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
@@ -37,7 +38,7 @@ from oshaberi.bot.schedules.schedule_rules import LONGEST_TEXT
 from oshaberi.bot.schedules.times_of_day import clock_time
 from oshaberi.bot.schedules.written_times import LONGEST as LONGEST_TIME
 from oshaberi.bot.schedules.zones import WELL_KNOWN, ZoneError, zone_names, zone_of, zones_at
-from oshaberi.bot.storage.records import ScheduleRecord
+from oshaberi.bot.storage.records import Birthday, ScheduleRecord
 from oshaberi.bot.turns.admission.single_message_rules import unlisted
 from oshaberi.bot.turns.control_reply import NOT_LISTED
 from oshaberi.discord_io.requests.parameters import shortened
@@ -265,6 +266,36 @@ def zone_choices(typed: str, now: datetime) -> Choices:
     )
 
 
+# -- birthdays -----------------------------------------------------------------------------------
+
+ONLY_IN_SERVERS = translatable("A birthday is told to a server: use this command there.")
+NO_BIRTHDAY = translatable("I do not know your birthday here. Tell me a day and a month.")
+YOUR_BIRTHDAY = translatable("Your birthday here: day {day} of month {month}.")
+BIRTHDAY_FORGOTTEN = translatable("Your birthday is forgotten here.")
+NO_SUCH_DAY = translatable("There is no such day.")
+
+
+async def tell_birthday(
+    context: BotContext, asker: CommandUser, day: int | None, month: int | None, *, forget: bool
+) -> str:
+    """Show, store or forget the user's birthday in this server."""
+    birthdays, server_id, user_id = context.db.birthdays, asker.server_id, asker.person.id
+    if not server_id:
+        raise CommandRefusedError(translated(ONLY_IN_SERVERS))
+    if forget:
+        await birthdays.forget(server_id, user_id)
+        return translated(BIRTHDAY_FORGOTTEN)
+    if day is None or month is None:
+        known = await birthdays.of(server_id, user_id)
+        if known is None or day is not None or month is not None:
+            return translated(NO_BIRTHDAY)
+        return translated(YOUR_BIRTHDAY, day=known.day, month=known.month)
+    if not 1 <= month <= 12 or not 1 <= day <= monthrange(2000, month)[1]:
+        raise CommandRefusedError(translated(NO_SUCH_DAY))
+    await birthdays.store(Birthday(server_id, user_id, month, day))
+    return translated(YOUR_BIRTHDAY, day=day, month=month)
+
+
 # -- the commands --------------------------------------------------------------------------------
 
 
@@ -338,4 +369,20 @@ async def _zones(interaction: Interaction, typed: str) -> Choices:
     return zone_choices(typed, context_of(interaction).services.clock())
 
 
-COMMANDS: tuple[Command | app_commands.Group, ...] = (schedule, timezone)
+@app_commands.command(description="Your birthday, which a persona may notice in this server")
+@app_commands.describe(
+    day="The day, 1 to 31; left out: what is known is shown",
+    month="The month, 1 to 12",
+    forget="True: it is forgotten",
+)
+async def birthday(
+    interaction: Interaction,
+    day: app_commands.Range[int, 1, 31] | None = None,
+    month: app_commands.Range[int, 1, 12] | None = None,
+    forget: bool = False,
+) -> None:
+    context, asker = context_of(interaction), asker_of(interaction)
+    await answer(interaction, tell_birthday(context, asker, day, month, forget=forget))
+
+
+COMMANDS: tuple[Command | app_commands.Group, ...] = (schedule, timezone, birthday)

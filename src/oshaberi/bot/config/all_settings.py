@@ -72,6 +72,7 @@ _WORDS = {
     "strings": Sentence("a list of texts that are not empty"),
     "ids": Sentence("a list of ids"),
     "path": Sentence("a path"),
+    "emoji": Sentence("an emoji, the name of one of the server's own (`:wave:`), or `none`"),
     "name": Sentence("a name, or nothing"),
     "passage": Sentence("a text, or nothing"),
     "text": Sentence("a text"),
@@ -109,7 +110,7 @@ SERVER_KEYS: Mapping[str, Setting] = {
 }
 SERVER_ONLY_KEYS = frozenset(
     {"auto_channels", "allowed_channels", "blocked_channels", "picture_channel_id"}
-    | {"schedules_per_server"}
+    | {"schedules_per_server", "birthday_channel_id", "event_channel_id"}
 ) | {key for key in SERVER_KEYS if key.endswith("_per_server_day")}
 """Settings that list channels or apply to the whole server, so that no channel has its own
 value."""

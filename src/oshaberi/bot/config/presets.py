@@ -36,6 +36,10 @@ ROWS: tuple[PresetRow, ...] = (
     PresetRow("self_trigger_limit", 0, "turns.md"),
     PresetRow("persona_talk_enabled", False, "personas.md", lively=True),
     PresetRow("schedule_tasks_enabled", False, "schedules.md", lively=True),
+    # when it speaks first
+    PresetRow("opening_after_minutes", 0, "speaking-first.md", lively=720),
+    PresetRow("welcome_enabled", False, "speaking-first.md", lively=True),
+    PresetRow("follow_ups_enabled", False, "speaking-first.md", lively=True),
     # what one sees of an answer, and can do with it
     PresetRow("working_line", "off", "answers.md", lively="while"),
     PresetRow("answer_buttons", "off", "answers.md", lively="menu"),

@@ -203,6 +203,9 @@ class DueSchedules:
             if await self._db.schedules.take(record, due.following, None):
                 log.info("schedule %s was missed, and left out", record.id)
             return
+        if record.kind == "follow_up" and not await self._may_come_back(record, turn_channel):
+            await self._db.schedules.take(record, None, None)
+            return
         # Before it is taken: from then on only a restart would find it again.
         occasion = await self._occasion(record, due.at, fate, turn_channel)
         question = self._question(record, due.at, now)
@@ -210,6 +213,16 @@ class DueSchedules:
             after = replace(record, next_at=due.following or due.at)
             self._taken.append(_TakenTime(after, occasion, turn_channel))
             await self._begin()
+
+    async def _may_come_back(
+        self, record: ScheduleRecord, turn_channel: DiscordTurnChannel
+    ) -> bool:
+        """Return whether a persona may speak first: to this user, and not twice unanswered."""
+        if await self._db.unapproached.among([record.user_id]):
+            return False
+        said = await turn_channel.last_of_a_person()
+        newest_id = 0 if said is None else said.id
+        return await self._db.openings.take(record.server_id, record.channel_id, newest_id)
 
     async def _begin(self) -> None:
         """Let the bot speak at the times that were taken."""

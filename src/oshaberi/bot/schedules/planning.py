@@ -51,6 +51,7 @@ def limits_of(config: TurnConfig) -> ScheduleLimits:
         per_server=config.schedules_per_server,
         shortest=timedelta(minutes=config.schedule_shortest_minutes),
         allows_tasks=config.schedule_tasks_enabled,
+        allows_follow_ups=config.follow_ups_enabled,
     )
 
 

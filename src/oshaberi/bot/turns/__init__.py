@@ -20,6 +20,7 @@ another.
 `own_threads` opens threads for single conversations, and says where the conversation of a channel
 begins.
 
-Several parts use: `caches`, `notices` (what people see of a turn besides its answer) and `outcome`
-(how a turn ended, how long it took, and its line in the log).
+Several parts use: `caches`, `notices` (what people see of a turn besides its answer), `thoughts`
+(those of the model, shown and logged) and `outcome` (how a turn ended, how long it took, and its
+line in the log).
 """

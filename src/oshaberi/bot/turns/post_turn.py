@@ -11,14 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from oshaberi.bot.conversation.messages import TurnChannel
-from oshaberi.bot.conversation.persona_options import options_of
-from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage import Database
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import (
     Exchange,
-    PersonaRecord,
     StoredQuestion,
     TurnRecord,
     TurnTraces,
@@ -27,8 +23,9 @@ from oshaberi.bot.storage.records import (
 from oshaberi.bot.turns.admission.channel_queue import QueuedJob, TurnRequest
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.context.surroundings import persona_of
-from oshaberi.bot.turns.notices import NoticeSender, shown_thoughts, thought_embeds
+from oshaberi.bot.turns.notices import NoticeSender
 from oshaberi.bot.turns.outcome import TurnOutcome
+from oshaberi.bot.turns.thoughts import log_thoughts, shown_thoughts
 from oshaberi.delivery.attachments import (
     PERSONA_MODE,
     AttachmentRenderer,
@@ -57,20 +54,6 @@ def cut_question(job: QueuedJob, instance: str) -> StoredQuestion:
         why=job.why,
         is_begun=True,
     )
-
-
-async def log_thoughts(
-    turn_channel: TurnChannel, config: TurnConfig, persona: PersonaRecord, outcome: TurnOutcome
-) -> None:
-    """Post the thoughts of a turn, if there is a channel for them. This may take a while."""
-    channel = config.thought_log_channel_id
-    if not channel or channel == turn_channel.channel_id or config.reasoning_display == "off":
-        return
-    embeds = thought_embeds(persona.name, [result.thought_log for result in outcome.results])
-    if embeds:
-        colour = options_of(persona).colour_number
-        embeds = tuple(replace(one, colour=colour) for one in embeds)
-        await turn_channel.log_thoughts(channel, embeds, face_of(None, persona_of(persona)))
 
 
 log = logging.getLogger(__name__)
@@ -185,7 +168,9 @@ class PostTurnEffects:
 
     async def log_thoughts(self, outcome: TurnOutcome) -> None:
         config, persona = self._settings.turn, self._asked.persona
-        work = log_thoughts(self._job.turn_channel, config, persona, outcome)
+        face = face_of(None, persona_of(persona))
+        logs = [result.thought_log for result in outcome.results]
+        work = log_thoughts(self._job.turn_channel, config, persona, face, logs)
         await _quietly("thought log", lambda: work)
 
     async def _show_thoughts(self, outcome: TurnOutcome) -> int | None:

@@ -30,6 +30,7 @@ from oshaberi.bot.coordination.shard_keeper import HANDOVER_SECONDS, ShardKeeper
 from oshaberi.bot.data_retention import DataRetention, prune_regularly
 from oshaberi.bot.faces.own_face import OwnFaces
 from oshaberi.bot.initiative.due_schedules import DueSchedules
+from oshaberi.bot.initiative.openings import Openings
 from oshaberi.bot.logs import RecentWarnings, StreamLogger
 from oshaberi.bot.observability.health import ModelHealth, RunsOn
 from oshaberi.bot.observability.metrics import BotMetrics
@@ -72,6 +73,7 @@ class Bot:
     orphaned_journals: OrphanedJournals
     data_retention: DataRetention
     due_schedules: DueSchedules
+    openings: Openings
     shard_keeper: ShardKeeper | None = None
 
     async def serve(self, token: str) -> None:
@@ -208,6 +210,7 @@ def _upkeep(bot: Bot) -> tuple[Coroutine[Any, Any, None], ...]:
         prune_regularly(bot.db),
         bot.data_retention.run(),
         bot.due_schedules.run(),
+        bot.openings.run(),
     )
 
 
@@ -295,5 +298,6 @@ async def open_bot(
                         is_gone=partial(is_gone, client),
                     ),
                     connected.due_schedules,
+                    connected.openings,
                     connected.keeper,
                 )

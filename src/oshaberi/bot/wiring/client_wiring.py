@@ -18,6 +18,8 @@ from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import CurrentSettings
 from oshaberi.bot.coordination.shard_keeper import ShardKeeper
 from oshaberi.bot.initiative.due_schedules import DueSchedules
+from oshaberi.bot.initiative.opening_rules import WHY as OPENING
+from oshaberi.bot.initiative.openings import Openings
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.bot.recovery.crash_recovery import CrashRecovery
 from oshaberi.bot.recovery.orphaned_journals import OrphanedJournals
@@ -114,7 +116,16 @@ class ConnectedBot:
             context.services.settings,
             context.services.clock,
         )
-        occasions = self.due_schedules.occasions
+        self.openings = Openings(
+            db,
+            self.client,
+            context.channel_turns,
+            lambda: self._share() is not None,
+            context.services.clock,
+            context.services.background.start,
+        )
+        self.client.hear_happenings(self.openings.note_member, self.openings.note_event)
+        occasions = {**self.due_schedules.occasions, OPENING: self.openings.passed}
         self._recovery = CrashRecovery(db, instance, find, stores.shared.alone, say_in, occasions)
         self._questions = QuestionRecovery(
             db, instance, find, context.channel_turns, max_age, say_in, occasions

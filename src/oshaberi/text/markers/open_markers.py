@@ -1,6 +1,6 @@
 """Spec 05, semantic hold: which markers are open, and which boundaries wait for them.
 
-Pure bookkeeping: `rules` decides what opens and closes, `release` what a release
+Pure bookkeeping: `rules` decides what opens and closes, `cuts` what a release
 leads to. Positions are indexes into the text that the caller reads; `shift` follows when it moves.
 """
 

@@ -4,7 +4,7 @@
   `table_blocks`: tables.
 - `buffer`: the part of V that has not left yet, and `Segment`.
 - `lines`: what is known of the line being read, and of an unfinished URL.
-- `release`: how a segment leaves, and where it is cut when there is no boundary.
+- `cuts`: how a segment leaves, and where it is cut when there is no boundary.
 
 What is open (`text.markers`) delays a boundary.
 """

@@ -21,8 +21,8 @@ from oshaberi.text.markers.open_markers import HeldBoundary, OpenMarkers
 from oshaberi.text.markers.rules import MARK_HANDLERS, MARKS, WAIT
 from oshaberi.text.segments.blocks import BlockReader, CodeReader, ProseAgain
 from oshaberi.text.segments.buffer import CONTEXT, NEVER, Found, Trim, VisibleBuffer
+from oshaberi.text.segments.cuts import CutWindow, SegmentRelease
 from oshaberi.text.segments.lines import CurrentLine, LineBreak, UnfinishedUrl, read_break
-from oshaberi.text.segments.release import CutWindow, SegmentRelease
 from oshaberi.text.segments.table_blocks import TableReader, heads_table
 from oshaberi.text.sentences.ends import TERMINATORS, cut_off_end, run_end, sentence_end
 

@@ -15,6 +15,7 @@ import discord
 
 from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.characters.cards import Card, card_from
+from oshaberi.bot.characters.macros import MacroValues, expanded
 from oshaberi.bot.commands.answers import CommandForm, plain, speak_to_user, tell_error
 from oshaberi.bot.commands.command_context import (
     CommandRefusedError,
@@ -26,12 +27,14 @@ from oshaberi.bot.commands.personas.card_commands import import_card
 from oshaberi.bot.commands.personas.persona_changes import check_room, checked_name, may_create
 from oshaberi.bot.turns.generation.character_draft import LONGEST, CharacterDraft, draft_character
 from oshaberi.bot.turns.quotas import QuotaBook, QuotaPlace, RequestQuota, quota_words
+from oshaberi.clocks import utc_now
 from oshaberi.languages import translatable, translated
 
 DRAFT_S = 600.0
 """How long a draft waits for its button; Discord forgets the command after 15 minutes."""
-MOST_SHOWN = 1200
-MOST_GREETING = 300
+MOST_SHOWN = 700
+MOST_GREETING = 150
+"""How much of a draft is shown above its buttons: twice as many units must fit in a message."""
 UNREADABLE = translatable(
     "The model wrote no draft that I can read. Try again with other words, or write it yourself: "
     "`/persona create` with a name."
@@ -72,13 +75,19 @@ async def drafted(
     return found
 
 
-def shown_draft(draft: CharacterDraft) -> str:
-    """Return the draft as the person reads it before the form."""
+def shown_draft(draft: CharacterDraft, reader: str, *, is_open: bool = True) -> str:
+    """Return the draft as the person reads it before the form, with their own name in it.
+
+    `is_open`: it is not stored yet.
+    """
+    values = MacroValues(draft.name, reader, utc_now())
     lines = [translated("A draft of **{name}**:", name=plain(draft.name))]
-    lines.append(_quoted(draft.description, MOST_SHOWN))
+    lines.append(_quoted(expanded(draft.description, values), MOST_SHOWN))
     if draft.first_mes:
-        lines += [translated("It would greet with:"), _quoted(draft.first_mes, MOST_GREETING)]
-    lines.append(translated("Nothing is stored yet. You can change all of it in the form."))
+        greeting = expanded(draft.first_mes, values)
+        lines += [translated("It would greet with:"), _quoted(greeting, MOST_GREETING)]
+    if is_open:
+        lines.append(translated("Nothing is stored yet. You can change all of it in the form."))
     return "\n".join(lines)
 
 
@@ -99,7 +108,11 @@ class OpenDraft:
             self.draft = CharacterDraft(**values)
             told = await _stored(self.context, sender, self.draft)
             with suppress(discord.HTTPException):
-                await shown_in.edit_original_response(view=None)
+                words = shown_draft(self.draft, sender.person.name, is_open=False)
+                nobody = discord.AllowedMentions.none()
+                await shown_in.edit_original_response(
+                    content=words, view=None, allowed_mentions=nobody
+                )
             return told
 
         title = translated("New persona: {name}", name=self.draft.name)
@@ -174,9 +187,10 @@ async def show_draft(
 ) -> None:
     """Answer `/persona create` with an idea."""
     await interaction.response.defer(ephemeral=True, thinking=True)
-    draft = await drafted(context, asker_of(interaction), name, idea)
+    asker = asker_of(interaction)
+    draft = await drafted(context, asker, name, idea)
     await interaction.edit_original_response(
-        content=shown_draft(draft),
+        content=shown_draft(draft, asker.person.name),
         view=DraftView(context, draft, interaction),
         allowed_mentions=discord.AllowedMentions.none(),
     )

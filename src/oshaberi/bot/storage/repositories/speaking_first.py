@@ -9,7 +9,14 @@ from sqlalchemy import delete, false, or_, select, update
 
 from oshaberi.bot.storage.outages import reads, writes
 from oshaberi.bot.storage.records import Birthday
-from oshaberi.bot.storage.schema.table_rows import BirthdayRow, OpeningRow, UnapproachedRow
+from oshaberi.bot.storage.schema.table_rows import (
+    BirthdayRow,
+    ChannelServerRow,
+    ChannelSettingRow,
+    OpeningRow,
+    ServerSettingRow,
+    UnapproachedRow,
+)
 from oshaberi.bot.storage.transactions import Transactions, count, in_passing
 
 
@@ -36,6 +43,28 @@ class OpeningRepository:
             return bool(await count(session, row))
 
     @reads
+    async def is_free(self, channel_id: int, newest_id: int) -> bool:
+        """Return whether a persona may speak first after this message of a person."""
+        async with self._store.read() as session:
+            row = await session.get(OpeningRow, channel_id)
+            return row is None or row.after_id < newest_id
+
+    @reads
+    async def candidates(self, key: str, *, everywhere: bool) -> tuple[int, ...]:
+        """Return the channels and categories where a setting may be on.
+
+        They are those where it was set and, in servers where it was set for the whole server (or
+        `everywhere`), the channels in which the bot has answered.
+        """
+        places = select(ChannelSettingRow.channel_id).where(ChannelSettingRow.key == key)
+        answered = select(ChannelServerRow.channel_id)
+        if not everywhere:
+            servers = select(ServerSettingRow.server_id).where(ServerSettingRow.key == key)
+            answered = answered.where(ChannelServerRow.server_id.in_(servers))
+        async with self._store.read() as session:
+            return tuple(await session.scalars(places.union(answered)))
+
+    @reads
     async def last_at(self, channel_id: int) -> datetime | None:
         async with self._store.read() as session:
             row = await session.get(OpeningRow, channel_id)
@@ -48,13 +77,20 @@ class BirthdayRepository:
 
     @writes
     async def store(self, birthday: Birthday) -> None:
-        values = {"month": birthday.month, "day": birthday.day, "greeted_year": 0}
+        """Store a birthday. Whoever changes theirs is not congratulated twice in a year."""
+        values = {"month": birthday.month, "day": birthday.day}
         row = self._store.insert(BirthdayRow).values(
-            server_id=birthday.server_id, user_id=birthday.user_id, **values
+            server_id=birthday.server_id, user_id=birthday.user_id, greeted_year=0, **values
         )
         row = row.on_conflict_do_update(index_elements=["server_id", "user_id"], set_=values)
         async with self._store.write() as session:
             await session.execute(row)
+
+    @reads
+    async def of(self, server_id: int, user_id: int) -> Birthday | None:
+        async with self._store.read() as session:
+            row = await session.get(BirthdayRow, (server_id, user_id))
+            return None if row is None else Birthday(server_id, user_id, row.month, row.day)
 
     @writes
     async def forget(self, server_id: int, user_id: int) -> bool:

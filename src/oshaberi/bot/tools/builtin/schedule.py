@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oshaberi.bot.storage.records import ScheduleRecord
 
 Action = Literal["add", "list", "cancel", "time_zone"]
-What = Literal["reminder", "task"]
+What = Literal["reminder", "task", "follow_up"]
 MOST_LISTED = 25
 TIMES_TOLD = 3
 _ASK_FOR_ZONE = (
@@ -46,7 +46,8 @@ async def schedule(
         action: add, list or cancel what this user has scheduled, or store their time_zone.
         when: For add, as the user said it: "in 20 minutes", "tomorrow at 9", "every monday 17:30".
         text: For add, what to remind them of; for a task what you are to do then.
-        what: A reminder is posted as it is; at the time of a task you are asked to do it.
+        what: A reminder is posted as it is; at the time of a task you are asked to do it; with a
+            follow_up you come back by yourself, once, to what was said here: text is about what.
         number: For cancel, the number that list shows.
         zone: For time_zone, their city, or what their clock shows ("it is 9 pm").
     """
@@ -76,6 +77,8 @@ async def _add(context: ToolContext, when: str, text: str, what: What) -> str:
     from oshaberi.bot.storage.records import ScheduleRecord
 
     db, place = _store_of(context), context.turn_channel
+    if what == "follow_up" and await db.unapproached.among([context.user_id]):
+        raise ToolFailedError("this user does not want to be spoken to first")
     wanted = ScheduleRecord(
         context.incoming.server_id, place.channel_id, context.user_id, what, text, None
     )

@@ -1,7 +1,7 @@
 """The tools `search_messages` and `server_events`: what else there is on this server.
 
-They show what the asking person may read at that moment, and only what everybody may read who sees
-the channel of the answer: the model repeats it to all of them.
+They show only what the person who asks may read at that moment, and what everybody who sees the
+channel of the answer may read, too: the model repeats it to all of them.
 """
 
 from __future__ import annotations

@@ -143,6 +143,7 @@ WHY: dict[str, str] = {
     "continue": translatable("somebody asked to continue"),
     "restart": translatable("its answer had been cut off by a restart of the bot"),
     "regenerate": translatable("somebody asked for another answer"),
+    "opening": translatable("a persona may speak first here ({what})"),
     "schedule": translatable("it was due: number {number} of what is scheduled (`/schedule list`)"),
 }
 """Each word as the end of a sentence that begins with "Because". Its placeholders are the
@@ -162,13 +163,13 @@ Unsaid = Literal[
 ]
 """Why an answer that had begun came to nothing."""
 HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))
-OCCASIONS = frozenset(("schedule",))
+OCCASIONS = frozenset(("schedule", "opening"))
 """Reasons that no message is the cause of (`occasions`)."""
 ADDRESSED = frozenset(("mention", "reply", "trigger", "name"))
 """Reasons that depend on the words of a message, so that an edit can change them."""
 FOR_THE_BOT = frozenset(("auto", "own_thread", "forum_post"))
 """Reasons that depend on the place: who writes there expects an answer."""
-UNADDRESSED = FOR_THE_BOT | frozenset(("attention", "overhearing", "interjection"))
+UNADDRESSED = FOR_THE_BOT | frozenset(("attention", "overhearing", "interjection", "opening"))
 """Reasons for an answer although nobody addressed the bot: the model may say nothing."""
 UNINVITED = UNADDRESSED - FOR_THE_BOT
 """Reasons of answers by chance: nobody waits for such an answer, so nobody is told if there is

@@ -208,7 +208,7 @@ class Turn:
         self._sink = self._journal.journalled(self._bare_sink)
         self._announcer = NoticeSender(self._sink, self._response, channel)
         self._lines = QuietLines(job.turn_channel, channel, seen, self._journal.announce_lines)
-        mode = "off" if job.is_unaddressed else self._settings.turn.working_line
+        mode = "off" if job.is_uninvited else self._settings.turn.working_line
         self._working = None if mode == "off" else WorkingLine(self._lines, keeps=mode == "keep")
         self._post_turn = PostTurnEffects(records, asked, self._announcer, answer_tools.plug_ins)
         self._place = quota_place(job.turn_channel, job.user_id)
@@ -326,7 +326,8 @@ class Turn:
 
     async def _close_lines(self) -> None:
         """Delete what stands beside the answer. A line that stays is deleted with the answer."""
-        kept = None if self._working is None else await self._working.close()
+        has_words = not self._response.chose_silence
+        kept = None if self._working is None else await self._working.close(may_stay=has_words)
         if kept is not None:
             self._response.notices.append(kept)
         await self._lines.close()
