@@ -28,7 +28,7 @@ class BotContext:
     settings: Callable[[], LoadedSettings]
     """Returns the operator's settings as they are now."""
     character_work: CharacterWork = field(default_factory=CharacterWork)
-    """The cards and drafts that people are about to bring in."""
+    """The cards and drafts that people are importing."""
 
     def personas_changed(self, server_id: int) -> None:
         """Empty the persona cache of a server, so that the next turn reads it again."""

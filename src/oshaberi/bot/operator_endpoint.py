@@ -50,7 +50,7 @@ async def operator_endpoint(
     if not settings.health_port:
         yield
         return
-    # Only here: a bot without this endpoint has 3 MB less.
+    # Imported here: a bot without this endpoint needs 3 MB less.
     from oshaberi.bot.status_page.report import StatusSources, UsageReader, status_report
     from oshaberi.bot.status_page.routes import StatusPage
 

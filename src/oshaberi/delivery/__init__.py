@@ -5,12 +5,12 @@
 - `pacing`: how long a person would type; `rate_limit_waits`: when Discord's limits have room, and
   what is joined until then; `typing_indicator`; `waits`: every wait, ended at once by a stop.
 - `posting`: one message on its way to the `sink`; `exactly_once`: when it is sent again;
-  `outcomes`: how that can end, and what is done about a refusal; `message_limits`: what becomes of
-  too many messages; `notices`: what readers are told; `service_outage`: whether Discord answers at
-  all.
+  `outcomes`: how that can end, and how a refusal is handled; `message_limits`: the limit on
+  messages;
+    `notices`: notices for readers; `service_outage`: whether Discord answers at all.
 - `live`: one message that grows by edits.
-- `ledger`: what became of each message and each character; `journal`: what was promised before it
-  left; `response`: what lasts from stream to stream of one answer.
+- `ledger`: what happened to each message and each character; `journal`: what is stored before it is
+  sent; `response`: what lasts from stream to stream of one answer.
 - `config`: the settings, and what each degree means. `recording_sink`: the sink of tests and
   replays.
 """

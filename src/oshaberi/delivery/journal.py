@@ -33,8 +33,8 @@ log = logging.getLogger(__name__)
 
 MESSAGE_GONE = 10008
 LINES = "-lines"
-"""The end of the nonce of an entry that is no message: it says that messages beside the answer may
-be there, which nobody needs once the process has ended."""
+"""The end of the nonce of an entry that is not a message: it notes that there may be messages
+beside the answer, which nobody needs once the process has ended."""
 
 PostState = Literal["intended", "sent", "refused"]
 
@@ -113,7 +113,7 @@ class JournalledSink:
         self._doubted: set[str] = set()
         self._known: set[int] = set()
         self._has_warned = False
-        # What creates no message is not the journal's business.
+        # The journal only records requests that create a message.
         self.room = sink.room
         self.edit = sink.edit
         self.delete = sink.delete

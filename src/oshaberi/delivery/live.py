@@ -56,7 +56,7 @@ _OPEN_QUOTE = re.compile(r"^>>> ", re.MULTILINE)
 
 @dataclass(slots=True)
 class LiveMessage:
-    """A message that may still grow. Its `post` has the text that is kept."""
+    """A message that may still grow. Its `post` has the text so far that will not change."""
 
     sent: Sent
     post: Post

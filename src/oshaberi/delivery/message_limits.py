@@ -1,4 +1,4 @@
-"""What becomes of text beyond the most messages of a response: kept back, or sent as one file."""
+"""Handles text beyond the limit on a response's messages: it is withheld, or sent as one file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader is told when text is missing: an error, a timeout, a limit (spec 04 O9)."""
+"""Notices that tell a reader why text is missing: an error, a timeout, a limit (spec 04 O9)."""
 
 from __future__ import annotations
 

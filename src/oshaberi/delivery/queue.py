@@ -126,7 +126,7 @@ class MessageQueue:
         self.items: deque[OutgoingMessage] = deque()
         """For others to look at. Only the methods change it."""
         self.closed_at: float | None = None
-        """When it became certain that nothing more will come."""
+        """When it became certain that nothing more would come."""
         self.full = False
         self._waiter: asyncio.Future[None] | None = None
         self._room = asyncio.Event()

@@ -33,7 +33,7 @@ AT_ONCE = 2
 """How many requests of a window leave at once. The others are spread."""
 JOIN_FROM = 3
 BLOCKED_SECONDS = 1.0
-"""A request that takes longer shows that the sink is blocked: what waits is joined."""
+"""A request that takes longer means that the sink is blocked: waiting messages are joined."""
 PATIENCE_S = 2.0
 """How much later than pacing wants it the last line may be at the beginning of an answer. So an
 answer of eight or ten lines, for which one window is too small, is still sent line by line."""
@@ -139,7 +139,7 @@ class BucketWaits:
         self._join(self._room())
 
     def join_all(self) -> None:
-        """Join what waits, because the sink was blocked (`BLOCKED_SECONDS`)."""
+        """Join the waiting messages, because the sink was blocked (`BLOCKED_SECONDS`)."""
         if self._joins:
             self._queue.join_waiting(JOIN_FROM)
 

@@ -50,7 +50,7 @@ class Embed:
 
 @dataclass(frozen=True, slots=True)
 class PostButton:
-    """A button under a message. Whoever carries out what it says checks who pressed."""
+    """A button under a message. Whoever carries out its action checks who pressed it."""
 
     label: str
     custom_id: str

@@ -179,8 +179,8 @@ class InterruptibleWaits:
         """Make one request to the sink.
 
         A stop withdraws a request that has not been sent, and waits a while for one that has. If
-        the request had to wait for one of Discord's limits, `on_limit` is called with the times at
-        which it was wanted and at which it left.
+        the request had to wait for one of Discord's limits, `on_limit` is called with the time when
+        it was ready and the time when it was sent.
         """
         wanted_at = self.now()
         wire = WireState(wanted_at)

@@ -105,7 +105,7 @@ def shows_table(post: Post) -> bool:
 
 
 def view_of(post: Post) -> discord.ui.View | None:
-    """Return the buttons that belong under a message, or None."""
+    """Return the view with the buttons of a message, or None without buttons."""
     if post.buttons:
         view = discord.ui.View(timeout=None)
         for one in post.buttons:

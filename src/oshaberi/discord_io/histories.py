@@ -228,7 +228,8 @@ class ReceivedHistories:
             sent.difference_update(message_ids)
 
     def _note_vote(self, vote: discord.RawPollVoteActionEvent) -> None:
-        """Drop a history with an old count. discord.py counts only the votes of known members."""
+        """Drop a history whose vote count is out of date. discord.py counts only votes of known
+        members."""
         history = self._histories.get(vote.channel_id)
         if history is not None and vote.message_id in history:
             self.forget(vote.channel_id)

@@ -1,8 +1,8 @@
 """Changes and deletes messages of the bot after they were sent.
 
 A webhook's message is changed and deleted with the webhook's own token, so that no permission is
-needed. A change may be made twice without harm, so it is tried again when nobody knows what became
-of it. Messages are deleted in bulk where that is allowed, else one by one.
+needed. A change can be made twice without harm, so it is retried when its result is unknown.
+Messages are deleted in bulk where that is allowed, else one by one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 RETRY_SECONDS = (1.0, 2.0, 4.0)
 LONGEST_WAIT_SECONDS = 10.0
-"""A change that Discord would take only later than this is given up."""
+"""A change that Discord would accept only after this time is given up."""
 
 Components = Sequence[dict[str, Any]]
 

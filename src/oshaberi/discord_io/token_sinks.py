@@ -304,7 +304,7 @@ class InteractionSink(TokenSink):
         return self._slots[-1].id
 
     def _plan(self, post: Post) -> None:
-        """Decide which message shall have which texts. Raises if there is no room for this one."""
+        """Decide which message gets which texts. Raises if there is no room for this one."""
         if post.files or post.embed or not self._slots or not self._slots[-1].is_text:
             raise DiscordRefusalError(NO_MORE_FOLLOW_UPS, "the interaction takes no more messages")
         last = self._slots[-1]

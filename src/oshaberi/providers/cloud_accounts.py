@@ -1,7 +1,7 @@
 """The accounts of clouds: requests to AWS, Google Cloud and Azure are signed by their own SDKs.
 
-The credentials are those that the cloud's SDK finds on this machine (variables, profile, the role
-of a virtual machine), or a token that is given as the key. So only the operator may choose such a
+The credentials are those that the cloud's SDK finds on this machine (environment, profile, role of
+a virtual machine), or a token that is given as the key. So only the operator may choose such a
 model, and no token is sent over an unencrypted connection.
 """
 
@@ -18,7 +18,7 @@ from oshaberi.providers.presets import Preset
 
 REGION = re.compile(r"[a-z]{2,20}(?:-[a-z0-9]{1,20}){0,4}")
 PROJECT = re.compile(r"[a-z0-9](?:[a-z0-9.:-]{0,98}[a-z0-9])?")
-"""They become part of host names and paths: nothing else may be in them."""
+"""They become part of host names and paths, so no other characters are allowed."""
 _SHAPES = {"region": REGION, "project": PROJECT}
 _MULTI_REGIONS = frozenset({"us", "eu"})
 
@@ -29,7 +29,7 @@ _FAILED: tuple[tuple[str, str, str], ...] = (
     ("RuntimeError", "Could not resolve API token", "Google Cloud"),
     ("AzureError", "", "Azure"),
 )
-"""What the SDKs raise if they cannot sign a request: class, beginning of the message, cloud."""
+"""What the SDKs raise if they cannot sign a request: class, start of the message, cloud."""
 _MOST_CAUSES = 4
 
 
@@ -63,7 +63,8 @@ def check_cloud(preset: Preset, base_url: str | None, settings: Mapping[str, Any
 
 
 def _is_private(url: str) -> bool:
-    """Return whether nobody can read along: the address is encrypted, or on this machine."""
+    """Return whether nobody can eavesdrop: the connection is encrypted, or stays on this
+    machine."""
     try:
         place = urlsplit(url)
         host = place.hostname or ""

@@ -179,7 +179,7 @@ _DECISIVE = frozenset({429, 408, 504, 522, 524})
 advice."""
 _MONEY = frozenset({"affordability", "balance_exhausted"})
 _GAVE_UP = 499
-"""Google, and proxies: the request was cancelled on the way. We did not do it."""
+"""Google, and proxies: the request was cancelled on the way, but not by us."""
 
 
 _NO_SUCH_MODEL = frozenset({400, 404, 422})
@@ -296,7 +296,7 @@ _MOST_CAUSES = 8
 
 
 def connection_problem(error: BaseException) -> Sentence:
-    """Return what its causes tell. The words fit after "cannot be asked:"."""
+    """Return what its causes say, in words that fit after "cannot be asked:"."""
     causes = tuple(_causes(error))
     for kind, words in _KINDS:
         if any(isinstance(cause, kind) for cause in causes):
@@ -307,7 +307,7 @@ def connection_problem(error: BaseException) -> Sentence:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error, then those it was made from. aiohttp keeps some in attributes."""
+    """Yield the error, then its causes. aiohttp keeps some in attributes."""
     following: BaseException | None = error
     for _ in range(_MOST_CAUSES):
         if following is None:

@@ -26,9 +26,9 @@ _HOME = (".local", ".lan", ".internal", ".home.arpa", ".localhost")
 def whole_address(provider: str, typed: str) -> str:
     """Return the base URL that a provider's SDK needs. Raises ConfigError if it is no address.
 
-    Without a scheme it is `http://` on this machine and in its network, else `https://`. Without
-    a path, an OpenAI-compatible address gets the one of its host, which is usually `/v1`. A server
-    whose routes lie at the root is written with a route: `https://host/chat/completions`.
+    Without a scheme it is `http://` on this machine and in its network, else `https://`. An
+    OpenAI-compatible address without a path gets the usual one of its host, mostly `/v1`. A server
+    with its routes at the root is written with a route: `https://host/chat/completions`.
     """
     text = typed.strip()
     if not text or len(text) > MOST or not text.isprintable() or any(map(str.isspace, text)):
@@ -81,13 +81,13 @@ def _path(parts: SplitResult, preset: Preset) -> str:
         return path
     usual = _usual_path(parts)
     if usual is None:
-        # A route at the root says that there is no `/v1`, and stays, so that this is known.
+        # A route at the root means that there is no `/v1`. It is kept as a sign of that.
         return typed or "/v1"
     return usual
 
 
 def without_route(url: str) -> str:
-    """Return an address as an SDK takes it: without the route that it appends itself."""
+    """Return an address as SDKs expect it: without the route, which they append."""
     parts = urlsplit(url)
     return parts._replace(path=_without_route(parts.path)).geturl()
 

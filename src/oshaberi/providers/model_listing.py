@@ -32,7 +32,8 @@ _PAGE = {"anthropic": {"limit": "1000"}, "google": {"pageSize": "1000"}}
 
 @dataclass(frozen=True, slots=True)
 class OfferedModels:
-    """The models of an endpoint. `status` is 0 without an answer; `is_whole`: none is missing."""
+    """The models of an endpoint. `status` is 0 without an answer; `is_whole`: the list is
+    complete."""
 
     status: int
     names: tuple[str, ...] = ()
@@ -40,7 +41,7 @@ class OfferedModels:
     reason: str = ""
     refuses_key: bool = False
     is_unreadable: bool = False
-    """Whether the answer was no list at all."""
+    """Whether the answer was not a list."""
 
 
 def can_list(family: str) -> bool:

@@ -1,7 +1,7 @@
 """Adapter for Ollama's own API, `/api/chat`: it sets the window, which the compatible API cannot.
 
-A stream is a JSON object per line. Calls come whole; a model that has to be loaded first says
-nothing for a while. A missing model is downloaded if the endpoint's `pull` allows it.
+A stream is one JSON object per line. Calls arrive whole; a model that must be loaded first is
+silent for a while. A missing model is downloaded if the endpoint's `pull` allows it.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ class OllamaAdapter(EndpointAdapter):
                     raise
 
     async def _pulled(self, request: Request) -> AsyncGenerator[Event, None]:
-        """Pull the model. Each step is a sign of life; every tenth is logged, and told to whoever
-        waits.
+        """Pull the model. Each step is a sign of life; every tenth of the download is logged and
+        reported.
         """
         progress = PullProgress()
         wanted = {"model": self.endpoint.model, "stream": True}
@@ -148,7 +148,7 @@ class OllamaAdapter(EndpointAdapter):
 
 
 class PullProgress:
-    """How much of a model has come. Ollama counts each layer by itself, and names its size only
+    """How much of a model has arrived. Ollama counts each layer separately, and gives its size only
     when it begins."""
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ class PullProgress:
         self._size = 0
 
     def advances(self, event: Event) -> bool:
-        """Note a step. Return whether another tenth has come, or much more is to come."""
+        """Note a step. Return whether another tenth has arrived, or the total has grown a lot."""
         whole, done = (whole_count(event.get(key), 2**50) for key in ("total", "completed"))
         layer = str(event.get("digest"))[:_LONGEST_DIGEST]
         if not whole or (layer not in self._layers and len(self._layers) >= _MOST_LAYERS):

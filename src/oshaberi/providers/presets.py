@@ -291,7 +291,7 @@ PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}
 
 
 def check_search(provider: str, base_url: str | None) -> None:
-    """Raise ConfigError if `search` would do nothing at this provider."""
+    """Raise ConfigError if `search` would have no effect with this provider."""
     preset = PRESETS.get(provider)
     if preset is None or preset.has_search_at(base_url):
         return

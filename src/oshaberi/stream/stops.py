@@ -60,7 +60,8 @@ class ActiveChannel:
         self.pending: StopRequest | None = None
         self.depth = 0
         self.is_ending = False
-        """Whether a request has come since the channel became active, consumed or not."""
+        """Whether there was a request since the channel became active, even if it has been
+        consumed."""
         self.quiet = asyncio.Event()
         """Set while nobody who could still send something listens."""
         self.quiet.set()

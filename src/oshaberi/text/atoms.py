@@ -44,7 +44,7 @@ _NOWHERE: Final = -2
 
 
 def url_stop(text: str, start: int, end: int) -> int:
-    """Return where what may be a URL stops after `start`; -1 if it goes on to `end`."""
+    """Return where a possible URL stops after `start`; -1 if it goes on to `end`."""
     if IS_COMPILED:
         stop = URL_STOPS.first(text, start, end)
         return stop if stop < end else -1
@@ -137,7 +137,7 @@ def inline_code_close(text: str, start: int, ticks: int, limit: int, final: bool
 
 
 def _closing_run(text: str, start: int, stop: int, ticks: int, final: bool) -> int:
-    """Return the end of the run of so many backticks that begins before `stop`.
+    """Return the end of the closing run of `ticks` backticks that begins before `stop`.
 
     Returns 0 if a fence comes first, -1 while a run may get longer, else `_NOWHERE`.
     """
@@ -155,9 +155,9 @@ def _closing_run(text: str, start: int, stop: int, ticks: int, final: bool) -> i
 
 
 def _reach_after(text: str, newline: int, limit: int) -> tuple[int, bool]:
-    """Return how far inline code may go over the line break at `newline`, if that is known.
+    """Return how far inline code may extend past the line break at `newline`, if that is known.
 
-    Like CommonMark's it goes on if the next line belongs to the paragraph, but not over a second
+    As in CommonMark it continues if the next line belongs to the paragraph, but not past a second
     break.
     """
     marker = marker_end(text[newline + 1 : limit])

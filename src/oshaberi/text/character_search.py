@@ -1,6 +1,7 @@
 """Finds the first of some characters. Compiled code looks at each; interpreted code asks `re`.
 
-A reader stops every thirty characters or so: compiled, a call of `re` would cost more than they do.
+A reader stops every thirty characters or so. For compiled code, a call of `re` would cost more than
+looking at them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ _PLANE: Final = 0x10000
 
 
 class CharacterTable(SharedValue):
-    """Some characters, none of which is beyond the first 65 536."""
+    """A set of characters from the Basic Multilingual Plane."""
 
     __slots__ = ("_holds",)
 
@@ -24,7 +25,7 @@ class CharacterTable(SharedValue):
         self._holds = bytes(holds)
 
     def first(self, text: str, start: int, end: int) -> int:
-        """Return where the first of them is in `text[start:end]`; `end` if none is."""
+        """Return where the first of them is in `text[start:end]`; `end` if there is none."""
         holds, at = self._holds, start
         while at < end:
             code = ord(text[at])

@@ -196,10 +196,11 @@ class CodeBlock(CopiedState):
         self._used -= utf16_len(body)
 
     def _good_count(self) -> int:
-        """Return how many of the lines the next message takes (spec 07, chunking).
+        """Return how many of the lines go into the next message (spec 07, chunking).
 
-        All, or up to a blank line in the last third; best one with an unindented line after it.
-        The line that does not fit may be incomplete, so only its first character is looked at.
+        All of them, or those before a blank line in the last third, preferably one that an
+        unindented line follows. The line that does not fit may be incomplete, so only its first
+        character counts.
         """
         found, after, following = 0, 0, self._part[0]
         for count in range(len(self._lines), 0, -1):

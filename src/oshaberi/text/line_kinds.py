@@ -26,7 +26,7 @@ _NUMBER_ENDS: Final = frozenset(".)")
 _BLANKS: Final = frozenset(" \t")
 _QUOTED: Final = frozenset(("", " ", "\t", "\n"))
 _LONGEST_NUMBER: Final = 11
-"""Of a list item, with its dot and a blank."""
+"""The marker of a list item, with its dot and a blank."""
 _BLOCK_BEGINS: Final = MARKER_BEGINS | {"`"}
 _FENCE: Final = re.compile(r"[ \t]*```")
 _RULE: Final = re.compile(

@@ -12,8 +12,8 @@ _LAST_FLAGS: Final = regex.compile(r"(?r)[\U0001f1e6-\U0001f1ff]{4,}")
 _EXTENDS: Final = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
 _CLUSTER_TAIL: Final = 16
 _VISIBLE: Final = regex.compile(r"[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
-"""What a reader sees: no white space, no control and format characters, and none of those that have
-the form of a letter or a sign and no picture (Hangul fillers, the blank of Braille)."""
+"""A visible character: not white space, a control or a format character, and not a letter or a sign
+that is drawn as nothing (Hangul fillers, the blank Braille pattern)."""
 
 
 def utf16_len(text: str) -> int:

@@ -220,7 +220,8 @@ def _surroundings(
 
 
 def _kept_files(files: list[Attachment], room: int) -> tuple[list[Json], int]:
-    """Return the files as far as there is room, and the room that is left."""
+    """Return the files, with a note in place of each that does not fit, and the room that is
+    left."""
     kept = []
     for file in files:
         if len(file.content) <= room:
@@ -232,7 +233,7 @@ def _kept_files(files: list[Attachment], room: int) -> tuple[list[Json], int]:
 
 
 def _left_out(file: Attachment) -> Attachment:
-    """Return what stands where a file was left out. It says so to people and to the bot."""
+    """Return the text file that takes the place of a file, and tells people and the bot so."""
     size = f"{len(file.content) / 2**20:.1f} MB"
     words = f"{file.filename} ({size}) was not kept when the stage was restarted.\n"
     name = f"{file.filename}.not-kept.txt"
@@ -363,7 +364,7 @@ def _add(world: World, found: _FoundRecords) -> None:
 
 
 def _add_member(world: World, guild_id: int, member: Member) -> None:
-    """Add a member who joined later. If they are there already, restore their guild profile."""
+    """Add a member who joined later. If they are already there, restore their guild profile."""
     guild = world.guilds[guild_id]
     known = guild.members.get(member.user.id)
     if known is None:

@@ -9,5 +9,5 @@ long enough to be done in a thread.
 - `lorebooks`: entries that wake when they are spoken of, in all forms of files. `lore_scan`: which
   of them wake, and for which there is room.
 - `persona_cards`: a card becomes a persona with its lorebook, and back; the preview of an import.
-- `work_limits`: how much of what people bring in a process holds.
+- `work_limits`: limits on the uploads that a process holds in memory.
 """

@@ -53,7 +53,7 @@ _BROKEN = (
 )
 _END = b"PK\x05\x06"
 _TAIL = 65_557 + 20
-"""The longest end of an archive: its last record with a comment, and what may stand before it."""
+"""The longest end of an archive: its last record with a comment, and the records before it."""
 _EMBEDDED = ("embeded://", "embedded://")
 
 

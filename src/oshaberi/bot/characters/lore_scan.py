@@ -55,7 +55,7 @@ class WokenEntry:
     entry: LoreEntry
     why: Sentence
     score: int = 0
-    """How many of its keys were said, for groups that go by that."""
+    """How many of its keys were mentioned, for groups that choose by score."""
     is_still_awake: bool = False
 
 
@@ -143,7 +143,7 @@ def _depth(book: Lorebook, entry: LoreEntry) -> int:
 
 
 def _score(entry: LoreEntry, text: str, search: _Search) -> int:
-    """Return how many keys of an entry of a group were said, further keys included."""
+    """Return how many keys of an entry in a group were mentioned, secondary keys included."""
     if not entry.groups:
         return 0
     further = entry.secondary if entry.logic in ("any", "all") else ()
@@ -229,9 +229,9 @@ def _one_of_each_group(
 
 
 def _winner(members: Sequence[WokenEntry], chance: Random) -> WokenEntry:
-    """Return who stays: one that is awake already, one that overrides, else one by weight.
+    """Return the entry that stays: one that is already awake, one that overrides, or one by weight.
 
-    Entries that go by score are out if another has more.
+    Entries that are chosen by score lose to one with a higher score.
     """
     most = max(one.score for one in members)
     members = [one for one in members if one.is_still_awake] or [
@@ -251,7 +251,7 @@ def _within(
 ) -> tuple[list[WokenEntry], list[WokenEntry]]:
     """Fill the budget: constant entries first, then by step and order. Equal texts count once.
 
-    Those that give way come after all others.
+    Entries that ignore a full context come after all others.
     """
     rooms = {book.name: book.token_budget for book in books}
     kept: list[WokenEntry] = []

@@ -86,11 +86,11 @@ class LoreEntry:
     role: str = "system"
     probability: int = 100
     groups: tuple[str, ...] = ()
-    """Of all entries that wake and name a group, one stays."""
+    """Of all the entries in a group that wake, only one stays."""
     group_wins: bool = False
     group_weight: int = 100
     scores_group: bool = False
-    """Whether it leaves a group in which another has more keys that were said."""
+    """Whether it loses to an entry of its group with more matching keys."""
     scan_depth: int | None = None
     is_case_sensitive: bool | None = None
     whole_words: bool | None = None
@@ -107,9 +107,10 @@ class LoreEntry:
     every: int = 1
     """`@@activate_only_every`: it wakes only at each so many messages."""
     greeting: int | None = None
-    """`@@is_greeting`: it wakes only where the character began with this greeting, from 0 on."""
+    """`@@is_greeting`: it wakes only where the character began with this greeting, counted from
+    0."""
     gives_way: bool = False
-    """`@@ignore_on_max_context`: all others have room first."""
+    """`@@ignore_on_max_context`: all other entries get room first."""
     outlet: str = ""
     """Where it stands if its position is `outlet`: at `{{outlet::…}}` with this name."""
 
@@ -347,8 +348,8 @@ def _entry(number: int, one: Mapping[str, Any], room: _Room) -> LoreEntry:
 def _decorators(content: str) -> tuple[dict[str, str], str]:
     """Return the decorators at the head of a text, and the rest.
 
-    A line with `@@@` is a fallback: it counts if those above it, up to the one with `@@`, are not
-    known.
+    A line with `@@@` is a fallback: it counts if the lines above it, up to the one with `@@`, are
+    unknown.
     """
     found: dict[str, str] = {}
     is_settled = False

@@ -54,7 +54,7 @@ def character_prompt(card: Card, values: MacroValues) -> CharacterPrompt:
         notes.append(replace(card.depth_note, text=expanded(card.depth_note.text, values).strip()))
     return CharacterPrompt(
         "\n\n".join(filter(None, parts)),
-        # Above the history: what is thrown there stays as it fell, so that it can be cached.
+        # Above the history: dice rolled there keep their value, so that it can be cached.
         tuple(example_blocks(expanded(card.examples, replace(values, seed=0)), values)),
         tuple(note for note in notes if note.text),
         expanded(card.post_history_instructions, values).strip(),

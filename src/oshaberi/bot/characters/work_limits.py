@@ -1,4 +1,4 @@
-"""How much of what people bring in one process holds: cards that wait for a button, and drafts.
+"""Limits on the uploads that one process holds: cards that wait for a button, and drafts.
 
 A card with its pictures may have tens of megabytes, and it waits for two minutes for somebody to
 press a button. So there is a bound for each server, and one for all.
@@ -15,7 +15,7 @@ from oshaberi.errors import Sentence
 
 MOST_OF_SERVER = 64 * 1024 * 1024
 MOST_OF_ALL = 128 * 1024 * 1024
-"""How many bytes of cards wait at most; the oldest are let go first."""
+"""The most bytes of waiting cards; the oldest are dropped first."""
 MOST_AT_ONCE = 3
 """How many servers have their files read at the same time; others wait for their turn."""
 
@@ -30,7 +30,7 @@ class HeldCards:
 
     @property
     def cards(self) -> Sequence[Card]:
-        """Return them. Raises CardError if they were let go meanwhile."""
+        """Return the cards. Raises CardError if they have been dropped in the meantime."""
         if self._cards is None:
             raise CardError(
                 Sentence(
@@ -45,7 +45,7 @@ class HeldCards:
 
 
 class CharacterWork:
-    """What is being brought in right now, in one process."""
+    """The imports and drafts that are under way in one process."""
 
     def __init__(self) -> None:
         self._busy: set[tuple[str, int]] = set()
@@ -55,7 +55,8 @@ class CharacterWork:
 
     @contextmanager
     def alone(self, what: str, server_id: int) -> Iterator[None]:
-        """Let a server do one such thing at a time. Raises CardError if it is busy."""
+        """Let a server do one such thing at a time, for example an import. Raises CardError if it
+        is busy."""
         if (what, server_id) in self._busy:
             raise CardError(
                 Sentence("a character is being brought in here already: try again in a moment")
@@ -67,7 +68,7 @@ class CharacterWork:
             self._busy.discard((what, server_id))
 
     def hold(self, server_id: int, cards: Sequence[Card], size: int) -> HeldCards:
-        """Keep cards until they are stored or let go; older ones make room for them."""
+        """Keep cards until they are stored or dropped; older ones make room for them."""
         held = HeldCards(server_id, cards, size)
         self._held.append(held)
         self._make_room([one for one in self._held if one.server_id == server_id], MOST_OF_SERVER)

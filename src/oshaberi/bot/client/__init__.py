@@ -5,8 +5,9 @@ In: gateway events. Out: `IncomingMessage` values, and a `DiscordTurnChannel` to
 - `discord_client`: the discord.py client; passes every message on, explains why it cannot
   connect.
 - `shards`: the shards of the client, and which of them are connected.
-- `message_reader`: which messages are talk, whose they are, and what they say; `discord_values`:
-  Discord's people, places, texts and files as values; `message_parts`: polls, stickers,
+- `message_reader`: which messages are conversation, who wrote them, and what they say;
+`discord_values`: Discord's people, places, texts and files as values; `message_parts`: polls,
+stickers,
   components.
 - `server_view`: what a member may read of the server besides a channel; `reading_rights`: who may
   read what.

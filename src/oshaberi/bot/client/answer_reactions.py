@@ -60,7 +60,7 @@ def meaning_of(emoji: str, config: TurnConfig) -> Meaning | None:
 
 
 def plain_emoji(emoji: str) -> str:
-    """Return an emoji without its colour of skin and its form; of the server's own, the name."""
+    """Return an emoji without skin tone and variation selector; a custom emoji's name."""
     if emoji.startswith("<") and emoji.count(":") == 2:
         emoji = emoji.split(":")[1]
     return "".join(one for one in emoji.strip(":") if one not in _FORMS)
@@ -85,7 +85,7 @@ class RecentReactions:
 
 
 class AnswerReactions:
-    """Hears the reactions that a client receives. `claim` decides which process acts."""
+    """Acts on the reactions that a client receives. `claim` decides which process does."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class AnswerReactions:
             await self._act(meaning, reaction.message_id, turn_channel, person)
 
     async def removed(self, reaction: discord.RawReactionActionEvent) -> None:
-        """Forget a reaction that its author took back."""
+        """Forget a reaction that its author removed."""
         if not self._is_of_person(reaction):
             return
         path = ChannelPath(reaction.guild_id or 0, reaction.channel_id)
@@ -150,7 +150,7 @@ class AnswerReactions:
     async def cleared(self, message_id: int, emoji: discord.PartialEmoji | None = None) -> None:
         """Forget everybody's reactions to a message, or those with one emoji.
 
-        A moderator has removed them, so no setting and no limit is asked.
+        A moderator has removed them, so no setting or limit applies.
         """
         stored = None if emoji is None else _stored_emoji(emoji)
         try:
@@ -159,7 +159,8 @@ class AnswerReactions:
             log.info("reactions were not forgotten: %s", error)
 
     def _is_of_person(self, reaction: discord.RawReactionActionEvent) -> bool:
-        """Return whether a person reacted whom the bot may read, to what may be its message."""
+        """Return whether somebody reacted whom the bot may read, to what may be the bot's
+        message."""
         me, member = self._client.user, reaction.member
         if me is None or reaction.user_id == me.id or (member is not None and member.bot):
             return False
@@ -174,7 +175,7 @@ class AnswerReactions:
     async def _place(
         self, channel: object, reaction: discord.RawReactionActionEvent
     ) -> object | None:
-        """Return the channel. That of a direct message may not be known yet."""
+        """Return the channel. A direct message's channel may not be known yet."""
         if channel is not None or reaction.guild_id is not None:
             return channel
         try:

@@ -115,7 +115,7 @@ class OshaberiClient(MovableShardsClient):
         self.claim = claim
         """Decides which process handles an interaction; None if there is only one."""
         self.pressing: set[tuple[int, int]] = set()
-        """Channels and users whose press of an answer's button is being carried out."""
+        """Channels and users for whom the press of an answer's button is being carried out."""
         self.reactions = AnswerReactions(context, self.reader, claim)
         self.tree = command_tree(self)
         self._alone = alone

@@ -288,11 +288,11 @@ def readable_text(
 
 
 def typed_text(message: discord.Message) -> str | None:
-    """Return what the author typed; None if that is all of the readable text.
+    """Return what the author typed; None if that is the whole readable text.
 
-    Names of users, channels, commands, emoji and stickers are not typed, and neither is a forwarded
-    text, a poll or a component. The name of a role is kept: a role may exist to call a persona by
-    it.
+    Names of users, channels, commands, emoji and stickers do not count as typed, nor does a
+    forwarded text, a poll or a component. A role's name does: a role may exist just to call a
+    persona.
     """
     if "<" not in message.content and not has_parts(message):
         return None

@@ -1,7 +1,7 @@
 """What a message holds besides the words that its author typed: stickers, polls, components.
 
-All of it becomes lines of the message's text, each with a bound. The names in it are those that
-others chose, so they are written in one line, without what cannot be seen.
+All of it becomes lines of the message's text, each of limited length. Other people chose the names
+in it, so each stays on one line, without invisible characters.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _components_of(message: discord.Message) -> Sequence[Component]:
 
 
 def part_lines(message: discord.Message, with_names: WithNames, *, is_ours: bool) -> Iterator[str]:
-    """Yield the lines for everything but the content. Our own buttons are no part of our words."""
+    """Yield the lines for everything but the content. Our own buttons are not something we said."""
     for one in message.message_snapshots:
         yield f"(forwarded) {_forwarded(one, with_names)}".rstrip()
     yield from _sticker_lines(message.stickers)
@@ -77,7 +77,7 @@ def embed_text(embed: discord.Embed) -> str:
     return "\n".join(part for part in (embed.title, embed.description, *fields) if part)
 
 
-# Stickers: by name, and those that are pictures also as pictures.
+# Stickers: by name; those that are pictures are attached as pictures, too.
 
 
 def _sticker_lines(stickers: Iterable[discord.StickerItem]) -> Iterator[str]:

@@ -74,7 +74,7 @@ class MessageReader:
         channels where they did."""
         self.searches = SearchPace()
         self.begun_with_none: BoundedCache[int, bool] = BoundedCache(RECENT_MESSAGES)
-        """Threads that were begun on no message."""
+        """Threads that were not started from a message."""
         self._opt_outs = opt_outs
         self._recent: deque[discord.Message] = deque(maxlen=RECENT_MESSAGES)
         """What people wrote recently. discord.py forgets a message as soon as it is deleted."""
@@ -111,7 +111,7 @@ class MessageReader:
             return False
         source = _source_of(message)
         if source is message and message.type is discord.MessageType.thread_starter_message:
-            return False  # the message on which the thread was begun is gone
+            return False  # the message from which the thread was started is gone
         if not self.is_ours(source):
             return True
         if source.interaction_metadata is not None or is_reply_notice(source.content):
@@ -160,7 +160,7 @@ class MessageReader:
         value = message_value(
             source, self.recent_members, viewer, self._our_id, is_ours=self.is_ours(source)
         )
-        # A thread's beginning counts as the message on which it was begun, which keeps its id.
+        # The first message of a thread counts as the one it was started from, which keeps its id.
         return value if source is message else replace(value, at=message.created_at)
 
     def people(

@@ -39,7 +39,7 @@ class PostedAnswers:
         self._client_state = client_state
         self._channel = channel
         self._rewritten: set[int] = set()
-        """Messages that have no buttons any more, whatever the gateway has said so far."""
+        """Messages without buttons by now, even if the gateway has not said so yet."""
         self._changes = MessageChanges(
             channel,
             client_state.client.http,
@@ -49,7 +49,7 @@ class PostedAnswers:
         )
 
     async def read(self, message_ids: Sequence[int]) -> PostedAnswer:
-        """Return the messages that still exist, and what stands after them."""
+        """Return the messages that still exist, and the messages after them."""
         ids = sorted(set(message_ids))
         if not ids or not may_read_history(self._channel):
             return PostedAnswer()
@@ -80,7 +80,7 @@ class PostedAnswers:
     async def set_buttons(self, message: discord.Message | None, rows: ButtonRows) -> None:
         """Replace the answer's buttons under a message. Those of tables stay as they are.
 
-        What is said does not change, so the histories that were received stay too.
+        The text does not change, so the received histories stay valid.
         """
         if message is None or not self._client_state.allows_reactions:
             return

@@ -28,16 +28,16 @@ _VOCAL = (discord.VoiceChannel, discord.StageChannel)
 def may_read(place: Place, viewer: AnyUser | None) -> bool:
     """Return whether somebody may read a channel's messages, old ones too.
 
-    A non-member may what @everyone may. Of private threads this knows only that whoever manages
+    A non-member may read what @everyone may. Of private threads, it knows only that whoever manages
     threads reads them.
     """
     return may_see(place, viewer) and reads_history(place, viewer)
 
 
 def reads_history(place: Place, viewer: AnyUser | None) -> bool:
-    """Return whether somebody may read a channel's messages, if they are in it.
+    """Return whether somebody may read a channel's messages, provided that they are in it.
 
-    Only a private thread is something that one has to be in.
+    Only a private thread has to be joined.
     """
     whose = viewer if isinstance(viewer, discord.Member) else place.guild.default_role
     try:
@@ -60,7 +60,7 @@ class Audience:
     def reads(self, there: Place, *, with_history: bool = True) -> bool:
         """Return whether all of them may read the channel `there`.
 
-        It errs on the safe side: False may be wrong. In one and the same channel it is True.
+        It errs on the safe side: False may be wrong. For the channel itself it is True.
         """
         if there == self._here:
             return True
@@ -83,7 +83,7 @@ class Audience:
     def _leads(self, there: _Access, bit: int) -> bool:
         """Return whether each way into this channel gives this permission in the other.
 
-        If @everyone has it there, all others have it too.
+        If @everyone has it there, everybody has.
         """
         return bool(there.of((0, 0)) & bit) or all(there.of(way) & bit for way in self._ways)
 
@@ -111,7 +111,7 @@ class _Access:
         return any(no & bit for table in (self.roles, self.members) for _, no in table.values())
 
     def of(self, way: tuple[int, int]) -> int:
-        """Return what somebody has who comes in only this way."""
+        """Return the permissions of somebody who comes in only this way."""
         role_id, member_id = way
         role = self.guild.get_role(role_id)
         value = self.guild.default_role.permissions.value
@@ -128,7 +128,7 @@ class _Access:
 
 
 def _ways_in(here: _Access) -> Iterator[tuple[int, int]]:
-    """Yield the ways in, each as a role (0: none) and a member. Bots do not read over shoulders."""
+    """Yield the ways in, each as a role (0: none) and a member. Other bots do not count."""
     others = (one for one in here.guild.roles if not (one.is_default() or one.is_bot_managed()))
     roles = ((role.id, 0) for role in others)
     for way in ((0, 0), *roles, *((0, member) for member in here.members)):
@@ -150,5 +150,5 @@ def _access(place: discord.abc.GuildChannel) -> _Access:
 
 
 def _parent_of(place: Place) -> discord.abc.GuildChannel | None:
-    """Return the channel whose permissions count: of a thread, its parent."""
+    """Return the channel whose permissions count: for a thread, its parent."""
     return place.parent if isinstance(place, discord.Thread) else place

@@ -1,6 +1,6 @@
 """What one member may read of the server besides this channel: links, search, scheduled events.
 
-The member's rights are those of this moment. What others may read of it stands in
+The member's rights are checked at this moment. What others may read of it is decided in
 `reading_rights`. Something that may not be read looks exactly like something that is not there.
 """
 
@@ -33,16 +33,16 @@ from oshaberi.clocks import loop_time_s
 log = logging.getLogger(__name__)
 
 MOST_PLACES = 150
-"""In how many channels a search looks at most: their ids have to fit into one address."""
+"""The most channels that a search covers: their ids have to fit into one URL."""
 AT_ONCE = 50
-"""After how many channels others have a turn: a large server has 500, and 250 roles."""
+"""After how many channels the event loop gets a turn: a large server has 500, and 250 roles."""
 MOST_EVENTS = 100
 """How many events Discord allows in a server."""
 SEARCH_S = 20.0
 """How long a search may take, with all that Discord makes it wait."""
 MOST_TRIES = 3
 LONGEST_WAIT_S = 5.0
-"""How long the bot waits for an index that is not ready; longer ones are reported."""
+"""How long the bot waits for an index that is not ready; a longer wait is reported instead."""
 NOT_READY = 110000
 _SEARCHABLE = (
     discord.TextChannel,
@@ -124,7 +124,7 @@ class DiscordServerView:
         return self._found(message, place, await self._reader.start_of(place.id))
 
     async def _place(self, channel_id: int) -> Place | None:
-        """Return a channel or a thread, also one that is archived."""
+        """Return a channel or a thread, even an archived one."""
         known = self._guild.get_channel_or_thread(channel_id)
         if known is not None:
             return known
@@ -134,7 +134,8 @@ class DiscordServerView:
     def _found(
         self, message: discord.Message, place: Place, start: TalkStart
     ) -> FoundMessage | None:
-        """Return a message, unless its author has opted out or the talk there began afresh."""
+        """Return a message, unless its author has opted out or the talk there was restarted after
+        it."""
         if message.id <= start.after_id or not self._reader.is_talk(message):
             return None
         said = self._reader.channel_message(message, self._viewer)
@@ -190,7 +191,7 @@ class DiscordServerView:
     def _parameters(
         self, wanted: MessageSearch, places: Sequence[Place]
     ) -> Iterator[tuple[str, str]]:
-        """Yield the query. It names the channels: what is elsewhere is not even counted."""
+        """Yield the query. It names the channels, so matches elsewhere are not even counted."""
         yield "sort_by", "timestamp"
         yield "sort_order", "desc"
         yield "limit", str(MOST_FOUND)

@@ -51,13 +51,13 @@ from oshaberi.discord_io.channels import may_react, may_read_history, may_write,
 log = logging.getLogger(__name__)
 
 MOST_LOOKED_BACK = 50
-"""Among how many messages the last one of a person is looked for."""
+"""How many messages are searched for the last one by a person."""
 MOST_SOURCES = 5
-"""From how many places a branch of a branch of … gets its messages."""
+"""How many places a branch of a branch of … can take its messages from."""
 HAS_THREAD = 160004
-"""Discord's code if a thread was begun on a message before."""
+"""Discord's error code if the message already has a thread."""
 RENAMING_S = 60.0
-"""How long a new name may take. Somebody who renamed a thread twice makes the next one wait."""
+"""How long renaming may take. After two renames of a thread, Discord makes the next one wait."""
 HISTORY_S = 30.0
 """How long a turn waits for the channel's history. After that it uses what the bot has received."""
 
@@ -168,7 +168,7 @@ class DiscordTurnChannel:
             return self._client_state.sink(self._channel, None, only)
         message = None if answering is None else self._cached_message(answering.said.id)
         if message is not None and message.channel.id != self.channel_id:
-            message = None  # a thread was begun on it: nothing in there can reply to it
+            message = None  # a thread was started from it: nothing in the thread can reply to it
         for one in (self._message, message):
             self._people_ids.update(() if one is None else people_of(one))
         # With the permissions of the asker: the reply may go to another user.
@@ -203,7 +203,8 @@ class DiscordTurnChannel:
         )
 
     async def _past(self, before: int | None, limit: int) -> tuple[list[discord.Message], int]:
-        """Return the conversation, oldest first, and the id after which it begins here."""
+        """Return the conversation, oldest first, and the id after which this channel's part
+        begins."""
         if limit <= 0:
             return [], 0
         past, start = await asyncio.gather(
@@ -216,7 +217,7 @@ class DiscordTurnChannel:
     async def _with_sources(
         self, messages: list[discord.Message], start: TalkStart, limit: int
     ) -> list[discord.Message]:
-        """Put before the messages of a thread those with which its conversation begins."""
+        """Prepend the messages with which a thread's conversation begins."""
         for _ in range(MOST_SOURCES):
             room = limit - len(messages)
             source = await self._source(start.source_id) if start.source_id and room > 0 else None
@@ -234,7 +235,7 @@ class DiscordTurnChannel:
     async def _source(self, channel_id: int) -> discord.abc.MessageableChannel | None:
         """Return the channel in which this thread's conversation begins.
 
-        It has the same parent, so that whoever reads the thread may read it, too.
+        It has the same parent, so whoever may read the thread may read the channel, too.
         """
         place, guild = self._elsewhere(channel_id), self._guild
         if place is None and guild is not None:
@@ -286,7 +287,7 @@ class DiscordTurnChannel:
         try:
             viewer = await self._reader.find_user(user_id, here)
         except NOT_FOUND:
-            viewer = None  # whoever is not known now may read what everybody may
+            viewer = None  # whoever is unknown at the moment may read what everybody may
         return DiscordServerView(self._reader, here, viewer)
 
     async def incoming(self, message_id: int) -> IncomingMessage | None:
@@ -321,11 +322,11 @@ class DiscordTurnChannel:
         return self._here(await self._reader.incoming(message))
 
     def _here(self, incoming: IncomingMessage) -> IncomingMessage:
-        """Return a message as one of this channel: a thread may have been begun on it."""
+        """Return a message as if from this channel: the thread may have been started from it."""
         return moved_to(incoming, self.path)
 
     async def _fetch(self, message_id: int) -> discord.Message:
-        """Return a message of this channel, or the one on which this thread was begun."""
+        """Return a message of this channel, or the one from which this thread was started."""
         try:
             return await self._channel.fetch_message(message_id)
         except discord.NotFound:
@@ -335,7 +336,7 @@ class DiscordTurnChannel:
             return await parent.fetch_message(message_id)
 
     def _begun_in(self, message_id: int) -> discord.TextChannel | None:
-        """Return the parent of this thread if the thread was begun there on this message."""
+        """Return the parent of this thread if the thread was started there from this message."""
         if not isinstance(self._channel, discord.Thread) or message_id != self.channel_id:
             return None
         parent = self._channel.parent
@@ -476,7 +477,7 @@ async def _face_there(sink: DiscordSink, face: WebhookFace | None) -> WebhookFac
 
 
 def _thread_of(channel: discord.abc.MessageableChannel) -> dict[str, Any]:
-    """Return what a `ChannelInfo` says of a thread: where it is, and the tags of a post."""
+    """Return what a `ChannelInfo` says about a thread: where it is, and the tags of a post."""
     parent = channel.parent if isinstance(channel, discord.Thread) else None
     if parent is None or not isinstance(channel, discord.Thread):
         return {}

@@ -87,7 +87,7 @@ class AnswerItem(discord.ui.DynamicItem[Button], template=ID_PATTERN):
 
 
 async def _carry_out(interaction: Interaction, pressed: PressedButton) -> None:
-    """Carry out one press of a user after the other. One is many requests, so none waits."""
+    """Carry out a user's presses one at a time. Each takes many requests, so none is queued."""
     pressing = client_of(interaction).pressing
     who = (interaction.channel_id or 0, interaction.user.id)
     if pressed.action == "stop":
@@ -113,7 +113,7 @@ async def _do(interaction: Interaction, pressed: PressedButton) -> None:
     elif pressed.action == "edit":
         await _open_form(interaction, pressed.message_id)
     else:
-        # Nothing is said if it succeeds: everybody sees it.
+        # Success needs no words: everybody sees it.
         await interaction.response.defer()
         reply = await _ACTIONS[pressed.action](context, asker, turn_channel, pressed)
         await _settle(interaction, pressed, reply)
@@ -150,7 +150,7 @@ async def _show(
 async def _stop(
     context: BotContext, asker: CommandUser, place: DiscordTurnChannel, pressed: PressedButton
 ) -> ControlReply:
-    """Stop the answer of a button, and not another one that runs in the channel by now."""
+    """Stop the answer that the button belongs to, not one that has started in the channel since."""
     if await context.db.turns.of_message(pressed.message_id) is not None:
         await place.set_buttons(pressed.message_id, ())
         return IDLE
@@ -167,7 +167,7 @@ _ACTIONS: dict[
 
 
 async def _settle(interaction: Interaction, pressed: PressedButton, reply: ControlReply) -> None:
-    """Tell the user what became of it. The menu that only they see is closed, or shows it."""
+    """Tell the user the result. The menu that only they see is closed, or shows it."""
     is_menu = interaction.message is not None and interaction.message.flags.ephemeral
     if not is_menu:
         if not reply.ok:

@@ -272,7 +272,7 @@ async def ask_first(
 ) -> None:
     """Ask the user to confirm with a button. Nobody else sees the question.
 
-    `let_go` is called once it is decided, or when nobody has pressed a button for two minutes.
+    `let_go` is called after the decision, or when nobody has pressed a button for two minutes.
     """
     view = ConfirmationView(label, work, deletes=deletes, let_go=let_go)
     payload: dict[str, Any] = {"content": question}

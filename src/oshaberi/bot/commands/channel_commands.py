@@ -24,12 +24,12 @@ from oshaberi.discord_io.requests.parameters import shortened
 from oshaberi.languages import translated
 
 INSTRUCTION = "channel_instruction"
-"""The setting. So channels inherit an instruction as they inherit every other value."""
+"""The setting, so that channels inherit an instruction like any other value."""
 MOST_SHOWN = 300
 
 
 async def instruction_form(context: BotContext, asker: CommandUser, where: Where) -> CommandForm:
-    """Return the form with the instruction that stands in exactly this place."""
+    """Return the form with the instruction that was set for exactly this place."""
     asker.must_manage()
     if asker.server_id == 0:
         raise CommandRefusedError(

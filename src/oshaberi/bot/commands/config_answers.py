@@ -124,7 +124,7 @@ def setting_line(setting: Setting, here: ChannelSettings) -> str:
 
 
 def own_values_note(stored: StoredSettings, *keys: str) -> str:
-    """Name the channels that a change of the server's values does not reach."""
+    """Name the channels with values of their own, which a change for the server does not affect."""
     changed = set(keys)
     own = [f"<#{one}>" for one, values in stored.channels.items() if changed & values.keys()]
     more = (

@@ -263,7 +263,7 @@ async def remove_lore(
 
 @dataclass(frozen=True, slots=True)
 class BookChanges:
-    """What `/lore set` changes; None stays as it is."""
+    """What `/lore set` changes. None leaves a value as it is."""
 
     enabled: bool | None = None
     scan_depth: int | None = None

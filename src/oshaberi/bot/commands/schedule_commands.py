@@ -162,7 +162,7 @@ def _line(
 
 
 def _shown_text(record: ScheduleRecord, interaction: Interaction, asker: CommandUser) -> str:
-    """Return the text, as far as the user may read it: others' only in channels that they see."""
+    """Return the text if the user may read it: other people's only in channels that they see."""
     is_theirs = record.user_id == asker.person.id
     if is_theirs or visible_channel(interaction, record.channel_id) is not None:
         return shortened(plain(record.text), LINE_LIMIT)

@@ -61,7 +61,7 @@ async def status_of(context: BotContext, asker: CommandUser, latency_s: float) -
 
 
 async def _instruction(context: BotContext, asker: CommandUser) -> str:
-    """Say what the model is told in this channel, and where that stands; only to admins."""
+    """Show the channel's instruction to the model and where it was set, to admins only."""
     if not asker.may_manage:
         return ""
     here = await settings_in(context.db, context.settings(), asker.path)

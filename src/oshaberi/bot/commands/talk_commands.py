@@ -70,7 +70,7 @@ async def begin_afresh(
 
 
 async def _is_theirs(context: BotContext, asker: CommandUser, channel: object) -> bool:
-    """Return whether somebody may decide where the conversation of a channel begins."""
+    """Return whether somebody may restart the conversation of a channel."""
     if asker.server_id == 0 or asker.person.can_manage_messages:
         return True
     if not isinstance(channel, discord.Thread):

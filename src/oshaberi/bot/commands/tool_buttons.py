@@ -1,7 +1,7 @@
 """The buttons with which a person allows a tool, or refuses it.
 
-What waits for it is in `bot.tools.questions`. After a restart nothing waits any more; then a press
-removes the question.
+The calls that wait are in `bot.tools.questions`. After a restart nothing waits any more; a press
+then removes the question.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OVER = translatable("This question is over: nothing waits for it any more.")
 
 
 class ToolItem(discord.ui.DynamicItem[Button], template=ID_PATTERN):
-    """A button of such a question, also of one that an earlier process asked."""
+    """A button of such a question, even of one that an earlier process asked."""
 
     def __init__(self, button: Button) -> None:
         super().__init__(button)
@@ -71,13 +71,13 @@ async def _carry_out(interaction: Interaction, custom_id: str) -> None:
     if action == "allow":
         asker.must_write()
     if question.decide(allowed=action == "allow"):
-        await interaction.response.defer()  # everybody sees what comes of it
+        await interaction.response.defer()  # everybody sees the result
     else:
         await tell(interaction, translated(OVER))
 
 
 async def _show(interaction: Interaction, text: str) -> None:
-    """Show all of it: nobody can decide about what they do not see."""
+    """Show the calls in full: nobody can decide about what they do not see."""
     if len(text) <= MESSAGE_LIMIT:
         await tell(interaction, text)
         return

@@ -63,7 +63,7 @@ _LEGEND = translatable(
 
 
 def entry_of(typed: str, tools: Tools) -> str:
-    """Return what somebody typed as the entry of a list. Raises if there is no such tool."""
+    """Return the list entry for what somebody typed. Raises if there is no such tool."""
     word = typed.strip().strip("`")
     known = {EVERYTHING, *tools, *(everything_from(one.source) for one in tools.values())}
     if word in known:
@@ -89,7 +89,7 @@ async def switch_tool(
     persona: str | None = None,
     where: Where = None,
 ) -> str:
-    """Offer a tool, or all from one place, from the next answer on, or offer it no more."""
+    """Offer a tool, or all from one place, or stop offering it, from the next answer on."""
     asker.must_manage()
     tools = context.services.answer_tools.tools.all_tools()
     entry = entry_of(typed, tools)
@@ -179,7 +179,7 @@ def _differences(before: ToolLists, after: ToolLists) -> dict[str, Any]:
 
 
 def _told(entry: str, tools: Tools, now: TurnConfig, *, offer: bool, place: str) -> str:
-    """Say what applies now. The operator's lists apply beside the server's."""
+    """Say what applies now. The operator's lists apply in addition to the server's."""
     meant = {name: one for name, one in tools.items() if is_listed((entry,), name, one.source)}
     tool = f"`{entry}`"
     if not offer:
@@ -203,7 +203,7 @@ def _told(entry: str, tools: Tools, now: TurnConfig, *, offer: bool, place: str)
 async def list_tools(
     context: BotContext, asker: CommandUser, persona: str | None = None, where: Where = None
 ) -> str:
-    """List all tools by where they come from, with those that are not offered."""
+    """List all tools by where they come from, including those that are not offered."""
     asker.must_manage()
     stored = await context.db.servers.settings(asker.server_id)
     path = asker.path if where is None else where

@@ -1,8 +1,8 @@
 """Presets: how lively the bot is on a server (`/config preset`). One table, a row per setting.
 
-`normal` sets nothing: the settings of the table are what the operator chose, or built in. `quiet`
-sets each of them, because the operator may have chosen a lively default. Where `lively` is left
-out, it is like `normal`. The table of docs/lively.md is made from this one.
+`normal` sets nothing: the settings in the table have the operator's values, or the defaults.
+`quiet` sets each of them, because the operator may have chosen a lively default. A row without
+`lively` is the same as `normal`. The table of docs/lively.md is made from this one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ROWS: tuple[PresetRow, ...] = (
     PresetRow("opening_after_minutes", 0, "speaking-first.md", lively=720),
     PresetRow("welcome_enabled", False, "speaking-first.md", lively=True),
     PresetRow("follow_ups_enabled", False, "speaking-first.md", lively=True),
-    # what one sees of an answer, and can do with it
+    # what people see of an answer, and can do with it
     PresetRow("working_line", "off", "answers.md", lively="while"),
     PresetRow("answer_buttons", "off", "answers.md", lively="menu"),
     PresetRow("answer_versions", 1, "answers.md", lively=5),

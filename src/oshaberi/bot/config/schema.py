@@ -142,7 +142,7 @@ _KINDS: Mapping[str, Any] = {
 def merge(*places: Mapping[str, Any]) -> dict[str, Any]:
     """Merge and check the sources; earlier ones win. Mistakes raise a ValidationError.
 
-    A table is taken whole, never merged with another source's.
+    A table comes from one source as a whole; tables are never merged.
     """
     given = _model().model_validate(dict(ChainMap(*map(dict, places))))
     return {key: getattr(given, key) for key in given.model_fields_set}

@@ -74,7 +74,7 @@ def add_secrets(path: Path, added: Mapping[str, str]) -> None:
 def write_privately(path: Path, text: str, mode: int = OWNER_ONLY) -> None:
     """Replace a file at once. Nobody ever sees half of it, and only its owner can read it.
 
-    A link stays one: the file that it leads to is replaced.
+    A symbolic link stays a link: the file that it points to is replaced.
     """
     try:
         path = Path(os.path.realpath(path))

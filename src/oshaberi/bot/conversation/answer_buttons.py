@@ -69,7 +69,7 @@ def pressed_button(custom_id: str) -> PressedButton | None:
 
 @dataclass(frozen=True, slots=True)
 class VersionPlace:
-    """Which of its versions an answer shows. `at` counts from 1; 0 means that none is shown."""
+    """Which version of an answer is shown. `at` counts from 1; 0 means that none is."""
 
     at: int
     total: int
@@ -81,7 +81,7 @@ class VersionPlace:
 def place_among(versions: Sequence[AnswerVersion], *, has_newest: bool) -> VersionPlace | None:
     """Return which version is shown; None if there is no other.
 
-    `has_newest`: the newest answer, which is not kept yet, has words of its own.
+    `has_newest`: the newest answer, which is not stored yet, differs from the stored versions.
     """
     numbers = [one.number for one in versions]
     shown = shown_number(versions)
@@ -103,7 +103,7 @@ def shown_number(versions: Sequence[AnswerVersion]) -> int:
 
 
 def next_number(versions: Sequence[AnswerVersion]) -> int:
-    """Return the number of the newest answer, which is not kept yet."""
+    """Return the number of the newest answer, which is not stored yet."""
     return max((one.number for one in versions), default=0) + 1
 
 
@@ -129,7 +129,7 @@ def rows_of_menu(message_id: int, place: VersionPlace | None, *, may_edit: bool)
 
 
 def row_to_branch(message_id: int) -> ButtonRows:
-    """Return the button of the menu that begins a thread with the talk up to a message."""
+    """Return the menu's button that starts a thread with the conversation up to a message."""
     return (_buttons(message_id, "branch"),)
 
 
@@ -152,7 +152,8 @@ def _turning(message_id: int, place: VersionPlace | None) -> ButtonRows:
 
 
 _NO_EARLIER, _NO_LATER = 10**9 - 2, 10**9 - 1
-"""Numbers that no version has. Ids under one message must differ, also those of dead buttons."""
+"""Numbers that no version has. Ids under one message must differ, even those of disabled
+buttons."""
 
 
 def _turn(message_id: int, label: str, number: int | None, nowhere: int) -> AnswerButton:

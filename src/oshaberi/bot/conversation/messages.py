@@ -42,7 +42,7 @@ DISCORD_EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
 
 
 def time_of_id(discord_id: int) -> datetime:
-    """Return when something on Discord was made."""
+    """Return when something on Discord was created."""
     return DISCORD_EPOCH + timedelta(milliseconds=discord_id >> 22)
 
 
@@ -82,7 +82,7 @@ class AttachedFile:
     size: int = 0
     alt: str = ""
     is_sticker: bool = False
-    """Whether the text of the message names it already."""
+    """Whether the text of the message already names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +122,18 @@ class PostedMessage:
     text: str = field(repr=False)
     webhook_id: int | None = None
     face: WebhookFace | None = None
-    """The name and the picture that it shows, if a webhook sent it."""
+    """The name and the avatar that it shows, if a webhook sent it."""
     has_more: bool = False
     """Whether it has embeds or files besides its text."""
     is_about: bool = False
-    """Whether it is not the answer itself, but says whom it answers, or stands beside it."""
+    """Whether it is not the answer itself, but a reply notice or a line beside the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class PostedAnswer:
-    """The messages of an answer that still exist, and what stands after the last one.
+    """The messages of an answer that still exist, and those after the last one.
 
-    `after` holds the bot's messages; None stands for those of others.
+    `after` holds the bot's messages, and None for each message of others.
     """
 
     messages: tuple[PostedMessage, ...] = ()
@@ -196,7 +196,7 @@ class IncomingMessage:
 
 
 def moved_to(incoming: IncomingMessage, path: ChannelPath) -> IncomingMessage:
-    """Return a message as one that was written in another place."""
+    """Return a message as if it had been written in another place."""
     return replace(
         incoming,
         channel_id=path.channel_id,
@@ -241,8 +241,8 @@ class FoundMessage:
 class ServerView(Protocol):
     """What one member may read of their server, for an answer in one channel.
 
-    Others read that answer, too. So it finds only what the member may read at that moment, and,
-    unless they linked to it themselves, only what everybody may read who sees the channel.
+    Others read that answer, too. So the view has only what the member may read at that moment and,
+    unless they linked to it themselves, only what everybody who sees the channel may read.
     """
 
     async def follow(self, links: Sequence[DiscordLink]) -> tuple[FoundMessage | ServerEvent, ...]:
@@ -305,21 +305,23 @@ class TurnChannel(Protocol):
         """Delete messages of ours. Messages that are already gone are ignored."""
 
     async def posted(self, message_ids: Sequence[int]) -> PostedAnswer:
-        """Return these messages of ours as they are now. Raises SinkError if Discord is away."""
+        """Return these messages of ours as they are now. Raises SinkError if Discord does not
+        answer."""
 
     async def rewrite(self, message: PostedMessage, text: str) -> None:
-        """Replace all that a message of ours shows by this text. Raises SinkError."""
+        """Replace everything in a message of ours with this text. Raises SinkError."""
 
     async def open_thread(
         self, name: str, user_id: int, message_id: int | None = None
     ) -> TurnChannel | None:
-        """Open a thread for a user, on a message if one is given; None if Discord refuses.
+        """Open a thread for a user, from a message if one is given; None if Discord refuses.
 
-        If the message has a thread of ours, that is the one.
+        If the message already has a thread of ours, return that one.
         """
 
     async def rename(self, name: str, known_as: str) -> bool:
-        """Rename a thread of ours that still has the name that we gave it. True if that is done."""
+        """Rename a thread of ours if it still has the name that we gave it. Return whether it was
+        done."""
 
     async def set_buttons(self, message_id: int, rows: ButtonRows) -> None:
         """Replace the answer's buttons under a message of ours. A refusal is not an error."""

@@ -33,7 +33,7 @@ _SPAN = re.compile(r"(\d{1,2})(?::(\d\d))?\s?[-–]\s?(\d{1,2})(?::(\d\d))?")
 
 
 def _option(what: str, default: Any = None, *, travels: bool = True, **about: Any) -> Any:
-    """Declare an option. `travels`: it is written into cards, so that others read it."""
+    """Declare an option. `travels`: it is written into cards, and so reaches other servers."""
     return field(default=default, metadata={"what": what, "travels": travels, **about})
 
 
@@ -103,12 +103,12 @@ def default_of_option(name: str) -> Any:
 
 
 def options_of(persona: PersonaRecord) -> PersonaOptions:
-    """Return the options of a persona, without what another version stored and is not allowed."""
+    """Return the options of a persona, without invalid ones that another version has stored."""
     return _known(tuple(persona.options.items())) if persona.options else _NONE
 
 
 def known_options(persona: PersonaRecord) -> dict[str, Any]:
-    """Return all options of a persona by name, as far as they are allowed."""
+    """Return all valid options of a persona by name."""
     options = options_of(persona)
     return {name: getattr(options, name) for name in OPTIONS}
 
@@ -268,7 +268,7 @@ def checked_hours(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _read_hours(text: str) -> AwakeHours | str | None:
-    """Return the hours; the name of the time zone if there is none of it; None if no hours."""
+    """Return the hours; the name of the time zone if it is unknown; None if these are not hours."""
     spans: list[tuple[time, time]] = []
     rest = text
     while (found := _SPAN.match(rest)) is not None:
@@ -303,7 +303,7 @@ def answers_in(persona: PersonaRecord, path: ChannelPath) -> bool:
 def settings_of_persona(settings: EffectiveSettings, persona: PersonaRecord) -> EffectiveSettings:
     """Return the settings with which the persona answers.
 
-    What a channel says is nearer than what the persona says, and that is nearer than the server's.
+    A channel's value goes before the persona's, and the persona's before the server's.
     """
     options, stream = options_of(persona), settings.stream
     degree, speed = options.humanizer_degree, options.base_type_speed_ms_per_char

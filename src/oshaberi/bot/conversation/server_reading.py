@@ -1,4 +1,4 @@
-"""What is looked for elsewhere on a server: targets of links, messages by their words, events."""
+"""What can be read elsewhere on a server: targets of links, messages found by a search, events."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DiscordLink:
     channel_id: int
     target_id: int
     is_own: bool = False
-    """Whether the member for whom it is followed wrote it themselves, just now."""
+    """Whether the member for whom it is followed has just written it themselves."""
 
 
 def links_in(text: str, *, is_own: bool = False) -> Iterator[DiscordLink]:
@@ -49,7 +49,8 @@ def links_in(text: str, *, is_own: bool = False) -> Iterator[DiscordLink]:
 
 
 def distinct_links(links: Iterable[DiscordLink], most: int) -> list[DiscordLink]:
-    """Return the first links, each once; one's own before the same link of somebody else."""
+    """Return the first links, each once; a member's own link rather than the same from somebody
+    else."""
     found: dict[tuple[int, int], DiscordLink] = {}
     for link in links:
         key = link.channel_id, link.target_id
@@ -62,7 +63,7 @@ def distinct_links(links: Iterable[DiscordLink], most: int) -> list[DiscordLink]
 
 @dataclass(frozen=True, slots=True)
 class ServerEvent:
-    """A scheduled event. All of it is what somebody wrote."""
+    """A scheduled event. Members wrote all of its texts."""
 
     name: str
     begins: datetime
@@ -75,7 +76,7 @@ class ServerEvent:
 
 @dataclass(frozen=True, slots=True)
 class MessageSearch:
-    """What to search for. Everything given must be true of a message."""
+    """What to search for. A message must match everything that is given."""
 
     words: str = ""
     author_id: int | None = None

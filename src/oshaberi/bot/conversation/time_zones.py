@@ -1,4 +1,4 @@
-"""Time zones by name, and names that are near to a wrong one."""
+"""Time zones by name, and suggestions for a misspelt one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LONGEST_ZONE = 40
 
 
 def time_zone(name: str) -> tzinfo | None:
-    """Return a time zone such as `Asia/Tokyo`; None if there is none of this name."""
+    """Return a time zone such as `Asia/Tokyo`; None if the name is unknown."""
     name = name.strip()[:LONGEST_ZONE]
     if name.upper() == "UTC":
         return UTC  # known even where no time zones are installed

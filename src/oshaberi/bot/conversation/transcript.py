@@ -333,9 +333,9 @@ def _refused_word(name: str) -> Sentence:
     return Sentence("it contains characters that cannot be seen")
 
 
-# What the bot posts beside its answers: the model's thoughts, what it does just now, what it asks
-# before it goes on. By their beginning it recognises these messages, and leaves them out of the
-# conversation.
+# What the bot posts beside its answers: the model's thoughts, what it is doing, what it asks before
+# it # goes on. It recognises these messages by their first characters, and leaves them out of the
+# # conversation.
 MARK, WORK = "💭", "⚙️"
 SUBTEXT = "-# "
 SPOILER = "||"
@@ -348,5 +348,5 @@ def is_working_line(text: str) -> bool:
 
 
 def is_beside_the_answer(text: str) -> bool:
-    """Return whether a message of the bot is no part of what it said."""
+    """Return whether a message of the bot is not part of an answer."""
     return text.lstrip().startswith(_BESIDE)

@@ -25,7 +25,7 @@ PROXY_BOTS = (466378653216014359, 431544605209788416)
 
 
 NO_EMOJI = "none"
-"""The value of a setting for which no emoji stands."""
+"""The value of a setting that has no emoji."""
 LONGEST_EMOJI = 20
 _OWN_EMOJI = re.compile(r":\w{1,32}:|<a?:\w{1,32}:\d{1,20}>")
 _WORD = re.compile(r"[A-Za-z\s]")
@@ -69,7 +69,7 @@ def emoji(what: str, default: str) -> Any:
 
 
 def passage(what: str, longest: int) -> Any:
-    """Declare a text of several lines."""
+    """Declare a text that may have several lines."""
     return field(default="", metadata={"passage": True, "server_longest": longest, "what": what})
 
 
@@ -376,7 +376,7 @@ def _checked_strings(key: str, value: object) -> tuple[str, ...]:
 
 
 def _checked_emoji(key: str, value: object) -> str:
-    """Check the form alone: which emoji there are changes with every version of Unicode."""
+    """Check only the form: which emoji exist changes with every version of Unicode."""
     text = value.strip() if isinstance(value, str) else ""
     is_own = _OWN_EMOJI.fullmatch(text) is not None
     has_sign = any(category(one) in _SIGNS or one in _PUNCTUATION for one in text)

@@ -240,7 +240,8 @@ class ShardKeeper:
         return 0.0 if self._away_since is None else self._fence.now_s() - self._away_since
 
     async def _beat(self) -> FleetView | None:
-        """Report to the table that this process runs. Return its view; None if it is leaving."""
+        """Report to the table that this process is alive. Return the table's view; None when
+        leaving."""
         if self._is_leaving:
             self._is_alone = not await self._table.leave()
             return None

@@ -323,7 +323,7 @@ class Faces:
             self._verified.discard(server_id)
 
     def note_brought_in(self, server_id: int) -> None:
-        """Note that pictures of a server have come of which there are only copies."""
+        """Note that a server got pictures that exist only as copies, not on Discord yet."""
         self._verified.discard(server_id)
 
     def note_unseen(self, url: str) -> None:
@@ -435,7 +435,7 @@ class Faces:
 async def keep_as_copy(db: Database, files: PictureFiles, server_id: int, raw: bytes) -> str:
     """Keep a picture without Discord, and return its address. Raises PictureRefusedError.
 
-    There is only a copy of it: it is uploaded before it is first shown, like one that was deleted.
+    It exists only as a copy, and is uploaded before it is first shown, like one that was deleted.
     """
     picture = await made_picture(raw)
     for row in await db.pictures.of(server_id):

@@ -1,8 +1,8 @@
-"""Waits for the schedules that are due, and lets the bot speak, once for each time.
+"""Waits until schedules are due, and lets the bot speak exactly once for each of their times.
 
-Of several processes, the one that has the shard of a server looks at its schedules. It takes a time
-by changing the row, and stores the open question in the same transaction; so a time that two
-processes see is still taken once, and one that was taken is not lost if the process ends.
+Of several processes, the one that has the shard of a server looks at its schedules. It claims a due
+time by changing the row, and stores the open question in the same transaction. So a time that two
+processes see is still claimed once, and a claimed one survives the end of the process.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ AT_ONCE = 50
 LONGEST_SLEEP_S = 30.0
 """Another process may have stored a schedule, and the clock may have been set."""
 RETRY_S = 5.0
-"""The pause after which a schedule is looked at again that could not happen, for example because
-Discord does not answer."""
+"""The pause before another look at a schedule that could not happen, for example because Discord
+does not answer."""
 
 NO_CHANNEL = translatable("the channel is gone, or the bot does not see it")
 NO_AUTHOR = translatable("its author is not here any more")
@@ -78,9 +78,9 @@ class DueTime:
 
 
 def due_time(record: ScheduleRecord, now: datetime) -> DueTime:
-    """Return the last time of a schedule that has come, and its next one.
+    """Return the latest due time of a schedule, and the next one.
 
-    If several were missed, only the last one counts.
+    If several were missed, only the latest counts.
     """
     assert record.next_at is not None
     if record.rule is None:
@@ -121,15 +121,15 @@ class DueSchedules:
         self._settings = settings
         self._clock = clock
         self._taken: list[_TakenTime] = []
-        """Times that this process has taken, and at which the bot has not begun to speak."""
+        """Times that this process has claimed, and for which the bot has not begun to speak yet."""
 
     @property
     def occasions(self) -> Mapping[str, OccasionOf]:
-        """Return what recovery needs to take up the times that an earlier process had taken."""
+        """Return what recovery needs to resume the times that an earlier process had claimed."""
         return {WHY: self.occasion_of_question}
 
     async def run(self) -> None:
-        """Let happen what is due, until cancelled."""
+        """Run what is due, until cancelled."""
         while True:
             self._db.schedules.news.clear()
             try:
@@ -141,7 +141,7 @@ class DueSchedules:
                 await asyncio.wait_for(self._db.schedules.news.wait(), sleep_s)
 
     async def look(self) -> float:
-        """Let happen what is due now. Return after how many seconds to look again."""
+        """Run what is due now. Return after how many seconds to look again."""
         share = self._share()
         if share is None or self._channel_turns.is_closing:
             return RETRY_S
@@ -156,7 +156,7 @@ class DueSchedules:
         return min(max((first - self._clock()).total_seconds(), 0.0), LONGEST_SLEEP_S)
 
     async def _happen(self, record: ScheduleRecord) -> bool:
-        """Let a due schedule happen, leave this time out, or pause it. False: try again later."""
+        """Run a due schedule, skip this time, or pause it. Return False to try again later."""
         try:
             turn_channel = await self._find_turn_channel(record.channel_id)
             problem = await self._problem(record, turn_channel)
@@ -206,7 +206,7 @@ class DueSchedules:
         if record.kind == "follow_up" and not await self._may_come_back(record, turn_channel):
             await self._db.schedules.take(record, None, None)
             return
-        # Before it is taken: from then on only a restart would find it again.
+        # Check before claiming it: once it is claimed, only a restart would find it again.
         occasion = await self._occasion(record, due.at, fate, turn_channel)
         question = self._question(record, due.at, now)
         if occasion and await self._db.schedules.take(record, due.following, question):
@@ -225,7 +225,7 @@ class DueSchedules:
         return await self._db.openings.take(record.server_id, record.channel_id, newest_id)
 
     async def _begin(self) -> None:
-        """Let the bot speak at the times that were taken."""
+        """Let the bot speak for the times that were claimed."""
         while self._taken:
             taken = self._taken[0]
             outcome = await self._channel_turns.begin(
@@ -252,7 +252,7 @@ class DueSchedules:
     async def occasion_of_question(
         self, question: StoredQuestion, turn_channel: DiscordTurnChannel
     ) -> Occasion | None:
-        """Return the occasion that an earlier process had taken; None if it is over."""
+        """Return the occasion that an earlier process had claimed; None if it is over."""
         number = schedule_of(question.why)
         record = None if number is None else await self._db.schedules.get(number)
         if record is None:
@@ -271,7 +271,7 @@ class DueSchedules:
         person: Person | None = await turn_channel.person(record.user_id)
         if person is None:
             return None
-        # Nobody is there to see what tools do: they get no rights that a member does not have.
+        # Nobody is watching what the tools do, so they get only the rights of a plain member.
         person = replace(person, can_manage_server=False, can_manage_messages=False)
         with in_language(await self._language(turn_channel.path, turn_channel.locale)):
             return occasion_of(record, due, fate, self._clock(), person)

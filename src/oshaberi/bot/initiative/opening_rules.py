@@ -1,4 +1,4 @@
-"""When a persona may begin to talk by itself, and what it is told then. Pure."""
+"""When a persona may start a conversation by itself, and what the model is told then. Pure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ WHY = "opening"
 """The first word of the reason for which a persona speaks first; the second is the kind."""
 SHORTEST_SILENCE = timedelta(minutes=10)
 LONGEST_FACTOR = 4
-"""After so many times the shortest silence it is certain that the persona speaks."""
+"""After the shortest silence times this number, the persona is certain to speak."""
 WAKING_UP = timedelta(hours=1)
-"""Within this time after waking up it speaks: not to the minute."""
+"""It speaks within this time after waking up, not on the minute."""
 CONGRATULATED = range(9, 21)
-"""The hours in which a birthday is noticed, by the clocks of whose it is."""
+"""The hours in which a birthday is noticed, in the time zone of the person."""
 LONGEST_NAME = 100
 _SILENCE = (
     "It is {now}. Nobody has written here for {silence}. If you feel like it, begin to talk: take "
@@ -36,7 +36,7 @@ EVENT_WORDS = (
     "name, which a member wrote."
 )
 EVENT = Person(0, "event")
-"""Says the name of an event: what others wrote is no instruction of ours."""
+"""Quotes the name of an event: other people's words are never our instructions."""
 
 
 def moment_of_id(message_id: int) -> datetime:
@@ -48,7 +48,7 @@ def opening_time(channel_id: int, newest_id: int, after_minutes: int) -> datetim
     """Return when a persona begins if nobody writes after this message.
 
     The chance grows evenly with the silence, from none to certainty. It is drawn from the message's
-    id: however often anybody looks, and in whichever process, there is one draw for each silence.
+    id, so every look in every process gives the same result for one silence.
     """
     after = max(timedelta(minutes=after_minutes), SHORTEST_SILENCE)
     drawn = _drawn("silence", channel_id, newest_id)
@@ -62,15 +62,15 @@ def _drawn(*what: object) -> float:
 
 
 def is_up(persona: PersonaRecord, channel_id: int, newest_id: int, now: datetime) -> bool:
-    """Return whether a persona is awake, and has been for a while that differs each time."""
+    """Return whether a persona is awake, and has been for a while (drawn from the message's id)."""
     woke = WAKING_UP * _drawn("waking", channel_id, newest_id)
     return is_awake(persona, now) and is_awake(persona, now - woke)
 
 
 def is_birthday(birthday: Birthday, zone: str, now: datetime) -> bool:
-    """Return whether it is somebody's birthday, at an hour at which one congratulates.
+    """Return whether it is somebody's birthday, at a decent hour.
 
-    Of 29 February, 28 February is the birthday in other years.
+    In other years, 29 February is celebrated on 28 February.
     """
     there = now.astimezone(zone_of(zone))
     if there.hour not in CONGRATULATED or birthday.greeted_year >= there.year:
@@ -82,7 +82,7 @@ def is_birthday(birthday: Birthday, zone: str, now: datetime) -> bool:
 
 
 def days_around(now: datetime) -> tuple[tuple[int, int], ...]:
-    """Return the days, each a month and a day, that it is somewhere now; with 29 February early."""
+    """Return today's dates anywhere on Earth (month and day), with 29 February a day early."""
     days = {(now + timedelta(days=ahead)).date() for ahead in (-1, 0, 1)}
     found = {(day.month, day.day) for day in days}
     return tuple(sorted(found | ({(2, 29)} if (2, 28) in found else set())))

@@ -3,7 +3,7 @@
 It begins after silence, when somebody joins, on a birthday, and when a scheduled event begins;
 never twice in a channel before a person has written there, and never with somebody who does not
 want it. Of several processes, the one that has the server does it, and takes the channel's row.
-An opening that a restart cut off is not made up for: nobody waits for it.
+An opening that a restart cut off is not repeated: nobody waits for it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Openings:
         self._clock = clock
         self._background = background
         self._passed: BoundedCache[int, int] = BoundedCache(KEPT)
-        """By channel, the newest message after which nothing is said first any more."""
+        """By channel, the newest message after which the persona no longer speaks first."""
 
     async def run(self) -> None:
         """Look again and again, until cancelled."""
@@ -94,11 +94,11 @@ class Openings:
             await self._guarded(self._congratulate(birthday))
 
     async def passed(self, _question: StoredQuestion, _place: DiscordTurnChannel) -> None:
-        """Return no occasion for an opening that an earlier process had begun."""
+        """Return None, because an opening that an earlier process began is not resumed."""
         return
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something for one channel. What fails there does not concern the others."""
+        """Do something for one channel. A failure there does not affect the others."""
         try:
             await work
         except (*NOT_FOUND, SinkError) as error:
@@ -172,7 +172,7 @@ class Openings:
     # -- what all have in common -----------------------------------------------------------------
 
     async def _chosen(self, server_id: int, key: str) -> list[DiscordTurnChannel]:
-        """Return the channel that an admin has chosen for this, if it is there."""
+        """Return the channel that an admin has chosen for this, if it exists."""
         guild = self._client.get_guild(server_id)
         if guild is None:
             return []
@@ -190,7 +190,7 @@ class Openings:
     async def _welcomes(
         self, person: Person, turn_channel: DiscordTurnChannel, config: TurnConfig
     ) -> bool:
-        """Return whether a persona may speak first to somebody, or after they have spoken."""
+        """Return whether a persona may speak first to somebody, or after their messages."""
         if person.id in self._db.opt_outs or unlisted(person, turn_channel.path, config):
             return False
         return not await self._db.unapproached.among([person.id])
@@ -223,7 +223,7 @@ class Openings:
     ) -> None:
         """Speak first, unless a persona has done so since a person's newest message.
 
-        It pings nobody: an occasion names whom it may ping, and this one names nobody.
+        It pings nobody: an occasion lists whom it may ping, and this one lists nobody.
         """
         channel_id = turn_channel.channel_id
         if not turn_channel.may_write or self._channel_turns.is_busy(channel_id):

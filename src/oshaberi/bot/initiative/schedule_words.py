@@ -36,7 +36,7 @@ def timestamp(moment: datetime, style: str = "f") -> str:
 def occasion_of(
     record: ScheduleRecord, due: datetime, fate: Fate, now: datetime, person: Person
 ) -> Occasion:
-    """Return the occasion of a schedule that was due then. Its language is the current one."""
+    """Return the occasion of a schedule that was due at that time, in the current language."""
     text, instruction = "", ""
     if fate == "told":
         text = translated(NOT_DONE, who=f"<@{person.id}>", when=timestamp(due), text=record.text)

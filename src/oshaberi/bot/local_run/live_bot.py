@@ -35,7 +35,7 @@ INSTANCE = "beside-the-stage"
 QUIET_SQUARES = 4
 """The white border that a QR code needs."""
 MOST_SHOWN = 20
-"""How many servers without some permission are named."""
+"""The most servers with missing permissions that are listed."""
 Json = dict[str, Any]
 
 

@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 class ServerMove:
-    """`/stage/move`: the page's user is the operator, and may bring in whatever the command may."""
+    """`/stage/move`: the page's user is the operator, and may import whatever the command may."""
 
     def __init__(self, server_id: int) -> None:
         self._server_id = server_id
@@ -56,7 +56,7 @@ class ServerMove:
         return {"content": content.decode(), "text": in_words(packed.counts)}
 
     async def _act(self, asked: Json) -> Json:
-        """Return what an archive would bring, or bring it in (`keep`)."""
+        """Return what an archive would add, or import it (`keep`)."""
         context = self._running.client.context
         rule = asked.get("rule")
         target = Target(

@@ -173,7 +173,8 @@ async def perform(
 def _extend_page(
     stage: Stage, choice: ModelChoice, live: LiveBot, *, has_own_persona: bool
 ) -> Callable[[Bot], None]:
-    """Add what the page can do with the bot. Return what gives the parts an open bot."""
+    """Add what the page can do with the bot. Return the function that hands the parts an open
+    bot."""
     guild_id, channel_id = next(iter(stage.world.guilds)), stage.world.channel("general").id
     answering = RunningTurns(stage.feed.publish)
     cards, window = CardDrop(guild_id, channel_id), WindowPicture(guild_id)

@@ -1,11 +1,11 @@
-"""The file in which a server moves: a ZIP with a manifest, rows as JSON Lines, and pictures.
+"""The file that a server moves in: a ZIP with a manifest, rows as JSON Lines, and pictures.
 
-    manifest.json               what it is, of which server, since when, with how many rows
+    manifest.json               format, server, time, and the number of rows
     rows/personas.jsonl         one row in each line, its columns by name
     pictures/{digest}.png       named after its own content
 
-It may come from anybody. Everything is bounded before it is unpacked, names inside it are only
-looked up, and a picture must have the digest that it is named after.
+It may come from anybody. Sizes are limited before anything is unpacked, names in it are only looked
+up, and a picture must have the digest that it is named after.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from oshaberi.providers.images.preparation import image_type
 
 FORMAT = "oshaberi-server"
 VERSION = 1
-"""Of the format. A reader refuses a newer one."""
+"""The version of the format. A reader refuses a newer one."""
 LARGEST_ARCHIVE = 1024 * 1024 * 1024
 LARGEST_MANIFEST = 64 * 1024
 LARGEST_TABLE = 64 * 1024 * 1024
@@ -54,14 +54,14 @@ class ArchiveError(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class MovedServer:
-    """What an archive says: whose it is, and the rows by table, with typed values."""
+    """The contents of an archive: its server, and the rows by table, with typed values."""
 
     server_id: int
     made_at: str
     made_by: str
     rows: Mapping[str, tuple[Row, ...]] = field(repr=False)
     remarks: tuple[str, ...] = ()
-    """What is in it and not known here."""
+    """What this version does not know."""
 
 
 # -- writing -------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def has_copy(row: Row) -> bool:
 
 
 def _as_json(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row for JSON. Ids become texts: many JSON readers lose their last digits."""
+    """Return a row for JSON. Ids become strings: many JSON readers lose their last digits."""
     return {key: _plain(key, value) for key, value in row.items()}
 
 
@@ -161,7 +161,7 @@ class ArchiveReader:
         )
 
     def picture(self, digest: str, content_type: str) -> bytes | None:
-        """Return a picture, or None if it is not in the archive or is another one."""
+        """Return a picture, or None if it is missing or does not have the digest in its name."""
         content = self._file(picture_path(digest, content_type), LARGEST_PICTURE)
         is_it = hashlib.sha256(content).hexdigest()[:32] == digest
         return content if is_it and image_type(content[:64]) == content_type else None

@@ -1,4 +1,4 @@
-"""Decides which rows of an archive can come to a server of this instance, and says why others not.
+"""Decides which rows of an archive can be imported into a server here, and why others cannot.
 
 An archive may come from anybody, so each row passes the checks that the same thing has to pass
 when somebody types it in: limits of personas, lorebooks and settings, providers, addresses.
@@ -55,29 +55,29 @@ _SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The server of this instance to which an archive comes."""
+    """The server of this instance into which an archive is imported."""
 
     server_id: int
     settings: LoadedSettings
     opted_out: Container[int]
     channels: Container[int] | None = None
-    """The channels that the server has; None if that is not known here."""
+    """The server's channels; None if they are unknown."""
     takes_addresses: bool = False
-    """Whether models may come that name the address of a server."""
+    """Whether models with an address of their own are imported."""
     takes_memories: bool = False
-    """Whether facts about people may come."""
+    """Whether facts about people are imported."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedRows:
-    """The rows that can come, by table, and what cannot and why."""
+    """The rows that can be imported, by table, and what cannot, with the reasons."""
 
     rows: Mapping[str, tuple[Row, ...]]
     remarks: tuple[str, ...]
 
 
 class _RowRefusedError(Exception):
-    """A row cannot come. The message says why."""
+    """A row cannot be imported. The message says why."""
 
 
 def check_rows(server: MovedServer, target: Target) -> CheckedRows:
@@ -99,7 +99,7 @@ def check_rows(server: MovedServer, target: Target) -> CheckedRows:
 
 @dataclass(frozen=True, slots=True)
 class _Arriving:
-    """An archive on its way. `rows` are those of the tables that were checked before."""
+    """An archive while it is checked. `rows` are those of the tables that have been checked."""
 
     server: MovedServer
     target: Target
@@ -109,7 +109,7 @@ class _Arriving:
         return frozenset(row["id"] for row in self.rows[table])
 
     def must_have_channel(self, channel_id: int) -> None:
-        """Refuse what belongs to a channel that the server does not have."""
+        """Refuse rows of a channel that the server does not have."""
         known = self.target.channels
         if known is None and self.server.server_id != self.target.server_id:
             raise _RowRefusedError("channels of another server do not come")
@@ -119,7 +119,7 @@ class _Arriving:
 
 Given = tuple[Row, ...]
 Found = Iterator[Row | str]
-"""Rows that can come, and remarks about those that cannot."""
+"""Rows that can be imported, and remarks about the others."""
 
 
 def _each(given: Given, name: Callable[[Row], str], check: Callable[[Row], Row]) -> Found:
@@ -186,7 +186,8 @@ def _sprites(arriving: _Arriving, given: Given) -> Found:
 
 
 def _pictures(_arriving: _Arriving, given: Given) -> Found:
-    """Keep those of which there is a copy. The others are only addresses that did not load."""
+    """Keep the pictures of which there is a copy. The others are only addresses that did not
+    load."""
     known: set[str] = set()
     for row in given:
         if has_copy(row) and row["address"] not in known:

@@ -27,8 +27,8 @@ from oshaberi.clocks import utc_now
 from oshaberi.terminal_output import counted
 
 MeetsStored = Literal["refuse", "merge", "replace"]
-"""What happens if the server has something already: nothing comes; what is new comes; all that it
-has of the kinds in the archive is deleted first."""
+"""What to do if the server already has data: import nothing; import only what is new; first delete
+all data of the kinds that are in the archive."""
 NOUNS = {
     "personas": "persona",
     "sprites": "sprite",
@@ -59,7 +59,7 @@ class Packed:
 async def pack(
     db: Database, files: PictureFiles, server_id: int, file: BinaryIO, *, memories: bool
 ) -> Packed:
-    """Write a server into a file. Facts about people only go along with `memories`."""
+    """Write a server into a file. Facts about people are included only with `memories`."""
     rows = await db.moving.rows(server_id, memories=memories)
     all_rows = await db.personal_data.counts(DataSubject("server", server_id))
     writer = ArchiveWriter(file, server_id, utc_now())
@@ -91,7 +91,8 @@ def in_words(counts: Mapping[str, int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What comes, or came: rows by table, the names of personas, and what cannot come and why."""
+    """What an import adds or has added: rows by table, personas' names, and what is left out and
+    why."""
 
     server: MovedServer
     rows: Rows = field(repr=False)
@@ -105,7 +106,7 @@ class Arrival:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return what has a name, for people who look before they bring it in."""
+        """Return the names in an archive, for people who check before importing."""
         return tuple(
             f"{NOUNS[table]} {row['name']}"
             for table in ("personas", "lorebooks")
@@ -116,7 +117,7 @@ class Arrival:
 async def plan_arrival(
     db: Database, reader: ArchiveReader, target: Target, rule: MeetsStored
 ) -> Arrival:
-    """Say what would come, and store nothing. Raises ArchiveError if nothing may come."""
+    """Plan an import without storing anything. Raises ArchiveError if nothing may be imported."""
     checked, server = await _checked(reader, target)
     here = await db.moving.rows(target.server_id, memories=True)
     return _arrival(server, checked, here, rule)
@@ -125,7 +126,8 @@ async def plan_arrival(
 async def bring_in(
     db: Database, files: PictureFiles, reader: ArchiveReader, target: Target, rule: MeetsStored
 ) -> Arrival:
-    """Store what can come. Raises ArchiveError or StorageError, and then nothing has come."""
+    """Import what can be imported. If it raises ArchiveError or StorageError, nothing was
+    imported."""
     checked, server = await _checked(reader, target)
     came: list[Arrival] = []
     before: list[Row] = []
@@ -183,7 +185,7 @@ def _without_pictures(checked: CheckedRows, missing: Sequence[Row]) -> CheckedRo
 async def _store_pictures(
     files: PictureFiles, reader: ArchiveReader, server_id: int, rows: Sequence[Row]
 ) -> list[tuple[str, str]]:
-    """Write copies that are not there yet. Return them, to delete them if nothing can come."""
+    """Write missing copies. Return them, so that they can be deleted if the import fails."""
     new: list[tuple[str, str]] = []
     for row in rows:
         which = row["digest"], row["content_type"]
@@ -196,7 +198,7 @@ async def _store_pictures(
 
 
 def _replaced(checked: CheckedRows, rule: MeetsStored) -> tuple[str, ...]:
-    """Return the tables that are emptied first: all that move; facts only if some come."""
+    """Return the tables to empty first: all that move, but facts only if the archive has some."""
     if rule != "replace":
         return ()
     return tuple(one.name for one in MOVED if not one.is_memory or checked.rows[one.name])
@@ -221,7 +223,7 @@ def _counts(rows: Rows) -> dict[str, int]:
 
 
 def _merged(coming: Rows, here: Rows) -> tuple[Rows, tuple[str, ...]]:
-    """Return the rows that are new to the server, and remarks about those that it has already."""
+    """Return the rows that are new to the server, and remarks about those that it already has."""
     kept: list[str] = []
 
     def new(table: str, key: Callable[[Row], Any], most: int = MOST_ROWS) -> list[Row]:

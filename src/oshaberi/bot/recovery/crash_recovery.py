@@ -49,7 +49,7 @@ EARLIER_TURNS = 10
 """How many turns are read, so that their messages are not mistaken for those of the interrupted
 turn."""
 MOST_SEEN = 100
-"""How many messages are searched for what stood beside an interrupted answer."""
+"""How many messages are searched for lines beside an interrupted answer."""
 INTERRUPTED = "interrupted"
 TITLE = translatable("I was interrupted")
 GO_ON = translatable(
@@ -62,7 +62,8 @@ FindTurnChannel = Callable[[int], Awaitable[DiscordTurnChannel | None]]
 OccasionSources = Mapping[
     str, Callable[[StoredQuestion, DiscordTurnChannel], Awaitable[Occasion | None]]
 ]
-"""By the first word of a question's reason: returns its occasion, or None if that is over."""
+"""By the first word of a question's reason: a function that returns its occasion, None if it is
+over."""
 LanguageOf = Callable[[ChannelPath, str], Awaitable[str]]
 """Returns the language of notices in a channel, from its path and the server's locale."""
 
@@ -289,7 +290,7 @@ class CrashRecovery:
 async def _remove_lines(
     stream: JournalledStream, turn_channel: DiscordTurnChannel, turns: Sequence[TurnRecord]
 ) -> None:
-    """Delete the lines beside the answer that the process could not delete any more."""
+    """Delete the lines beside the answer that the earlier process had no time to delete."""
     since = min((one.newest_id for one in stream.posts if one.nonce.endswith(LINES)), default=None)
     if since is None:
         return

@@ -152,7 +152,7 @@ class QuestionRecovery:
                 await self._settle(question)
 
     async def _speak(self, question: StoredQuestion, turn_channel: DiscordTurnChannel) -> None:
-        """Let the bot speak at an occasion that an earlier process had taken."""
+        """Let the bot speak on an occasion that an earlier process had claimed."""
         occasion = await self._occasions[reason_word(question.why)](question, turn_channel)
         if occasion is None:
             await self._settle(question)
@@ -180,7 +180,7 @@ class QuestionRecovery:
             # The answer was cut off before its first message arrived.
             await self._answer(question, turn_channel, incoming)
         elif await is_written(self._occasions, question, turn_channel):
-            await self._end(question)  # a model cannot go on with a text that was given
+            await self._end(question)  # a model cannot continue a text that was given
         elif self._is_too_old(question):
             await self._tell(question, turn_channel, incoming, GO_ON)
         elif not await self._channel_turns.resume(turn_channel, last, waiting):

@@ -36,7 +36,7 @@ class CronFields:
     days: frozenset[int]
     months: frozenset[int]
     weekdays: frozenset[int]
-    """By ISO: Monday is 1."""
+    """As in ISO 8601: Monday is 1."""
     nth: frozenset[tuple[int, int]] = frozenset()
     """Weekdays with their number in the month."""
     is_last: bool = False
@@ -44,7 +44,7 @@ class CronFields:
     either: bool = False
     """Whether the day of the month or that of the week is enough."""
     any_hour: bool = False
-    """Whether it happens in every hour, and so in both of two hours with the same name."""
+    """Whether it happens in every hour, and so in both of the hours that clocks show twice."""
 
     def is_on(self, day: date) -> bool:
         if day.month not in self.months:
@@ -56,7 +56,8 @@ class CronFields:
         return (in_month or in_week) if self.either else (in_month and in_week)
 
     def hours_from(self, first: datetime) -> Iterator[list[datetime]]:
-        """Yield the local times from this one on, an hour at a time. Ends if there are none."""
+        """Yield the matching local times from this one on, hour by hour. Ends if there are no
+        more."""
         day, last = first.date(), first.date() + LONGEST_SEARCH
         while day <= last:
             if self.is_on(day):

@@ -1,7 +1,7 @@
-"""What somebody asks to be scheduled becomes a record, or is refused. Pure.
+"""Turns a request to schedule something into a record, or refuses it. Pure.
 
-A time that depends on the clocks of a place is refused while the author's time zone is not known: a
-reminder at the wrong time is worse than a question.
+A time that depends on local clocks is refused while the author's time zone is unknown: a reminder
+at the wrong time is worse than a question.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PAUSED_BY_MANAGER = Sentence("somebody who manages the server paused it")
 NOT_PLANNED = (ScheduleRefusedError, WrittenTimeError, CronError)
 """What `planned` raises, with words for the author."""
 _ANYWHERE = (UTC, timezone(timedelta(hours=5, minutes=45)), timezone(timedelta(hours=-8)))
-"""Places so far apart that a time which is the same in all of them needs no place."""
+"""Zones so far apart that a time which is the same in all of them depends on no zone."""
 
 
 def limits_of(config: TurnConfig) -> ScheduleLimits:
@@ -95,7 +95,7 @@ def _read(when: str, now: datetime, zone: tzinfo) -> WrittenTime | WrittenTimeEr
 
 
 def stored(record: ScheduleRecord | str, limits: ScheduleLimits) -> ScheduleRecord:
-    """Return what the database stored. Raises ScheduleRefusedError if a limit was in the way."""
+    """Return what the database stored. Raises ScheduleRefusedError if a limit was reached."""
     if isinstance(record, str):
         words = TOO_MANY[record]
         raise ScheduleRefusedError(Sentence(words, most=limits.per_user))
@@ -103,7 +103,7 @@ def stored(record: ScheduleRecord | str, limits: ScheduleLimits) -> ScheduleReco
 
 
 def next_times(record: ScheduleRecord, most: int) -> tuple[datetime, ...]:
-    """Return when a schedule is due, and then again."""
+    """Return when a schedule is due next, and when after that."""
     if record.next_at is None:
         return ()
     if record.rule is None:
@@ -128,8 +128,8 @@ def resumed_at(record: ScheduleRecord, now: datetime) -> datetime | None:
 class FoundZone:
     """The zone of somebody who said where they are, or what their clock shows.
 
-    `places` are well-known zones with this time, if only the time is known: the zone is an offset
-    then, which knows no summer time.
+    If only the time is known, the zone is an offset without daylight saving time, and `places` are
+    well-known zones where it is that time.
     """
 
     name: str

@@ -1,9 +1,9 @@
 """When a recurring schedule happens next.
 
-Days, weeks, months and years are counted by the clocks of a place: nine o'clock stays nine o'clock
-when clocks change. A time that clocks skip happens an hour later; one that they show twice, the
-first time. A month without the day has its last day instead: "the 31st" is 30 June, 29 February in
-a leap year. Minutes and hours are counted as they pass.
+Days, weeks, months and years are counted by local clocks: nine o'clock stays nine o'clock when the
+clocks change. A time that clocks skip happens an hour later; one that they show twice happens the
+first time. In a month without that day, the last day counts: "the 31st" is 30 June, and 29 February
+in a leap year. Minutes and hours are counted as they pass.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from oshaberi.bot.schedules.zones import as_local, as_utc
 Unit = Literal["minute", "hour", "day", "week", "month", "year", "cron"]
 MOST_EVERY = 1000
 COMPARED = 60
-"""Between how many occurrences the shortest time is looked for."""
+"""How many occurrences are compared to find the shortest time between two."""
 _SECONDS = {"minute": 60, "hour": 3600}
 
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
-    """A rule. `start` is a local time: its time of day counts, and where counting begins.
+    """A rule. `start` is a local time: the time of day, and where counting begins.
 
     `weekdays` (Monday is 1) are those of a week, `month_day` is the day of a month or year.
     """
@@ -68,7 +68,7 @@ class Recurrence:
             return None
 
     def times_after(self, moment: datetime, zone: tzinfo, most: int) -> Iterator[datetime]:
-        """Yield at most so many times after this moment."""
+        """Yield at most `most` times after this moment."""
         at: datetime | None = moment
         for _ in range(most):
             at = self.next_after(at, zone) if at is not None else None
@@ -77,7 +77,8 @@ class Recurrence:
             yield at
 
     def shortest_time(self, moment: datetime, zone: tzinfo) -> timedelta | None:
-        """Return the shortest time between two of the next occurrences; None if it is once."""
+        """Return the shortest time between two of the next occurrences; None if there is only
+        one."""
         times = list(islice(self.times_after(moment, zone, COMPARED), COMPARED))
         return min((b - a for a, b in pairwise(times)), default=None)
 

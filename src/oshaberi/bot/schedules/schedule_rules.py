@@ -1,4 +1,4 @@
-"""What may be scheduled, and what becomes of a schedule that is due. Pure."""
+"""What may be scheduled, and what happens to a schedule that is due. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Kind = Literal["reminder", "task", "follow_up"]
 LONGEST_TEXT = 1000
 FURTHEST = timedelta(days=366 * 5)
 PUNCTUAL = timedelta(minutes=5)
-"""How late a schedule may be without a word about it."""
+"""How late a schedule may be without mentioning it."""
 LATEST_TASK = timedelta(hours=12)
 """A task that is later than this is not done, and its author is told."""
 _DISCORD_EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
@@ -78,15 +78,15 @@ def check_schedule(
 
 
 Fate = Literal["now", "late", "told", "skipped"]
-"""What becomes of a due schedule: it happens; it happens with a word about the time; only its
-author is told; it is left out."""
+"""The fate of a due schedule: it runs; it runs and mentions the time; only its author is notified;
+it is skipped."""
 
 
 def fate_of(kind: str, due: datetime, following: datetime | None, now: datetime) -> Fate:
-    """Return what becomes of a schedule that was due then. `following` is when it is due again.
+    """Return the fate of a schedule that was due at `due`. `following` is when it is due again.
 
-    The last time that was missed of a recurring schedule is made up for until half of the time to
-    its next one is over. A single reminder is never too late; a single task is, after hours.
+    The latest missed time of a recurring schedule is made up for during the first half of the time
+    to the next one. A single reminder is never too late; a single task is, after some hours.
     """
     late = now - due
     if late <= PUNCTUAL:
@@ -101,7 +101,7 @@ def fate_of(kind: str, due: datetime, following: datetime | None, now: datetime)
 
 
 def id_of_due(schedule_id: int, due: datetime) -> int:
-    """Return an id for one time of a schedule, as if it were a message of that moment.
+    """Return an id for one time of a schedule, like the id of a message sent at that moment.
 
     It is always the same, so a process that takes over a due schedule finds what the earlier one
     has posted.
@@ -111,12 +111,12 @@ def id_of_due(schedule_id: int, due: datetime) -> int:
 
 
 def time_of_due(occasion_id: int) -> datetime:
-    """Return the time of which an id was made (`id_of_due`)."""
+    """Return the time that an id was made from (`id_of_due`)."""
     return _DISCORD_EPOCH + timedelta(milliseconds=occasion_id >> 22)
 
 
 WHY = "schedule"
-"""The first word of the reason for which a due schedule gets a turn; the second is its number."""
+"""The first word of the reason for a due schedule's turn; the second is its number."""
 
 
 def why_of(schedule_id: int) -> str:
@@ -124,6 +124,6 @@ def why_of(schedule_id: int) -> str:
 
 
 def schedule_of(why: str) -> int | None:
-    """Return the number of the schedule that is the reason; None if it is something else."""
+    """Return the number of the schedule in a reason; None if the reason is something else."""
     word, _, number = why.partition(" ")
     return int(number) if word == WHY and number.isdecimal() else None

@@ -10,7 +10,7 @@ from oshaberi.errors import OshaberiError, Sentence
 
 
 class WrittenTimeError(OshaberiError):
-    """A text is no time that can be read. The message shows how to write one."""
+    """A text cannot be read as a time. The message shows how to write one."""
 
 
 NOT_UNDERSTOOD = Sentence(

@@ -44,7 +44,7 @@ _AFTER_AN_HOUR = ("", "am", "pm", "in", "on", "every", "tomorrow", "today", "ton
 
 
 class ClockReader:
-    """Reads words from the left. What is read is taken away."""
+    """Reads words from the left, and removes what it has read."""
 
     def __init__(self, plain: str) -> None:
         self._words = words_of_time(plain)

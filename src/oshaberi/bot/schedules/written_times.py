@@ -1,7 +1,7 @@
 """Reads times as people write them, in English and Japanese, by the clocks of a place.
 
 All of a text must be understood: a reminder at another time than its author meant is worse than a
-question. Libraries guess instead. The work is linear in the text, which is short.
+question. Libraries guess instead. The work is linear in the text, which is short anyway.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ LONGEST = 120
 
 @dataclass(frozen=True, slots=True)
 class WrittenTime:
-    """What a text says: when it happens first, and by which rule again, if it does."""
+    """The meaning of a text: the first time, and the rule if it recurs."""
 
     first: datetime
     rule: Recurrence | None = None
 
 
 def written_time(text: str, now: datetime, zone: tzinfo) -> WrittenTime:
-    """Read a text. Raises WrittenTimeError or CronError."""
+    """Parse a written time. Raises WrittenTimeError or CronError."""
     if len(text) > LONGEST:
         raise WrittenTimeError(Sentence("A time has at most {most} characters.", most=LONGEST))
     stamp = _STAMP.fullmatch(text.strip())
@@ -176,7 +176,7 @@ class _Reader(ClockReader):
         return _at(as_utc(datetime.combine(day, at), self._zone), self._now)
 
     def _day(self) -> tuple[date | None, bool]:
-        """Read a day. Return it, and whether it is exactly that one, even if it is over."""
+        """Read a day. Return it, and whether it means exactly that day, even if it is past."""
         self._take("on")
         today = self._local.date()
         word = self._next()
@@ -383,7 +383,7 @@ def _as_date(year: int, month: int, day: int) -> date:
 
 
 def _coming(today: date, month: int, day: int, year: int) -> date:
-    """Return a date; without a year, its next one. 29 February is that of the next leap year."""
+    """Return a date; without a year, the next such day. 29 February is in the next leap year."""
     if year:
         return _as_date(year, month, day)
     _as_date(2000, month, day)

@@ -14,7 +14,7 @@ LONGEST_NAME = 40
 _OFFSET = re.compile(r"(?:UTC|GMT)?\s*([+-])(\d{1,2})(?::?([0-5]\d))?", re.ASCII | re.IGNORECASE)
 _WIDEST = timedelta(hours=14)
 NEAR = timedelta(minutes=8)
-"""How wrong a clock may be, or how long ago its time was said."""
+"""How wrong a clock may be, or how old the time that it showed."""
 WELL_KNOWN = (
     *("Europe/London", "Europe/Berlin", "Europe/Paris", "Europe/Madrid", "Europe/Athens"),
     *("Europe/Moscow", "Africa/Cairo", "Africa/Lagos", "Africa/Johannesburg", "Africa/Nairobi"),
@@ -42,12 +42,12 @@ WELL_KNOWN = (
 
 
 class ZoneError(OshaberiError):
-    """There is no such time zone. The message says which are similar."""
+    """There is no such time zone. The message suggests similar ones."""
 
 
 @cache
 def zone_names() -> tuple[str, ...]:
-    """Return the names of all places, without the abbreviations of the database."""
+    """Return the names of all places, without the abbreviations in the time zone database."""
     names = available_timezones()
     return ("UTC", *sorted(one for one in names if "/" in one and not one.startswith("Etc/")))
 
@@ -89,7 +89,7 @@ def zone_name(text: str) -> str:
 
 
 def zone_of(name: str) -> tzinfo:
-    """Return the zone of a stored name; UTC if this machine does not know it any more."""
+    """Return the zone of a stored name; UTC if this machine no longer knows it."""
     offset = _offset(name)
     if offset is not None:
         return timezone(offset)
@@ -128,12 +128,12 @@ def _shows(name: str, shown: time, now: datetime) -> bool:
 def as_utc(local: datetime, zone: tzinfo, *, later: bool = False) -> datetime:
     """Return the moment at which clocks there show this time.
 
-    A time that clocks skip counts as the one an hour later. Of a time that they show twice, it is
-    the first, or with `later` the second.
+    A time that clocks skip counts as the one an hour later. A time that they show twice is the
+    first, or with `later` the second.
     """
     return local.replace(tzinfo=zone, fold=1 if later else 0).astimezone(UTC)
 
 
 def as_local(moment: datetime, zone: tzinfo) -> datetime:
-    """Return what clocks there show, without a zone."""
+    """Return the local time there, without a zone."""
     return moment.astimezone(zone).replace(tzinfo=None, fold=0)

@@ -334,7 +334,8 @@ def _warning(client: discord.Client, one: LoggedWarning) -> Json:
 
 
 def _tools(context: BotContext) -> list[Json]:
-    """List all tools, with what the operator's settings say. A server's lists come on top."""
+    """List all tools and what the operator's settings say about them. Servers may limit them
+    further."""
     turn = context.settings().turn
     return [
         {

@@ -41,7 +41,7 @@ Stamp = tuple[int, int]
 class StoredChange:
     """A change. `owner` is a server's id, or `user 123` for a user's direct messages.
 
-    That of `lessons` is the place of a model, as JSON; `talks` are those of everybody (`ALL`).
+    For `lessons` it is the place of a model, as JSON; for `talks` always everybody (`ALL`).
     """
 
     kind: ChangeKind

@@ -213,7 +213,7 @@ class Fact:
     at: datetime | None = None
     id: int = 0
     persona_id: int = 0
-    """The persona that alone knows it; 0: everybody on the server."""
+    """The only persona that knows it; 0 means all personas of the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,17 +286,18 @@ class AnswerKey:
 
 @dataclass(frozen=True, slots=True)
 class AnswerVersion:
-    """A version of an answer that is kept. `number` counts up and is never given twice."""
+    """A stored version of an answer. `number` counts up and is never reused."""
 
     number: int
     texts: tuple[str, ...] = field(default=(), repr=False)
     """The texts of its messages."""
     answered: str = field(default="", repr=False)
-    """What short-term memory has of it; empty if it is not there."""
+    """Its text in short-term memory; empty if it is not there."""
     details: str = field(default="", repr=False)
     undelivered: str = field(default="", repr=False)
     is_shown: bool = False
-    """Whether it stands in the channel. If none does, the newest answer does, which is not kept."""
+    """Whether the channel shows it. If it shows none, it shows the newest answer, which is not
+    stored."""
     is_applied: bool = True
     """False while the channel's messages are being changed to it."""
 
@@ -378,7 +379,7 @@ class StoredSurroundings:
 
 @dataclass(frozen=True, slots=True)
 class ShardShare:
-    """The part of all servers that a process serves: these shards of so many."""
+    """The part of all servers that a process serves: these shards out of `shard_count`."""
 
     shard_ids: frozenset[int] = frozenset({0})
     shard_count: int = 1
@@ -412,8 +413,8 @@ class ScheduleRecord:
 class TalkStart:
     """Where the conversation of a channel begins: after `after_id`.
 
-    If `source_id` is not 0, messages of another channel stand before it: those after
-    `source_after_id`, up to `source_last_id`.
+    If `source_id` is not 0, messages of that channel come first: those after `source_after_id`, up
+    to `source_last_id`.
     """
 
     after_id: int = 0
@@ -424,7 +425,8 @@ class TalkStart:
 
 @dataclass(frozen=True, slots=True)
 class OwnThread:
-    """A thread that the bot opened for a user's conversation. `name` is the one that it gave it."""
+    """A thread that the bot opened for a user's conversation. `name` is the name that it got
+    then."""
 
     thread_id: int
     server_id: int

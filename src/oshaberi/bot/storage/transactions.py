@@ -104,7 +104,7 @@ class Transactions:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncSession]:
-        if self._has_one_connection:  # for all: one at a time
+        if self._has_one_connection:  # everybody's queries take turns
             async with self._writer, self._session("BEGIN") as session:
                 yield session
         else:

@@ -276,7 +276,7 @@ MOST_CALLS = 16
 server."""
 NOBODY_TO_ASK = "not run: it needs a person's permission, and nobody can be asked here"
 LONGEST_SHOWN = 50_000
-"""Longer arguments, as JSON, cannot be shown whole to those who decide, so they are refused."""
+"""Longer arguments (as JSON) cannot be shown in full to whoever decides, so the call is refused."""
 TOO_LONG_TO_SHOW = "not run: its arguments are too long to be shown to those who would allow it"
 _MOST_NAMES = 20
 _LONGEST_NAME = 64
@@ -315,7 +315,7 @@ class OfferedTools:
 
 @dataclass(frozen=True, slots=True)
 class _PreparedCall:
-    """A call with checked arguments. `approver` has to allow it; None: it does not ask."""
+    """A call with checked arguments. `approver` has to allow it; None: nobody is asked."""
 
     called: NamedTool
     args: Mapping[str, Any]
@@ -337,7 +337,8 @@ def _prepared(
 
 
 def visible(text: str) -> str:
-    """Return a text in which nothing hides: no character without a form, none that turns others."""
+    """Return a text without invisible characters and without ones that change the writing
+    direction."""
     return "".join(one if one.isprintable() or one == "\n" else _escaped(one) for one in text)
 
 
@@ -346,7 +347,7 @@ def _escaped(character: str) -> str:
 
 
 async def _ask(context: ToolContext, calls: Sequence[AskedCall]) -> str:
-    """Ask about all calls of a round together. Return why they may not run; empty if they may."""
+    """Ask about all calls of a round at once. Return why they may not run; empty if they may."""
     if not calls:
         return ""
     try:
@@ -396,7 +397,7 @@ class ToolCallRunner:
         return (*(task.result() for task in tasks), *(too_many for _ in calls[MOST_CALLS:]))
 
     def _asked(self, one: _PreparedCall) -> AskedCall | None:
-        """Return a call as people are asked about it; None if its tool does not ask."""
+        """Return a call in the form that people are asked about; None if its tool does not ask."""
         if one.approver is None:
             return None
         shown = self._secrets.redacted(_as_json(one.args, LONGEST_SHOWN), 2 * LONGEST_SHOWN)

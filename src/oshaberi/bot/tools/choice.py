@@ -15,7 +15,7 @@ from oshaberi.bot.tools.definition import APPROVERS, Approver, Tool
 
 EVERYTHING = "*"
 Tools = Mapping[str, Tool]
-"""Tools by the names that models know."""
+"""Tools, by the names that models use."""
 
 
 def everything_from(source: str) -> str:
@@ -29,7 +29,7 @@ def is_listed(entries: Collection[str], name: str, source: str) -> bool:
 
 
 def is_chosen(name: str, source: str, allowed: Collection[str], blocked: Collection[str]) -> bool:
-    """Return whether two lists let a tool be used; without an `allowed` one, all are."""
+    """Return whether two lists allow a tool. An empty `allowed` list allows all."""
     if is_listed(blocked, name, source):
         return False
     return not allowed or is_listed(allowed, name, source)
@@ -41,7 +41,7 @@ def is_offered_by(turn: TurnConfig, name: str, tool: Tool) -> bool:
 
 
 def approver_of(name: str, tool: Tool, turn: TurnConfig) -> Approver | None:
-    """Return who has to allow a tool: the fewest of those whom the tool and the settings name."""
+    """Return who has to allow a tool: the smallest of the groups that tool and settings name."""
     named = [] if tool.asks is None else [tool.asks]
     if is_listed(turn.asking_tools, name, tool.source):
         named.append(cast(Approver, turn.tool_approver))
@@ -60,7 +60,7 @@ class ToolLists:
     asking: tuple[str, ...] = ()
 
     def with_tool(self, entry: str, tools: Tools) -> ToolLists:
-        """Return the lists with which a tool, or all from one place, is offered."""
+        """Return the lists after offering a tool, or all from one place."""
         blocked = without(self.blocked, entry, tools)
         if entry == EVERYTHING:
             return replace(self, allowed=(), blocked=())
@@ -77,7 +77,7 @@ class ToolLists:
 
 
 def covers(entries: Sequence[str], entry: str, tools: Tools) -> bool:
-    """Return whether a list contains what an entry stands for."""
+    """Return whether a list covers everything that an entry stands for."""
     if EVERYTHING in entries or entry in entries:
         return True
     return entry in tools and is_listed(entries, entry, tools[entry].source)
@@ -93,7 +93,7 @@ def without(entries: Iterable[str], entry: str, tools: Tools) -> tuple[str, ...]
 
 
 def broader(entries: Iterable[str], entry: str, tools: Tools) -> str | None:
-    """Return the entry of a list that stands for this one and for others; None if none does."""
+    """Return the entry of a list that covers this one and others, too; None if there is none."""
     source = tools[entry].source if entry in tools else entry.removesuffix("/*")
     wider = (EVERYTHING, everything_from(source))
     return next((one for one in entries if one in wider and one != entry), None)

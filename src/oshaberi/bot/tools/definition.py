@@ -37,10 +37,10 @@ log = logging.getLogger(__name__)
 Permission = Literal["everyone", "manage_messages", "manage_server"]
 PERMISSIONS: tuple[Permission, ...] = ("everyone", "manage_messages", "manage_server")
 Approver = Literal["asker", "manage_messages", "manage_server"]
-"""Who may allow a tool that asks: with `asker`, the person who asked and members with Manage
+"""Who may allow a tool that asks first. `asker`: the person who asked, and members with Manage
 Messages."""
 APPROVERS: tuple[Approver, ...] = ("asker", "manage_messages", "manage_server")
-"""From the most people to the fewest."""
+"""Ordered from the most people to the fewest."""
 ToolText = Callable[[str], str]
 BUILT_IN = "built-in"
 GROUP = "oshaberi.tool_text"
@@ -96,7 +96,7 @@ class ToolContext:
     """The persona whose own memory the tools use; 0: the memory of all personas."""
 
     is_addressed: bool = True
-    """Whether a person has just addressed the bot. Not so if it speaks by itself, answers by chance
+    """Whether a person has just addressed the bot. False if it speaks by itself, answers by chance
     or answers another persona."""
 
     persona_allows: tuple[str, ...] = ()
@@ -104,9 +104,9 @@ class ToolContext:
     persona_blocks: tuple[str, ...] = ()
     """The tools that the persona does not use."""
     ask: AskForTools | None = None
-    """Asks a person about tools that must not run by themselves; None: nobody can be asked."""
+    """Asks a person about tools that must not run without permission; None: nobody can be asked."""
     watch: WatchTool | None = None
-    """Is told of each tool that runs."""
+    """Is notified of each tool that runs."""
 
     def __post_init__(self) -> None:
         if not self.user_id:
@@ -181,10 +181,10 @@ class AskedCall:
 
 
 WatchTool = Callable[[str], Callable[[bool], None]]
-"""Called with the name of a tool that begins. What it returns is called when the tool has ended,
-with whether it failed."""
+"""Called with the name of a tool that starts. It returns a function that is called when the tool
+has ended, with whether it failed."""
 AskForTools = Callable[[Sequence[AskedCall]], Awaitable[str]]
-"""Asks once for all these calls. Returns why they may not run; empty if they may."""
+"""Asks about all these calls at once. Returns why they may not run; empty if they may."""
 
 
 def has_store(context: ToolContext) -> bool:

@@ -1,7 +1,7 @@
 """Questions of tools that ask first: what waits for a person, and who may decide.
 
-A question lives in the process that runs its turn, and no longer than the turn. Its buttons name it
-by a random key; a key that is unknown belongs to a question that is over.
+A question lives in the process that runs its turn, and no longer than the turn. Its buttons carry a
+random key; an unknown key belongs to a question that is over.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def id_of_button(action: Action, key: str) -> str:
 
 
 def pressed_action(custom_id: str) -> tuple[Action, str] | None:
-    """Read the id of a button as its action and the question's key; None if it is another one."""
+    """Split the id of a button into its action and the question's key; None if it is another
+    button."""
     found = re.fullmatch(ID_PATTERN, custom_id)
     return None if found is None else (cast(Action, found["action"]), found["key"])
 
@@ -51,11 +52,11 @@ class ToolQuestion:
 
     @property
     def approver(self) -> Approver:
-        """Return who decides: the fewest people that one of the tools names."""
+        """Return who decides: the smallest group that one of the tools names."""
         return max((one.approver for one in self.calls), key=APPROVERS.index)
 
     def may_decide(self, person: Person, *, is_owner: bool = False) -> bool:
-        """Return whether a person may decide. `is_owner`: the bot is theirs."""
+        """Return whether a person may decide. `is_owner`: they own the bot."""
         if is_owner or person.can_manage_server:
             return True
         if self.approver == "manage_server":
@@ -64,7 +65,7 @@ class ToolQuestion:
         return is_asker or person.can_manage_messages
 
     def decide(self, *, allowed: bool) -> bool:
-        """Decide the question. Return whether nobody had decided it before."""
+        """Decide the question. Return False if somebody already had."""
         if self.verdict.done():
             return False
         self.verdict.set_result(allowed)
@@ -81,7 +82,7 @@ class ToolQuestions:
     def waiting(
         self, channel_id: int, asker_id: int, calls: Sequence[AskedCall]
     ) -> Iterator[ToolQuestion]:
-        """Let a new question wait for the block."""
+        """Keep a new question open during the block."""
         question = ToolQuestion(channel_id, asker_id, tuple(calls))
         self._waiting[question.key] = question
         try:
@@ -90,6 +91,6 @@ class ToolQuestions:
             del self._waiting[question.key]
 
     def find(self, key: str, channel_id: int) -> ToolQuestion | None:
-        """Return a question of this channel that waits; None if it is over."""
+        """Return a waiting question of this channel; None if it is over."""
         found = self._waiting.get(key)
         return found if found is not None and found.channel_id == channel_id else None

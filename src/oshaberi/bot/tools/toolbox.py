@@ -70,7 +70,7 @@ class ToolBox:
         )
 
     def all_tools(self) -> Mapping[str, Tool]:
-        """Return all tools by the names that models know, offered anywhere or not."""
+        """Return all tools by the names that models use, offered anywhere or not."""
         self._refresh()
         return {name: one.tool for name, one in self._tools.items()}
 
@@ -105,7 +105,7 @@ def _declaration(one: NamedTool) -> ToolDeclaration:
 
 
 def _is_chosen(one: NamedTool, context: ToolContext) -> bool:
-    """Return whether channel and persona use a tool. Neither gives what the other denies."""
+    """Return whether both the channel and the persona allow a tool."""
     return is_offered_by(context.turn, one.name, one.tool) and is_chosen(
         one.name, one.tool.source, context.persona_allows, context.persona_blocks
     )

@@ -1,7 +1,7 @@
 """One turn: from an admitted message to a delivered answer and what is remembered of it.
 
-`channel_turns` takes messages (`submit`) and commands, for all channels of a process. The parts
-are in the order of a turn, and each imports only those before it:
+`channel_turns` accepts messages (`submit`) and commands, for all channels of a process. The parts
+follow the order of a turn, and each imports only those before it:
 
 - `services`: what all turns of a process share.
 - `personas`: which personas a text calls (`name_calls`: by name), and which one wrote an old
@@ -13,8 +13,8 @@ are in the order of a turn, and each imports only those before it:
 - `post_turn`: what is stored afterwards.
 - `running`: runs all of this, for one persona after the other.
 
-Then `turn_control` carries out commands: stop, continue, regenerate, delete, why. Their users are
-told a `control_reply`. `answer_versions` keeps the versions of an answer and shows one in place of
+Then `turn_control` carries out commands: stop, continue, regenerate, delete, why. Their users get a
+`control_reply`. `answer_versions` keeps the versions of an answer and shows one in place of
 another.
 
 `own_threads` opens threads for single conversations, and says where the conversation of a channel

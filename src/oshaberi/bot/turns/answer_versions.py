@@ -1,8 +1,8 @@
 """The versions of an answer: kept when it is written again, shown in place of each other, edited.
 
-Another version is written into the messages that are there. What has too many messages for that is
-joined to fewer; only if that does not help, messages are added, and only at the channel's end. The
-database is told first which version counts, so that a crash in between can be made good.
+Another version is written into the existing messages. If it has too many for them, some are joined;
+only if that does not help are messages added, and only at the end of the channel. Which version
+counts is stored first, so that a restart can finish the change after a crash.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ MOST_TEXT = 4000
 
 
 def laid_out(texts: Sequence[str], slots: int, limit: int) -> tuple[str, ...]:
-    """Return the texts as at most `slots` messages if that is possible, else as few as it takes.
+    """Return the texts as at most `slots` messages if that is possible, else as few as possible.
 
-    Only neighbours are joined, and as few as possible. No text is cut.
+    Only neighbours are joined, and no more than necessary. No text is cut.
     """
     ends, need = [0] * len(texts), [0] * (len(texts) + 1)
     size, end = 0, len(texts)
@@ -74,7 +74,7 @@ def laid_out(texts: Sequence[str], slots: int, limit: int) -> tuple[str, ...]:
 
 
 def split(text: str, limit: int) -> tuple[str, ...]:
-    """Return a text as one message, or as several by the rules of text if it is too long."""
+    """Return a text as one message, or split by the usual rules if it is too long."""
     if utf16_len(text) <= limit:
         return (text,) if has_visible(text) else ()
     plain = TextConfig(
@@ -90,14 +90,15 @@ def split(text: str, limit: int) -> tuple[str, ...]:
 
 
 def key_of(turn: TurnRecord) -> AnswerKey | None:
-    """Return what the versions of an answer have in common; None if it answers no message."""
+    """Return the key that the versions of an answer share; None if it does not answer a message."""
     if turn.asked_id is None:
         return None
     return AnswerKey(turn.channel_id, turn.asked_id, turn.persona)
 
 
 class AnswerVersions:
-    """Keeps, shows and edits versions. The caller has checked who may, and holds the channel."""
+    """Keeps, shows and edits versions. The caller has checked permissions, and holds the
+    channel."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -115,7 +116,7 @@ class AnswerVersions:
         return None if turn is None else await self.place(turn)
 
     async def keep(self, turn_channel: TurnChannel, turn: TurnRecord, most: int) -> None:
-        """Keep an answer before it is deleted and written again, if versions are kept."""
+        """Store an answer before it is deleted and written again, if versions are kept."""
         key = key_of(turn)
         if key is None:
             return
@@ -129,7 +130,7 @@ class AnswerVersions:
         await self._db.versions.keep(key, _owner(turn), left, shown=None, most=most - 1)
 
     async def forget(self, turn: TurnRecord) -> None:
-        """Delete the other versions of an answer that is deleted."""
+        """Delete the other versions of an answer that is being deleted."""
         key = key_of(turn)
         if key is not None:
             await self._db.versions.forget(key)
@@ -141,7 +142,7 @@ class AnswerVersions:
         number: int,
         settings: EffectiveSettings,
     ) -> ControlReply:
-        """Write a version into the messages of the one that is shown."""
+        """Write a version into the messages that show the present one."""
         key = key_of(turn)
         kept = () if key is None else await self._db.versions.of(key)
         wanted = next((one for one in kept if one.number == number), None)
@@ -227,7 +228,7 @@ class AnswerVersions:
         ids: Sequence[int],
         last_before: int,
     ) -> None:
-        """Put the buttons under the last message, and only there."""
+        """Put the buttons under the last message, and remove them elsewhere."""
         mode = settings.turn.answer_buttons
         if mode == "off" or not ids:
             return
@@ -240,9 +241,9 @@ class AnswerVersions:
     async def _left(
         self, whole: Sequence[TurnRecord], kept: Sequence[AnswerVersion], posted: PostedAnswer
     ) -> AnswerVersion | None:
-        """Return the version that is shown now; None if it is unknown or says nothing.
+        """Return the version that is shown now; None if it is unknown or empty.
 
-        While a change is unfinished, the channel shows a mixture, and what is kept is right.
+        While a change is unfinished, the channel shows a mixture, and the stored version counts.
         """
         if any(not one.is_applied for one in kept):
             return None
@@ -255,7 +256,8 @@ class AnswerVersions:
         return AnswerVersion(shown_number(kept), texts, answered, details, undelivered)
 
     async def _texts(self, posted: PostedAnswer) -> tuple[str, ...]:
-        """Return the texts of an answer. A table that was drawn is kept as its source."""
+        """Return the texts of an answer. A table that was drawn as a picture is kept as its
+        source."""
         slots = _slots(posted)
         drawn = await self._db.tables.sources([one.id for one in slots if one.has_more])
         texts = (one.text or _as_code(drawn.get(one.id, "")) for one in slots)
@@ -268,7 +270,7 @@ class AnswerVersions:
         texts: Sequence[str],
         settings: EffectiveSettings,
     ) -> tuple[str, ...] | None:
-        """Return the messages to write; None if they need more room than there is."""
+        """Return the messages to write; None if there is no room for them."""
         limit = settings.stream.text.max_single_message_length
         fitting = laid_out(texts, len(slots), limit)
         if not slots or not fitting:
@@ -276,7 +278,7 @@ class AnswerVersions:
         further = fitting[len(slots) :]
         if not further:
             return fitting
-        # What stands after it may be ours, from a change that a crash interrupted.
+        # The messages after it may be ours, from a change that a crash interrupted.
         ours = [one for one in posted.after if one is not None]
         is_end = len(ours) == len(posted.after)
         is_ours = tuple(one.text for one in ours) == further[: len(ours)]
@@ -297,7 +299,7 @@ class AnswerVersions:
                 await turn_channel.rewrite(slot, text)
         surplus = [slot.id for slot in slots[len(texts) :]]
         if surplus:
-            # Their deletion shall not look as if somebody had deleted the answer.
+            # Their deletion must not look as if somebody had deleted the answer.
             await self._db.turns.unlink(surplus)
             await turn_channel.delete(surplus)
         kept = [one.id for one in posted.messages if one.id not in surplus]
@@ -315,7 +317,7 @@ class AnswerVersions:
         words: tuple[str, str],
         undelivered: str,
     ) -> None:
-        """Store what the answer consists of now, and what was said with it."""
+        """Store the messages and the text that the answer now consists of."""
         channel_id = turn_channel.channel_id
         await self._db.turns.replace_messages(whole, ids, undelivered)
         await self._db.memory.replace_answer(channel_id, _moments(whole), *words)
@@ -324,7 +326,7 @@ class AnswerVersions:
 
 
 async def _send(turn_channel: TurnChannel, text: str, like: PostedMessage) -> int:
-    """Send one more message of an answer, exactly once, with the face of another one."""
+    """Send one more message of an answer, exactly once, with the name and avatar of the others."""
     post = Post(secrets.token_hex(8), text, face=like.face, silent=True)
     waits, sink = InterruptibleWaits(), turn_channel.sink(None)
     try:

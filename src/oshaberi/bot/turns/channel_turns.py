@@ -54,7 +54,7 @@ WITHDRAWN = "withdrawn"
 
 
 class ChannelTurns:
-    """The turns of a process. `over` makes them from what they share."""
+    """The turns of a process. `over` builds this from the shared services."""
 
     def __init__(
         self,
@@ -173,10 +173,10 @@ class ChannelTurns:
     async def begin(
         self, occasion: Occasion, turn_channel: TurnChannel, *, is_stored: bool = False
     ) -> str:
-        """Let the bot speak at an occasion. Return in one word why it does or not.
+        """Let the bot speak on an occasion. Return in one word why it does or does not.
 
-        The turn runs on, after those that wait in the channel. A restart takes it up, from the open
-        question that this stores; `is_stored`: it is stored already.
+        The turn runs in the background, after those that wait in the channel. This stores an open
+        question, so that a restart resumes it; `is_stored`: it is already stored.
         """
         if self.is_closing:
             return "closing"
@@ -253,7 +253,7 @@ class ChannelTurns:
     ) -> ControlReply:
         """Send what was cut off or not delivered; otherwise ask the model to continue.
 
-        With `message_id` only if this message belongs to the newest answer.
+        With `message_id`, only if this message belongs to the newest answer.
         """
         async with self._entering.through(turn_channel.channel_id):
             return await self._control.continue_(turn_channel, by, message_id)
@@ -277,7 +277,7 @@ class ChannelTurns:
     ) -> ControlReply:
         """Delete the channel's last answer and ask for it again.
 
-        With `message_id` only if this message belongs to it.
+        With `message_id`, only if this message belongs to it.
         """
         async with self._entering.through(turn_channel.channel_id):
             return await self._control.regenerate(turn_channel, by, message_id)
@@ -303,7 +303,7 @@ class ChannelTurns:
         return await self._control.answer_of(turn_channel, message_id, by)
 
     async def finish_changes(self, find: Callable[[int], Awaitable[TurnChannel | None]]) -> int:
-        """Finish showing the versions that an earlier process was about to show."""
+        """Finish the changes to other versions that an earlier process had begun."""
         return await self._control.finish_changes(find)
 
     async def delete(self, turn_channel: TurnChannel, message_id: int, by: Person) -> ControlReply:
@@ -419,7 +419,7 @@ class ChannelTurns:
 def _turns_from(
     services: TurnServices, quotas: QuotaBook
 ) -> Callable[[TurnRequest, ActiveChannel], Turn]:
-    """Return what makes one turn, with everything that it takes from all turns."""
+    """Return a factory for turns, with everything that they share."""
     db, notes, clock = services.db, services.notes, services.clock
     return partial(
         Turn,

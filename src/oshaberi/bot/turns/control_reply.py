@@ -1,4 +1,4 @@
-"""What the users of commands and buttons on answers are told."""
+"""Replies to the users of commands and buttons on answers."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class NoticeSender:
         return sent
 
     async def change(self, sent: Sent, embed: Embed) -> None:
-        """Change a notice that was sent. Whether it succeeds does not matter to the answer."""
+        """Change a notice that was sent. A failure does not affect the answer."""
         waits = InterruptibleWaits()
         edits = MessageEdits(self._sink, waits, self._response)
         try:
@@ -179,7 +179,7 @@ class NoticeSender:
 
 
 class WaitNotice:
-    """One quiet notice while an answer has to wait. What is told later changes it."""
+    """One quiet notice while an answer has to wait. Later reasons replace its text."""
 
     def __init__(self, sender: NoticeSender) -> None:
         self._sender = sender
@@ -193,7 +193,7 @@ class WaitNotice:
             self._task = asyncio.create_task(self._show())
 
     async def settled(self) -> None:
-        """Wait until it says what was told last."""
+        """Wait until it shows the latest reason."""
         if self._task is not None:
             await self._task
 

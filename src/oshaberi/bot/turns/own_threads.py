@@ -1,8 +1,8 @@
-"""Where a conversation begins, and threads for single ones: when one is opened, what it is called.
+"""Where a conversation begins, and threads for single conversations: when they open, their names.
 
-`always` opens one for each question in a text channel, and the answer goes there. On request
-(`/talk`, `/branch`) a user gets one. Both count towards `own_threads_per_hour`. A branch begins
-with the conversation of another place, and after `/new` a channel begins afresh.
+`always` opens one for each question in a text channel, and the answer goes there. With `/talk` and
+`/branch` a user asks for one. Both count towards `own_threads_per_hour`. A branch begins with the
+conversation of another place; after `/new` a channel starts over.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HOUR = timedelta(hours=1)
 LONGEST_NAME = 100
 """Discord's limit, in UTF-16 units."""
 SHORTER_NAME = 60
-"""How long a name may be that we make of a question."""
+"""The longest name that is made from a question."""
 MOST_SHOWN = 1500
 NAME_TOKENS = 60
 _TASK = (
@@ -46,18 +46,19 @@ _OUTSIDE = " \t*_~`\"'“”„«»「」『』#>|-–—."
 
 
 class OwnThreads:
-    """Opens threads, and remembers for whom."""
+    """Opens threads, and remembers whom they are for."""
 
     def __init__(self, talks: TalkRepository) -> None:
         self._talks = talks
         self._opening: KeyedLocks[tuple[int, int]] = KeyedLocks()
 
     def opening(self, server_id: int, user_id: int) -> AbstractAsyncContextManager[None]:
-        """Open threads for one user one after the other: each counts before the next is opened."""
+        """Let one thread at a time be opened for a user, so that each counts before the next."""
         return self._opening.through((server_id, user_id))
 
     async def moved(self, job: QueuedJob) -> QueuedJob | None:
-        """Return the job in a thread of its own; None if it is answered where it was asked."""
+        """Return the job moved to a thread of its own; None if it is answered where it was
+        asked."""
         config = job.settings.turn
         is_asked = job.is_message and not job.is_uninvited and bool(job.asked)
         if config.own_threads != "always" or not is_asked or not _can_have_threads(job):
@@ -70,7 +71,8 @@ class OwnThreads:
         return replace(job, turn_channel=thread, asked=asked, burst=None)
 
     async def _open_for(self, job: QueuedJob) -> TurnChannel | None:
-        """Open a thread on a question; None if there is none, or not another one."""
+        """Open a thread from a question; None if that is impossible or the user has had too
+        many."""
         place, newest, config = job.turn_channel, job.newest, job.settings.turn
         try:
             if await self.is_too_many(place.server_id, job.user_id, config):
@@ -86,14 +88,14 @@ class OwnThreads:
         return thread
 
     async def is_too_many(self, server_id: int, user_id: int, config: TurnConfig) -> bool:
-        """Return whether this user got as many threads in the last hour as one may get."""
+        """Return whether this user has reached the limit of threads per hour."""
         opened = await self._talks.opened_since(server_id, user_id, HOUR)
         return opened >= config.own_threads_per_hour
 
     async def note(
         self, thread: TurnChannel, user_id: int, name: str, start: TalkStart, config: TurnConfig
     ) -> None:
-        """Store for whom a thread was opened."""
+        """Store whom a thread was opened for."""
         one = OwnThread(
             thread.channel_id, thread.server_id, user_id, name, config.thread_names != "model"
         )
@@ -170,7 +172,7 @@ class TalkStarts:
         self._known: StoredCache[int, TalkStart] = StoredCache(MOST_CHANNELS, "talks")
 
     async def of(self, channel_id: int) -> TalkStart:
-        """Return where it begins; while the database is away, as it was last known."""
+        """Return where it begins; while the database is away, the last known place."""
         start_of = self._db.talks.start_of
         try:
             return await self._known.get(

@@ -260,7 +260,7 @@ def who_speaks_up(
 ) -> tuple[PersonaRecord, ...]:
     """Return who answers a message that calls nobody, each by its talkativeness, in random order.
 
-    The chance depends on the message alone, so that it is the same whenever it is asked for.
+    The draw depends on the message alone, so that it always has the same result.
     """
     drawn = [(Random(f"{incoming.said.id} {one.name}").random(), one) for one in personas]
     willing = [(drew, one) for drew, one in drawn if drew < talkativeness_of(one)]
@@ -286,7 +286,8 @@ Silent = Literal["age_restricted", "not_here", "asleep"]
 
 @dataclass(frozen=True, slots=True)
 class AnswerPlace:
-    """Where and when personas would answer. `at` None: whether they are awake does not matter."""
+    """Where and when personas would answer. `at` None: it does not matter whether they are
+    awake."""
 
     path: ChannelPath
     is_age_restricted: bool
@@ -294,7 +295,8 @@ class AnswerPlace:
 
     @classmethod
     def of(cls, incoming: IncomingMessage) -> AnswerPlace:
-        """Return the place and time of a message: whoever slept then does not answer it later."""
+        """Return the place and time of a message: a persona that slept then does not answer
+        later."""
         return cls(incoming.path, incoming.is_age_restricted, incoming.said.at)
 
     def silences(self, persona: PersonaRecord) -> Silent | None:

@@ -1,8 +1,8 @@
-"""The model's thoughts: shown in the channel, and logged in another one.
+"""The model's thoughts: shown in the channel, and logged in another channel.
 
-In the channel they are one silent message, as subtext or spoiler, elsewhere embeds (the thought
-log). Both begin with a mark, so that the bot recognises them in the history and leaves them out of
-the conversation (spec 04 O6). Nothing in them can end its own markup or ping anybody.
+In the channel they are one silent message, as subtext or spoiler; in the thought log they are
+embeds. Both begin with a mark by which the bot recognises them in the history and leaves them out
+of the conversation (spec 04 O6). Nothing in them can end its own markup or ping anybody.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def thought_embeds(persona: str, logs: Sequence[ThoughtLog]) -> tuple[Embed, ...
 
 
 def _head(logs: Sequence[ThoughtLog]) -> str:
-    """Write which model answered, how long it took, and a link to the answer."""
+    """Write the heading: which model answered, how long it took, and a link to the answer."""
     models = dict.fromkeys(f"{log.model} ({log.provider})" for log in logs if log.model)
     seconds = sum(log.duration_ms for log in logs) / 1000
     url = next((log.first_reply_url for log in logs if log.first_reply_url), None)
@@ -111,7 +111,7 @@ def _body(logs: Sequence[ThoughtLog]) -> str:
 
 
 def _pieces(text: str, most: int) -> Iterator[str]:
-    """Split the text; at the end of a line, if there is one in the last quarter."""
+    """Split the text, at the end of a line if there is one in the last quarter of a piece."""
     while len(text) > most:
         at = text.rfind("\n", most * 3 // 4, most)
         at = at if at > 0 else most

@@ -154,7 +154,7 @@ class TurnControl:
         return self._runner.enter(job) == job.why
 
     async def _is_by_itself(self, turn: TurnRecord) -> bool:
-        """Return whether an answer began at an occasion, so that there is no question to find."""
+        """Return whether an occasion began the answer, so that there is no question to find."""
         whole = await self._db.turns.whole(turn)
         return any(reason_word(part.why) in OCCASIONS for part in whole)
 
@@ -191,7 +191,7 @@ class TurnControl:
     async def answer_of(
         self, turn_channel: TurnChannel, message_id: int, by: Person
     ) -> AnswerState | ControlReply:
-        """Return what somebody may do with an answer. It is not checked whether they do it."""
+        """Return what somebody may do with an answer. Each action checks their rights again."""
         turn = await self._db.turns.of_message(message_id)
         if turn is None or turn.channel_id != turn_channel.channel_id or turn.status == TAKEN_BACK:
             return UNKNOWN
@@ -226,7 +226,7 @@ class TurnControl:
             return await self._versions.edit(turn_channel, found, message_id, text, settings)
 
     async def finish_changes(self, find: Callable[[int], Awaitable[TurnChannel | None]]) -> int:
-        """Finish showing the versions that an earlier process was about to show."""
+        """Finish the changes to other versions that an earlier process had begun."""
         unfinished = await self._db.versions.unapplied()
         for key in unfinished:
             turn_channel = await find(key.channel_id)
@@ -241,7 +241,7 @@ class TurnControl:
     async def _changeable(
         self, turn_channel: TurnChannel, message_id: int, by: Person
     ) -> TurnRecord | ControlReply:
-        """Return the answer of a message, if this user may change it in place now."""
+        """Return the answer that a message belongs to, if this user may edit it now."""
         if self._runner.is_closing:
             return CLOSING
         if self._runner.is_busy(turn_channel.channel_id):
@@ -282,7 +282,8 @@ class TurnControl:
     async def _last(
         self, turn_channel: TurnChannel, by: Person, message_id: int | None
     ) -> TurnRecord | ControlReply:
-        """Return the newest answer, if this user may ask anew and the message belongs to it."""
+        """Return the newest answer, if this user may regenerate it and the message belongs to
+        it."""
         if self._runner.is_busy(turn_channel.channel_id):
             return BUSY
         turn = await self._db.turns.last(turn_channel.channel_id)
@@ -301,14 +302,14 @@ class TurnControl:
         return await self._refusal(turn_channel, by) or turn
 
     async def _is_before_start(self, turn: TurnRecord) -> bool:
-        """Return whether the conversation of a channel was begun afresh after an answer."""
+        """Return whether the conversation of a channel was restarted after an answer."""
         start = await self._db.talks.start_of(turn.channel_id)
         return bool(turn.message_ids) and max(turn.message_ids) <= start.after_id
 
     async def _may_answer(self, turn_channel: TurnChannel, turn: TurnRecord) -> bool:
-        """Return whether the persona of a turn may answer in its channel as the channel is now.
+        """Return whether the persona of a turn may still answer in its channel.
 
-        It may also do so while it sleeps: somebody asked for it by a command.
+        It may do so even while it sleeps: somebody asked for it with a command.
         """
         persona = await self._persona(turn_channel, turn)
         place = AnswerPlace(turn_channel.path, turn_channel.is_age_restricted, None)
@@ -379,7 +380,7 @@ def _incoming(
 
 @dataclass(frozen=True, slots=True)
 class AnswerState:
-    """Which of its versions an answer shows, and whether somebody may edit it."""
+    """Which version of an answer is shown, and whether somebody may edit it."""
 
     place: VersionPlace | None
     may_edit: bool

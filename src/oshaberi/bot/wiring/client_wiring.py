@@ -145,7 +145,7 @@ class ConnectedBot:
         return None if self.keeper is None else self.keeper.problem()
 
     def _share(self) -> ShardShare | None:
-        """Return which servers this process serves, once it has taken up what earlier ones left."""
+        """Return which servers this process serves, once it has resumed what earlier ones left."""
         return self.client.share() if self._is_ready.is_set() else None
 
     async def _when_ready(self) -> None:

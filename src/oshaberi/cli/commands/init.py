@@ -73,7 +73,7 @@ def command(
 
 
 def _check_options(provider: str | None, base_url: str | None) -> None:
-    """Refuse what is wrong in any case, before anything is asked."""
+    """Refuse options that are certainly wrong before asking anything."""
     from oshaberi.providers.model_addresses import whole_address
     from oshaberi.providers.registry import unknown
 
@@ -84,8 +84,8 @@ def _check_options(provider: str | None, base_url: str | None) -> None:
 
 
 def _providers() -> list[str]:
-    """Return the providers to choose from. A model of a cloud needs more than an address and a key:
-    it is written into the file."""
+    """Return the providers to choose from. Cloud models need more than an address and a key, and
+    are written into the file by hand."""
     from oshaberi.providers.presets import PRESETS
 
     return [name for name, one in PRESETS.items() if name != "replay" and not one.cloud]

@@ -24,7 +24,7 @@ MOST_BYTES = 4 * 1024 * 1024
 
 
 async def hears_from(url: str) -> str | None:
-    """Open a WebSocket. Return why nothing was heard from it; None if something was."""
+    """Open a WebSocket. Return why nothing arrived; None if something did."""
     import aiohttp
 
     patience = aiohttp.ClientTimeout(total=PATIENCE_S)

@@ -44,7 +44,7 @@ class KnownRooms:
 
 
 def room_of_headers(headers: Mapping[str, str], now_s: float) -> RequestRoom | None:
-    """Read the bucket from the headers of an answer; None if they do not tell."""
+    """Read the bucket from the headers of a response; None if they do not say."""
     seconds = bounded_seconds(headers.get("X-RateLimit-Reset-After"))
     try:
         limit = int(headers["X-RateLimit-Limit"])

@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 OnHeaders = Callable[[Mapping[str, str], float], None]
-"""Called with the headers of an answer, and when they came (loop time)."""
+"""Called with the headers of a response, and when they arrived (loop time)."""
 
 LONGEST_WAIT_MS = 60_000
 """The longest rate limit that is waited for here. A longer one is reported to the sender."""

@@ -222,7 +222,7 @@ _BY_NAME = frozenset({"model", "stream"})
 
 
 class Decoder(Protocol):
-    """Decodes one body: `SseDecoder`, or what a cloud wraps around the events."""
+    """Decodes one body: `SseDecoder`, or a decoder for a cloud's own framing."""
 
     def feed(self, piece: bytes) -> Sequence[str]: ...
 
@@ -308,8 +308,8 @@ class AnthropicAdapter(EndpointAdapter):
         return negotiation.refused(failure, self.classify(error), wanted, images)
 
     def _creating(self, wanted: Fields) -> Any:
-        # In `extra_body`, the SDK does not walk through all messages for fields to rename. Where
-        # the model is in the path, the SDK takes it out of what it is given by name.
+        # In `extra_body`, the SDK does not walk through all messages for fields to rename. If the
+        # model belongs in the path, the SDK takes it from its keyword arguments.
         rest = {name: value for name, value in wanted.items() if name not in _BY_NAME}
         return self._client.messages.with_streaming_response.create(
             model=wanted["model"],

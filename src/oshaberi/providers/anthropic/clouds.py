@@ -32,7 +32,8 @@ _PRELUDE = Struct(">III")
 _CHECKSUM_BYTES = 4
 _SMALLEST = _PRELUDE.size + _CHECKSUM_BYTES
 _FIXED_BYTES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""How long the values of a header's types are; the others (6 bytes, 7 text) say it themselves."""
+"""The lengths of header values by type; the other types (6 bytes, 7 text) carry their own
+length."""
 _TEXT = 7
 _TOO_LONG = Sentence("the provider sent an endless line")
 
@@ -107,7 +108,7 @@ def _headers(data: bytes) -> dict[str, str]:
 
 
 def _problem(headers: dict[str, str], payload: str) -> str:
-    """Return an error in the middle of an answer as Anthropic's own API would send it."""
+    """Return an error in mid-answer the way Anthropic's own API would send it."""
     try:
         said = parse_json(payload)
     except ValueError:

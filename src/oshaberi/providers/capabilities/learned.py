@@ -126,11 +126,10 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Some of these names are refused; which ones is not known yet. `refusals.negotiation`
-    finds out.
+    """Some of these names are refused, but it is not known which. `refusals.negotiation` finds out.
 
-    `told` is what the server said, `shown` is what of it a channel may see. Until `is_proven`, it
-    is possible that none of them is refused.
+    `told` is what the server said, `shown` is the part of it that a channel may see. Until
+    `is_proven`, it is possible that none of them is refused.
     """
 
     names: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""The connections to providers' servers, which all adapters share, and the bodies that they bring.
+"""The connections to providers' servers, which all adapters share, and the streamed bodies.
 
 A connection stays open for the next request, whichever adapter makes it. aiohttp is used because it
 reads a stream of tokens with the least processor time of all clients (docs/performance.md).
@@ -107,7 +107,7 @@ class SocksProxyError(OSError):
 def proxy_for(url: str) -> str | None:
     """Return the proxy that the environment names for this URL.
 
-    Raises SocksProxyError: to go past such a proxy in silence would be worse.
+    Raises SocksProxyError: bypassing such a proxy silently would be worse.
     """
     proxies = getproxies()
     if not proxies:
@@ -156,8 +156,8 @@ def _watch_of_kept_connections() -> aiohttp.TraceConfig:
 
 # Reads the body of a streamed answer in pieces as they arrive, with limits on silence and size.
 #
-# aiohttp would set a new timer for every piece. Here one timer checks, when it is due, whether the
-# silence has really lasted that long.
+# aiohttp would set a new timer for every piece. Here a single timer checks, whenever it fires,
+# whether the silence has really lasted that long.
 
 
 _NO_HEADERS: Mapping[str, str] = {}
@@ -184,7 +184,7 @@ class StreamedBody:
         self._most_bytes = self._left_bytes = most_bytes
         self._whole_below = PIECE if self._unpacker is None else 0
         self._cut_up: Iterator[bytes] | None = None
-        """The rest of what was read last, if that was too much for one piece."""
+        """The rest of the last read, if it was too much for one piece."""
         self._loop = asyncio.get_running_loop()
         self._now = self._loop.time
         self._waits_since: float | None = None
@@ -193,7 +193,7 @@ class StreamedBody:
 
     @classmethod
     def of(cls, response: ClientResponse, silence_s: float | None, most_bytes: int) -> StreamedBody:
-        """Return the body of a response, which keeps the time from now on."""
+        """Return the body of a response. The clock for silence starts now."""
         if response.connection is not None and response.connection.protocol is not None:
             response.connection.protocol.read_timeout = None
         return cls(response.content, silence_s, most_bytes, response.headers)
@@ -222,19 +222,19 @@ class StreamedBody:
             self._timer = None
 
     def _pieces_of(self, piece: bytes) -> Iterator[bytes]:
-        """Return what was read in small pieces. Raises at the end and beyond the limit."""
+        """Return a read in small pieces. Raises at the end and beyond the limit."""
         if not piece:
             self.close()
             raise StopAsyncIteration
         if self._unpacker is None:
-            self._left_bytes += len(piece)  # it is counted again, piece by piece
+            self._left_bytes += len(piece)  # it will be counted again, piece by piece
             return cut(piece)
         if self._left_bytes < 0:
             raise BodyTooLargeError(self._most_bytes)
         return self._unpacker.pieces(piece)
 
     async def _next_of_many(self, pieces: Iterator[bytes]) -> bytes:
-        """Return the next piece, after the loop has had its turn; nothing at the end."""
+        """Return the next piece, after giving the event loop a turn; nothing at the end."""
         await asyncio.sleep(0)
         piece = next(pieces, b"")
         self._left_bytes -= len(piece)
@@ -249,7 +249,8 @@ class StreamedBody:
             self._timer = self._loop.call_later(seconds, self._look)
 
     def _look(self) -> None:
-        """Raise TimeoutError in the reader, or set the timer again. Only reading time counts."""
+        """Raise TimeoutError in the reader, or restart the timer. Only time spent reading
+        counts."""
         silence_s = self._silence_s or 0.0
         now = self._loop.time()
         left = silence_s if self._waits_since is None else self._waits_since + silence_s - now

@@ -1,7 +1,8 @@
 """Adapters for Gemini, at Google and on Vertex AI: `google-genai` sends, we decode the stream.
 
-The SDK's own events cost a hundred times their JSON, lose the reason of a malformed call, and end
-at a comment line. So the SDK only makes the request, authenticates, and explains refusals.
+The SDK's own events cost a hundred times as much as their JSON, lose the reason for a malformed
+call, and end at a comment line. So the SDK only makes the request, authenticates, and explains
+refusals.
 """
 
 from __future__ import annotations

@@ -105,7 +105,8 @@ def _config(
 
 
 def _tools(request: Request, capabilities: ModelCapabilities) -> dict[str, Any]:
-    """Return Google's search and our tools: of a model that takes only one of both, the search."""
+    """Return Google's search and our tools; for a model that accepts only one of them, the
+    search."""
     declared = _declarations(request)
     enforced = _enforced(request, capabilities)
     if not request.search:
@@ -118,7 +119,8 @@ def _tools(request: Request, capabilities: ModelCapabilities) -> dict[str, Any]:
 
 
 def _enforced(request: Request, capabilities: ModelCapabilities) -> dict[str, Any]:
-    """Ask for calls that follow the schemas: of all tools, so all of them must want it."""
+    """Make calls follow the schemas. This applies to all tools at once, so all of them must want
+    it."""
     if not request.tools or not all(tool.strict for tool in request.tools):
         return {}
     if None in [strict_schema(tool, capabilities) for tool in request.tools]:

@@ -38,7 +38,7 @@ class OpenAIChatAdapter(EndpointAdapter):
 
     family = FAMILY
     listed_as = ""
-    """The family whose models are listed if this one does not exist; by default the own one."""
+    """The family whose models are listed if this model does not exist; by default this family."""
     mandatory = MANDATORY
     route = "/chat/completions"
 

@@ -142,7 +142,7 @@ def _cited(event: Event, delta: Event) -> Iterator[CitedPage]:
 
 
 def _spoken(audio: Any) -> Iterator[Step]:
-    """Yield what a model says aloud: the words, and a piece of the sound."""
+    """Yield what a model says aloud: the words, and a piece of audio."""
     if isinstance(audio, Mapping):
         if audio.get("transcript"):
             yield Chunk("text", str(audio["transcript"]))

@@ -1,7 +1,7 @@
 """Adapters for OpenAI's Responses API, which xAI, Azure and OpenRouter offer too.
 
-It inherits transport, authentication, errors and the retries after a refusal from the chat
-completions adapter; the body and the reading of the stream are its own.
+They inherit transport, authentication, errors and the retries after a refusal from the adapter for
+chat completions; the request body and the reading of the stream are their own.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ def _own_tools(request: Request) -> list[Fields]:
 
 
 def _tool(tool: ToolDeclaration, capabilities: ModelCapabilities) -> Fields:
-    """Declare a tool. By default this API would enforce the schema, which few schemas allow."""
+    """Declare a tool. By default this API would enforce the schema, which works for few schemas."""
     enforced = strict_schema(tool, capabilities, all_required=True) if tool.strict else None
     return {
         "type": "function",

@@ -1,8 +1,8 @@
 """One request and its refusals: each refusal changes the next attempt.
 
-What an attempt proved is remembered when it is answered, not before. A refusal whose message says
-what is wrong teaches a lesson (`lesson_rules`). One that names a field or a tool costs that alone;
-for one that names nothing, several requests find out what it is (`narrowing`).
+What an attempt proved is remembered once it is answered. A refusal whose message says what is wrong
+teaches a lesson (`lesson_rules`). If it names a field or a tool, only that is left out; if it names
+nothing, several requests find the culprit (`narrowing`).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from oshaberi.providers.request.parameters import known_capabilities
 
 # Finds what a server refuses without naming it: fields of the request, or single tools.
 #
-# A request is tried again with less, and what helped is remembered as a `Doubt`: one of these is
-# refused. Each later request leaves out only half of a doubt, until one name is left. So nothing
-# innocent stays out for long, and one bad schema does not cost the other tools. Pure.
+# A request is tried again with less in it, and what helped is remembered as a `Doubt`: one of these
+# is # refused. Each later request leaves out only half of a doubt, until one name is left. So
+# nothing # innocent is left out for long, and one bad schema does not cost the other tools. Pure.
 
 
 Names = frozenset[str]
@@ -42,7 +42,7 @@ _ABOUT_TOOLS = re.compile(
 
 
 class RequestAttempt(NamedTuple):
-    """A request without these names, and what is known if it is answered."""
+    """A request without these names, and what an answer to it would prove."""
 
     left_out: Names
     doubts: Doubts
@@ -105,7 +105,7 @@ def _name_of(tool: Mapping[str, Any]) -> str:
 
 
 def narrowing(doubts: Doubts, sent: Names) -> list[RequestAttempt]:
-    """Return the attempts for a request with these names, the one with the most in it first."""
+    """Return the attempts for a request with these names, the most complete one first."""
     present = tuple(one for one in doubts if one.names & sent)
     all_out = frozenset(name for one in present for name in one.names) & sent
     chosen = next((one for one in present if not one.is_proven or len(one.names) > 1), None)
@@ -113,7 +113,7 @@ def narrowing(doubts: Doubts, sent: Names) -> list[RequestAttempt]:
         return [RequestAttempt(all_out, doubts)]
     here = chosen.names & sent
     if not chosen.is_proven or here != chosen.names:
-        # Perhaps none of those that are in this request is refused.
+        # Perhaps nothing in this request is refused.
         elsewhere = [replace(chosen, names=chosen.names - here)] if here != chosen.names else []
         proven = replace(chosen, names=here, is_proven=True)
         return [
@@ -134,7 +134,7 @@ def unexplained(
     """Return the attempts after a refusal that names nothing.
 
     First the optional fields and the tools are suspected separately, then together. `words` is a
-    doubt without names: what the server said.
+    doubt without names, with the server's words.
     """
     optional, tools = optional - before.left_out, tools - before.left_out
 

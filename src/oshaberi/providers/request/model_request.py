@@ -152,7 +152,7 @@ class Endpoint:
     region: str | None = None
     project: str | None = None
     pull: bool = False
-    """Whether Ollama may download the model if it is missing. No request can allow it."""
+    """Whether Ollama may download the model if it is missing. Only the settings can allow it."""
     max_output_tokens: int | None = None
     max_stop_strings: int | None = None
     connect_seconds: float = 10.0
@@ -170,7 +170,7 @@ class Endpoint:
     learned: LearnedLimits = field(default_factory=LearnedLimits, repr=False, compare=False)
     """What the endpoint refused before; shared by all adapters of a process."""
     place: ModelPlace = field(init=False, repr=False, compare=False)
-    """What lessons about this endpoint's model are remembered under."""
+    """The key under which lessons about this endpoint's model are remembered."""
 
     def __post_init__(self) -> None:
         place = ModelPlace(self.name, self.base_url, self.model)
@@ -240,7 +240,7 @@ class Request:
     """How many of the pages that the answer cites are linked under it."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     on_wait: Callable[[Sentence], None] | None = field(default=None, repr=False, compare=False)
-    """Called with what makes the answer come much later than usual."""
+    """Called with the reason why the answer will come much later than usual."""
     size: RequestSize | None = field(default=None, repr=False, compare=False)
     """Filled in when the request is prepared, if it is set."""
 

@@ -48,7 +48,7 @@ async def known_window(endpoint: Endpoint, capabilities: ModelCapabilities) -> i
 REPLY = 4096
 """How many tokens are reserved for the answer if its length is not limited."""
 STEPS = 8
-"""A history that is too long is cut in so many steps of the room."""
+"""A history that is too long is shortened in steps of one eighth of the window's room."""
 
 
 def trimmed(request: Request, window: int | None, count: Count = text_tokens) -> tuple[Item, ...]:
@@ -110,7 +110,7 @@ OVERESTIMATE = 1.5
 
 
 def _base_tokens(request: Request, cost: RequestCost) -> int:
-    """Return the tokens of what is never left out, apart from the tools."""
+    """Return the tokens of everything that is never left out, except the tools."""
     return sum(cost.items) - sum(cost.items[number] for number in _expendable(request.items))
 
 
@@ -200,10 +200,10 @@ class FittedRequest:
     request: Request
     window: int | None
     cost: RequestCost
-    """What the request costs as it is now, in the order of its items."""
+    """The present cost of the request, in the order of its items."""
     left_out: tuple[Item, ...] = ()
     base_tokens: int = 0
-    """The tokens of what is never left out."""
+    """The tokens of everything that is never left out."""
     lost_tools: bool = False
     """Whether the window has no room for the tools."""
 

@@ -1,7 +1,7 @@
-"""Which schemas of tools an API can enforce: its subset of JSON Schema, and nothing undeclared.
+"""Tool schemas that an API can enforce: its subset of JSON Schema, without undeclared properties.
 
-An API that enforces a schema lets the model write nothing else (`strict`). A tool asks for it; a
-schema outside the subset is sent as usual, because the whole request would be refused.
+If an API enforces a schema, the model can write nothing else (`strict`). A tool asks for that; a
+schema outside the subset is sent without it, because otherwise the whole request would be refused.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from oshaberi.providers.capabilities.model_capabilities import ModelCapabilities
 from oshaberi.providers.request.model_request import ToolDeclaration
 
 MOST_LEVELS = 5
-"""APIs enforce only so many values within values."""
+"""APIs enforce values within values only to this depth."""
 _TYPES = frozenset({"type", "enum", "const", "anyOf"})
-"""One of these says what a value may be; without them it may be anything."""
+"""One of these restricts a value; without them it may be anything."""
 _KNOWN = _TYPES | {
     *("description", "title", "default", "items"),
     *("properties", "required", "additionalProperties"),
@@ -27,7 +27,7 @@ Schema = dict[str, Any]
 def strict_schema(
     tool: ToolDeclaration, capabilities: ModelCapabilities, *, all_required: bool = False
 ) -> Schema | None:
-    """Return the schema as it can be enforced; None if the tool or the model does not want that.
+    """Return the schema in an enforceable form; None if the tool or the model does not want that.
 
     With `all_required`, as OpenAI wants it, no parameter may be optional.
     """
@@ -47,7 +47,7 @@ def asks_for_strict(sent: Mapping[str, Any]) -> bool:
 
 
 def _closed(schema: Any, all_required: bool, levels: int) -> Schema | None:
-    """Return the schema with all objects closed; None if a part of it cannot be enforced."""
+    """Return the schema without undeclared properties; None if a part of it cannot be enforced."""
     if not isinstance(schema, Mapping) or not schema.keys() <= _KNOWN or levels < 0:
         return None
     if not schema.keys() & _TYPES:

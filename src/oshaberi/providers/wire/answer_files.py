@@ -46,7 +46,8 @@ class SoundPiece(NamedTuple):
 
 
 class SpokenAnswer:
-    """The pieces of a spoken answer. Without a header they are samples, as OpenAI sends them."""
+    """The pieces of a spoken answer. Without a header they are raw samples, as OpenAI sends
+    them."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []

@@ -275,7 +275,7 @@ class ChunkAssembler:
         released = self._outlet.feed(text) if text else ""
         said = _said(released + self._outlet.finish())
         if self._outlet.ended_by is not None:
-            # What was cut off was spoken, too.
+            # Text after the cut was spoken, too.
             return [*self._tail(tail), *said]
         spoken = None if self._spoken is None else self._spoken.file(self._files + 1)
         sound = (Chunk("text", files=(spoken,)),) if spoken else ()

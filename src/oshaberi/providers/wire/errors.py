@@ -156,7 +156,7 @@ def _http(error: Exception, status: int) -> ProviderFailure:
 
 
 def _refusal(status: int, body: Any, headers: Mapping[str, str]) -> ProviderFailure:
-    """Read a refusal: the one reader of all families but Google's, whose errors have a form."""
+    """Read a refusal, for all families but Google's, whose errors have a form of their own."""
     if status in REDIRECTS:
         return redirected(status)
     if not body or _is_page(body):

@@ -1,7 +1,7 @@
 """Posts JSON to a model server, and reads its answer as it arrives: for APIs that need no SDK.
 
-Such an API is a route and a key in a header, and the adapters read the stream themselves. Decision
-34 says why OpenAI's is one of them.
+Such an API is just a route and a key in a header, and the adapters read the stream themselves.
+Decision 34 says why OpenAI's is one of them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class JsonPost:
 
     def _all_headers(self, token: str | None) -> dict[str, str]:
         headers = {"Content-Type": "application/json"}
-        # aiohttp makes a header of the name and the password in a URL itself.
+        # aiohttp itself turns a name and password in the URL into a header.
         if token and urlsplit(self._base_url).username is None:
             headers["Authorization"] = f"Bearer {token}"
         return {**headers, **self._headers}

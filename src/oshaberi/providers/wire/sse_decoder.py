@@ -1,9 +1,9 @@
 """Decodes server-sent events from bytes: `feed` returns the data of whole events.
 
-It reads only `data`, and the signs of an error: an `error` field, or an event of that name. Lines
+It reads only `data` and signs of an error: an `error` field, or an event of that name. Lines
 end with LF or CRLF only: a general line splitter would also cut at U+2028 and the like, which JSON
 may contain. If the body is one JSON document instead of a stream, that document is returned.
-Google ends a stream that broke with its error as bare lines of JSON: they are an event, too.
+Google ends a broken stream with the error as bare lines of JSON, which count as an event, too.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SseDecoder:
         self._data: list[bytes] = []
         self._name = b""
         self._bare: list[bytes] = []
-        """The lines of a JSON object that stands in the stream without `data:`."""
+        """The lines of a JSON object in the stream that have no `data:`."""
         self._stray: list[bytes] = []
         self._stray_size = 0
         self._is_stream = False

@@ -29,7 +29,7 @@ class Interest(SharedValue):
     """What a reader stops at: marks, a newline, a backtick, `://`.
 
     A pattern begins with one set of characters: `re` skips everything else much faster than it
-    tries alternatives at each place, and faster still if all of the set is ASCII.
+    tries alternatives at each place, and faster still if the whole set is ASCII.
     """
 
     __slots__ = ("_any", "_ascii", "_table")
@@ -40,7 +40,8 @@ class Interest(SharedValue):
         self._table = CharacterTable(f"\n`:{marks}")
 
     def next(self, text: str, at: int) -> int:
-        """Return where the reader stops next, from `at` on; the end of `text` if nowhere."""
+        """Return where the reader stops next, from `at` on; the end of `text` if it does not
+        stop."""
         if IS_COMPILED:
             return self.walk(text, at)
         found = (self._ascii if text.isascii() else self._any).search(text, at)

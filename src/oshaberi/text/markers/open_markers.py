@@ -1,7 +1,8 @@
 """Spec 05, semantic hold: which markers are open, and which boundaries wait for them.
 
-Pure bookkeeping: `rules` decides what opens and closes, `cuts` what a release
-leads to. Positions are indexes into the text that the caller reads; `shift` follows when it moves.
+Pure bookkeeping: `rules` decides what opens and closes, `cuts` what follows from a release.
+Positions are indexes into the text that the caller reads; `shift` adjusts them when that text
+moves.
 """
 
 from __future__ import annotations

@@ -254,8 +254,8 @@ def _may_be_latex(tail: str) -> bool:
     return len(tail) < 2 or any(word.startswith(tail) for word in _LATEX)
 
 
-# Each reads the marker at a place, and returns where reading continues, or WAIT. The last argument
-# says that the text ends here.
+# Each reads the marker at a position, and returns where reading continues, or WAIT. The last
+# argument says that the text ends here.
 MARK_HANDLERS: Final[dict[str, Callable[[OpenMarkers, str, int, bool], int]]] = {
     "(": _paren,
     ")": _paren_close,

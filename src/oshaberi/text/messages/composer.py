@@ -164,7 +164,7 @@ class MessageComposer(CopiedState):
     # -- S1 -------------------------------------------------------------------------------------
 
     def _hold(self, part: PackedPart) -> None:
-        """Let punctuation wait, after the orphan that waits already."""
+        """Hold punctuation back, appended to an orphan that is already waiting."""
         if _is_stray(part.text):
             self._stray(part)
             return

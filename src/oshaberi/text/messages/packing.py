@@ -76,7 +76,7 @@ def would_merge(last: PackedPart, part: PackedPart) -> bool:
 
 
 PackingPolicy = Literal["each", "paragraph", "fill", "all"]
-"""How much goes into one message (spec 07, degrees and budget)."""
+"""How much text goes into one message (spec 07, degrees and budget)."""
 
 
 class MessagePacking(CopiedState):
@@ -86,9 +86,9 @@ class MessagePacking(CopiedState):
         self._degree = config.humanizer_degree
         most = config.max_flush_count
         self._each_below = (most - 1) // 2
-        """So many messages of a response have a line each."""
+        """This many messages of a response have one line each."""
         self._paragraph_below = (most * 3 - 1) // 4
-        """So many have a paragraph at most."""
+        """This many have at most one paragraph."""
         self._whole_above = config.whole_above_chars
         self._longest = config.max_single_message_length
         self._blank_line = config.aggregate_join == "blank_line" and self._degree == 0

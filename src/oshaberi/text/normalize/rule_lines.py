@@ -13,7 +13,7 @@ from oshaberi.text.normalize.pieces import Normalizer, SegmentWork, TextPiece
 
 _BEGINNINGS: Final = frozenset("-*_=> \t")
 _SIGNS: Final = "-*_=># \t"
-"""What such a line consists of."""
+"""The characters that such a line consists of."""
 _ENDS: Final = frozenset("-*_=>#")
 _SUBTEXT: Final = "-#"
 

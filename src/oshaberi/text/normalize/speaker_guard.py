@@ -222,7 +222,7 @@ class SpeakerGuard(Normalizer):
         return None
 
     def _may_have_label(self, line: str) -> bool:
-        """Return whether the line begins with a letter that a name begins with, which few do."""
+        """Return whether the line begins with the first letter of a name, which few lines do."""
         begun = line.lstrip(" \t*")
         first = begun[:1]
         if self._any_speaker or first in self._begins:

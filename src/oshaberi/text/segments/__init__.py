@@ -3,8 +3,8 @@
 - `splitter` reads prose, and returns the segments that are complete. `blocks`: code;
   `table_blocks`: tables.
 - `buffer`: the part of V that has not left yet, and `Segment`.
-- `lines`: what is known of the line being read, and of an unfinished URL.
+- `lines`: what is known about the line being read, and about an unfinished URL.
 - `cuts`: how a segment leaves, and where it is cut when there is no boundary.
 
-What is open (`text.markers`) delays a boundary.
+An open marker (`text.markers`) delays a boundary.
 """

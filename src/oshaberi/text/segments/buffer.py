@@ -14,7 +14,7 @@ from oshaberi.text.decision_observer import Decision, Observer
 from oshaberi.text.markers.open_markers import HeldBoundary
 
 NEVER: Final = 1 << 60
-"""Beyond any text. Compiled code calculates with larger numbers more slowly."""
+"""A position beyond any text. Larger numbers would be slower in compiled code."""
 CONTEXT: Final = 128
 _GOES_ON: Final = frozenset({"period", "overflow", "code_open"})
 

@@ -158,7 +158,7 @@ def choose_cut(
     low, target = start + window.target - window.before, start + window.target
     limit = start + window.limit
     in_range, in_atom = _inside(atoms + spans, start, limit), _inside(atoms, start, limit)
-    in_span = 0  # the best cut that splits a span, if none splits nothing
+    in_span = 0  # the best cut that splits a span, if every cut splits one
     for cut in _ranked(text, low, target, limit):
         splits_span = in_range[cut - start]
         if in_atom[cut - start] or (in_span and splits_span) or not _whole(text, cut):
@@ -172,7 +172,7 @@ def choose_cut(
 def _ranked(text: str, low: int, target: int, limit: int) -> Iterator[int]:
     """Yield all candidates, best first (B5).
 
-    After a space or a sentence one more character must be known, since it may belong to the one
+    After a space or a sentence the next character must be known, since it may combine with the one
     before (L2).
     """
     newlines = [found.end() for found in _NEWLINE.finditer(text, low, limit)]

@@ -159,7 +159,7 @@ class CurrentLine(CopiedState):
         self.is_fresh = True
 
     def begin_text(self, at: int) -> None:
-        """Start a line at `at` that begins with a letter, after one that ended plainly."""
+        """Start a line at `at` that begins with a letter, after a line with a plain end."""
         self._buffer.line = at
         self._kind = "text"
         self._holds_items = None

@@ -194,7 +194,8 @@ class LiveFeed:
         self._clients.add(client)
         writer = asyncio.create_task(_write(socket, client))
         try:
-            # Nothing more is expected; this also answers pings and sees the end.
+            # Nothing more is expected, but reading answers pings and notices when the socket
+            # closes.
             async for _ in socket:
                 pass
         finally:

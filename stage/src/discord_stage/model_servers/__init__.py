@@ -1,9 +1,9 @@
-"""Models on loopback: scripted servers that speak each family's wire format, faults included.
+"""Model servers on the loopback address: scripted, in each family's wire format, faults included.
 
-`scripts` has the steps of a script, `server` plays it. `wire_format` is the protocol that the
+`scripts` has the steps of a script, `server` plays it. `wire_format` is the Protocol that the
 formats implement: `openai_wire`, `openai_responses_wire`, `anthropic_wire`, `bedrock_wire`,
-`google_wire`, `novelai_wire`, `ollama_wire`. `prompt_cache` counts what an API would read from
-its cache.
+`google_wire`, `novelai_wire`, `ollama_wire`. `prompt_cache` counts what an API would read from its
+cache.
 """
 
 from discord_stage.model_servers.anthropic_wire import AnthropicWire, VertexClaudeWire

@@ -109,7 +109,7 @@ class BedrockEncoder:
 
 
 def _messages(frames: Iterable[str]) -> list[bytes]:
-    """Return the events in messages. A comment, which keeps an event stream alive, is none."""
+    """Return the events as messages. A comment, which keeps an event stream alive, is left out."""
     data = (frame.partition("data: ")[2].strip() for frame in frames)
     return [_chunk(one) for one in data if one]
 

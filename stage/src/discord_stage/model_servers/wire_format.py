@@ -43,7 +43,7 @@ class WireAnswer:
 
 
 Frame = str | bytes
-"""One event as it is sent: a text, or the bytes of a wire that is none."""
+"""One event as it is sent: text, or bytes if the wire format is not text."""
 
 
 class Encoder(Protocol):
@@ -74,7 +74,7 @@ class Encoder(Protocol):
 
 
 def in_bytes(frame: Frame) -> bytes:
-    """Return an event as it is sent."""
+    """Return an event as the bytes that are sent."""
     return frame if isinstance(frame, bytes) else frame.encode()
 
 

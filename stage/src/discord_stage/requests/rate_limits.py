@@ -38,7 +38,7 @@ CHANNEL_WEBHOOKS_LIMIT = RateLimit("channel_webhooks", 30, 60.0)
 OWN_PICTURES_LIMIT = RateLimit("own_member_pictures", 2, 1800.0)
 """How often a bot may change its avatar or banner in a guild. Discord does not say how often."""
 CHANNEL_NAME_LIMIT = RateLimit("channel_name", 2, 600.0)
-"""How often a channel or thread gets another name or topic. No header announces it."""
+"""How often the name or topic of a channel or thread may change. No header announces this limit."""
 GLOBAL_LIMIT = RateLimit("global", 50, 1.0)
 INVALID_MOST, INVALID_PER_S = 10_000, 600.0
 

@@ -24,7 +24,7 @@ class RouteCall:
     hub: SessionHub
     path: Mapping[str, str]
     query: Mapping[str, str]
-    """Its `items` have every value of a parameter that is repeated."""
+    """Its `items` have every value of a repeated parameter."""
     body: Json
     value: object
     """The body as it arrived, for routes that take a list."""
@@ -52,7 +52,7 @@ class RouteCall:
         return number
 
     def values(self, name: str) -> list[str]:
-        """Return the values of a list in the query: repeated, or with commas."""
+        """Return the values of a list in the query, repeated or separated by commas."""
         return [
             one for key, text in self.query.items() if key == name for one in text.split(",") if one
         ]

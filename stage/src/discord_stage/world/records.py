@@ -59,7 +59,7 @@ class MessageType(IntEnum):
 LINES_OF_DISCORD = frozenset(
     {MessageType.MEMBER_JOINED, MessageType.THREAD_CREATED, MessageType.THREAD_STARTER}
 )
-"""What Discord says by itself: somebody joined, a thread was begun."""
+"""Discord's own messages: somebody joined, a thread was started."""
 
 
 @dataclass(slots=True)

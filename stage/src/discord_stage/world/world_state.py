@@ -104,7 +104,7 @@ class World:
         return [message for message in messages.values() if message.ephemeral_to is None]
 
     def contents(self, channel: Key) -> list[str]:
-        """Return the texts that were written there, without Discord's own lines."""
+        """Return the texts that were written there, without Discord's own messages."""
         written = [m for m in self.history(channel) if m.type not in LINES_OF_DISCORD]
         return [message.content for message in written]
 

@@ -217,7 +217,7 @@ async def import_(
 
 
 def _size(files: Sequence[discord.Attachment], cards: Sequence[Card]) -> int:
-    """Return how many bytes the cards take at most: their texts, and their pictures."""
+    """Return the most bytes that the cards can take: texts and pictures."""
     return sum(file.size for file in files) + sum(map(_picture_bytes, cards))
 
 

@@ -86,7 +86,7 @@ async def drafted(
 
 
 def shown_draft(draft: CharacterDraft, reader: str, *, is_open: bool = True) -> str:
-    """Return the draft as the person reads it before the form, with their own name in it.
+    """Return the draft as its person reads it before the form, with their own name in it.
 
     `is_open`: it is not stored yet.
     """

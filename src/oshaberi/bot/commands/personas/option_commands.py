@@ -172,7 +172,7 @@ async def offered_values(
 
 
 def _offered_hours(typed: str) -> list[tuple[str, str]]:
-    """Return the typed hours with the time zones that go on as typed; else examples."""
+    """Return the hours with time zones that complete what was typed, or else examples."""
     hours, _space, zone = typed.strip().rpartition(" ")
     if not hours or not zone[:1].isalpha():
         given = typed.strip()

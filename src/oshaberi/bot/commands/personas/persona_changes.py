@@ -267,7 +267,7 @@ async def may_create(context: BotContext, asker: CommandUser, name: str) -> str:
 
 
 async def check_room(context: BotContext, server_id: int) -> None:
-    """Refuse one more persona if the server has as many as it may have."""
+    """Refuse another persona if the server already has as many as it may have."""
     if len(await context.db.personas.of(server_id)) >= MOST_PERSONAS:
         raise CommandRefusedError(
             translated(

@@ -93,7 +93,7 @@ async def kept_pictures(
 def usable_sprites(
     files: Mapping[str, bytes], persona: PersonaRecord
 ) -> tuple[dict[str, bytes], list[str]]:
-    """Return the pictures that may become sprites, and a line for each that may not."""
+    """Return the pictures that can become sprites, and a line for each that cannot."""
     named: dict[str, bytes] = {}
     left_out: list[str] = []
     taken = {one.name.casefold() for one in persona.sprites}

@@ -250,14 +250,14 @@ def beats(asked: DemoRequest) -> Iterator[Beat]:
 
 
 DRAFTING = "You draft characters "
-"""How a request for a character begins (`/persona create` with an idea)."""
+"""The beginning of a request for a character (`/persona create` with an idea)."""
 _NAMES = ("Hoshi", "Kumo", "Nagi", "Suzu", "Tomo")
 _IDEA = re.compile(r"^Idea: (.{1,300})", re.MULTILINE)
 _NAME = re.compile(r"^Name: (.{1,80})", re.MULTILINE)
 
 
 def drafted_character(asked: DemoRequest, rng: Random) -> str:
-    """Return a character in which the idea stands as it is: a script cannot make more of it."""
+    """Return a character with the idea copied verbatim: a script cannot make more of it."""
     idea, name = _IDEA.search(asked.prompt), _NAME.search(asked.prompt)
     wish = idea[1].strip().rstrip(".") if idea is not None else "somebody"
     draft = {

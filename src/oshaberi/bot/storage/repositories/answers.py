@@ -1,4 +1,5 @@
-"""What is kept of answers besides the newest text: earlier versions, and how people reacted."""
+"""What is stored about answers besides the newest text: earlier versions, and people's
+reactions."""
 
 from __future__ import annotations
 
@@ -59,10 +60,10 @@ class AnswerVersionRepository:
         shown: int | None,
         most: int,
     ) -> None:
-        """Store the version that leaves the channel, and which one takes its place.
+        """Store the version that is replaced in the channel, and which one replaces it.
 
-        `owner` is the server and the user; `shown` is the number of a version that is kept, None if
-        a new one is written. Of more than `most` versions the oldest are deleted.
+        `owner` is the server and the user; `shown` is the number of a stored version, None if a new
+        one is being written. If there are more than `most` versions, the oldest are deleted.
         """
         self._grown.add(key.channel_id)
         async with self._store.write() as session:
@@ -112,7 +113,7 @@ class AnswerVersionRepository:
     async def forget_messages(self, channel_id: int, message_ids: Sequence[int]) -> None:
         """Delete the versions of the answers to these questions, because somebody deleted them.
 
-        Raises StorageAwayError if they are deleted later.
+        Raises StorageAwayError if the database is away; it then deletes them later.
         """
         steps = (
             WriteStep(_FORGET_QUESTION, {"its_channel": channel_id, "its_message": one})
@@ -226,7 +227,7 @@ class AnswerReactionRepository:
 
     @reads
     async def to(self, message_ids: Collection[int], most: int) -> tuple[AnswerReaction, ...]:
-        """Return the newest reactions to these messages that are no verdict, oldest first."""
+        """Return the newest reactions to these messages, verdicts excluded, oldest first."""
         rows = select(AnswerReactionRow).where(
             AnswerReactionRow.message_id.in_(message_ids), AnswerReactionRow.verdict == 0
         )
@@ -249,7 +250,7 @@ class AnswerReactionRepository:
     async def forget_messages(self, channel_id: int, message_ids: Sequence[int]) -> None:
         """Delete the reactions to deleted messages.
 
-        Raises StorageAwayError if they are deleted later.
+        Raises StorageAwayError if the database is away; it then deletes them later.
         """
         steps = (WriteStep(_FORGET_REACTIONS, {"its_message": one}) for one in message_ids)
         lane = turns_lane(channel_id)

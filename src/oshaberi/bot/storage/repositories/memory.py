@@ -103,8 +103,8 @@ class ExchangeRepository:
     async def forget_messages(self, channel_id: int, message_ids: Sequence[int]) -> None:
         """Delete the exchanges of turns that answered or wrote these messages.
 
-        This includes turns whose records still wait to be written. Raises StorageAwayError if they
-        are deleted later.
+        This includes turns whose records still wait to be written. Raises StorageAwayError if the
+        database is away; it then deletes them later.
         """
         await _forget_messages(self._store, _FORGET_EXCHANGE, channel_id, message_ids)
 
@@ -119,7 +119,8 @@ class ExchangeRepository:
 
     @reads
     async def answer_at(self, channel_id: int, moments: Sequence[datetime]) -> tuple[str, str]:
-        """Return what turns of these times answered, and the details: all parts of one answer."""
+        """Return what the turns at these times answered, with the details: all parts of one
+        answer."""
         rows = select(ExchangeRow).where(
             ExchangeRow.channel_id == channel_id, ExchangeRow.at.in_(moments)
         )
@@ -132,7 +133,8 @@ class ExchangeRepository:
     async def replace_answer(
         self, channel_id: int, moments: Sequence[datetime], answered: str, details: str
     ) -> None:
-        """Replace what an answer said, given by the times of its parts. The last one keeps it."""
+        """Replace the text of an answer, given the times of its parts. The last part gets it
+        all."""
         here = ExchangeRow.channel_id == channel_id
         words = {"answered": answered, "details": details}
         async with self._store.write() as session:
@@ -162,7 +164,8 @@ class ExchangeRepository:
 async def _forget_messages(
     store: Transactions, forget: Executable, channel_id: int, message_ids: Sequence[int]
 ) -> None:
-    """Delete what was made of these messages, in order with the records of the channel's turns."""
+    """Delete what was derived from these messages, in order with the records of the channel's
+    turns."""
     steps = (
         WriteStep(forget, {"its_channel": channel_id, "its_message": message_id})
         for message_id in message_ids
@@ -234,7 +237,8 @@ class FactRepository:
     async def delete_all(
         self, server_id: int, user_id: int | None, persona_id: int | None = None
     ) -> int:
-        """Delete all facts; with a persona, only those that it alone knows (0: that all know)."""
+        """Delete all facts; with a persona, only those that it alone knows (0: those that all
+        know)."""
         gone = delete(FactRow).where(_belongs_to(server_id, user_id))
         if persona_id is not None:
             gone = gone.where(FactRow.persona_id == persona_id)

@@ -1,4 +1,4 @@
-"""What goes along when a server moves to another instance: its rows, read and written as a whole.
+"""What a server takes along to another instance: its rows, read and written as a whole.
 
 `MOVED` names the tables, parents first. What is not in it stays: records of turns, usage, open
 questions, and API keys, which only this instance can decrypt.
@@ -41,17 +41,17 @@ PERSONAS, SPRITES, LOREBOOKS = "personas", "sprites", "lorebooks"
 
 @dataclass(frozen=True, slots=True)
 class MovedTable:
-    """A table whose rows go along.
+    """A table whose rows move along.
 
-    `own` are columns that the new instance fills in by itself, with their values there (None: by
-    its code). `key` are the columns that tell two rows of one server apart.
+    `own` are the columns that the new instance fills in itself, with their values there (None: its
+    code decides). `key` are the columns that tell two rows of one server apart.
     """
 
     row: type[Base]
     own: Mapping[str, Any]
     key: tuple[str, ...]
     is_memory: bool = False
-    """Whether it is about people: it goes along only if somebody says so."""
+    """Whether it is about people: it moves along only if somebody asks for it."""
 
     @property
     def name(self) -> str:
@@ -59,12 +59,13 @@ class MovedTable:
 
     @property
     def columns(self) -> tuple[ColumnElement[Any], ...]:
-        """Return the columns that go along."""
+        """Return the columns that move along."""
         return tuple(one for one in self.row.__table__.c if one.name not in self.own)
 
 
 _NOWHERE = {"url": "", "channel_id": 0, "message_id": 0, "needs_signature": False, "told_at": None}
-"""Where a picture is kept is the other bot's message: it is uploaded again from its copy."""
+"""A picture's place is a message of the other bot, so the picture is uploaded again from its
+copy."""
 
 MOVED: tuple[MovedTable, ...] = (
     MovedTable(ServerSettingRow, {"server_id": None}, ("key",)),
@@ -92,7 +93,7 @@ class MovingRepository:
 
     @reads
     async def rows(self, server_id: int, *, memories: bool) -> dict[str, list[Row]]:
-        """Return the rows of a server that go along, by table; empty tables are left out."""
+        """Return the rows of a server that move along, by table; empty tables are left out."""
         found: dict[str, list[Row]] = {}
         async with self._store.read() as session:
             for table in MOVED:
@@ -106,7 +107,7 @@ class MovingRepository:
     ) -> None:
         """Store rows in one transaction: all of them or none.
 
-        `settle` gets what the server has already, and returns what is stored; it may raise. The
+        `settle` gets what the server already has, and returns what to store; it may raise. The
         rows of the tables in `replaced` are deleted first.
         """
         async with self._store.write(

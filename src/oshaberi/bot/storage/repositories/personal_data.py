@@ -64,7 +64,7 @@ class OptOutRepository:
     def __init__(self, store: Transactions) -> None:
         self._store = store
         self.ids: set[int] = set()
-        """Always the same set, which `refresh` and the changes keep up to date."""
+        """Always the same set object, which `refresh` and the changes keep up to date."""
         self._seen: tuple[int, datetime | None] = (0, None)
 
     def __contains__(self, user_id: object) -> bool:

@@ -72,10 +72,10 @@ class PersonaRepository:
     async def begin_greeting(
         self, persona: PersonaRecord, channel_id: int, question_id: int
     ) -> bool:
-        """Return whether the persona greets the channel now: at its first question, and once.
+        """Return whether the persona greets the channel now: only once, at its first question.
 
-        A question is answered again after a crash. If its greeting was stored as sent, it is not
-        repeated; if nothing of it left, it is.
+        After a crash a question is answered again. The greeting is then repeated, unless it was
+        stored as sent.
         """
         sent = select(TurnRow.id).where(
             TurnRow.channel_id == channel_id,

@@ -1,8 +1,8 @@
 """Reminders and tasks, and the time zones of users.
 
-A due schedule is taken by one process only: it changes `next_at` from the time that it read, and
-stores an open question in the same transaction. What is true of questions is true of it from then
-on: the next process finds it, if this one ends before it is done.
+A due schedule is claimed by one process only: it changes `next_at` from the time that it read, and
+stores an open question in the same transaction. From then on it is like any question: the next
+process finds it if this one ends before it is done.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from oshaberi.bot.storage.transactions import Transactions, count, in_passing
 
 MOST_LISTED = 500
 _WHY = "schedule "
-"""Before the number of a schedule, the reason of its question (`bot.schedules.schedule_rules`)."""
+"""The reason of a schedule's question, before the number (`bot.schedules.schedule_rules`)."""
 EVERY_SERVER = ShardShare()
 _IS_OPEN = or_(ScheduleRow.next_at.is_not(None), ScheduleRow.is_paused)
 
@@ -38,7 +38,7 @@ class ScheduleRepository:
     async def add(
         self, record: ScheduleRecord, per_user: int, per_server: int
     ) -> ScheduleRecord | Literal["user", "server"]:
-        """Store a schedule. Return it with its number, or whose limit is reached.
+        """Store a schedule. Return it with its number, or say whose limit is reached.
 
         A user may have `per_user` schedules in a server, the server `per_server` in all.
         """
@@ -131,9 +131,9 @@ class ScheduleRepository:
     async def take(
         self, record: ScheduleRecord, following: datetime | None, question: StoredQuestion | None
     ) -> bool:
-        """Take a due time, if no other process has. It is due again at `following`.
+        """Claim a due time, unless another process has. The schedule is due again at `following`.
 
-        `question` is stored with it; None leaves this time out.
+        `question` is stored with it; None skips this time.
         """
         mine = update(ScheduleRow).where(
             ScheduleRow.id == record.id,
@@ -150,7 +150,7 @@ class ScheduleRepository:
 
     @writes
     async def forget_ended(self) -> int:
-        """Delete schedules without a further time, unless their last one is still being done."""
+        """Delete schedules without a further time, unless the last one is still running."""
         why = literal(_WHY) + cast(ScheduleRow.id, Text)
         is_open = exists().where(QuestionRow.why == why)
         ended = delete(ScheduleRow).where(~_IS_OPEN, ~is_open)

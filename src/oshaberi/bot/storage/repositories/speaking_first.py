@@ -1,4 +1,4 @@
-"""What personas need to speak first: where they did last, birthdays, and who does not want it."""
+"""What personas need in order to speak first: where they last did, birthdays, and who objects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OpeningRepository:
 
     @writes
     async def take(self, server_id: int, channel_id: int, newest_id: int) -> bool:
-        """Note that a persona speaks first now. Return False if it may not.
+        """Note that a persona is about to speak first. Return False if it may not.
 
         `newest_id` is the newest message of a person there. Of several processes, one gets True.
         """
@@ -114,7 +114,7 @@ class BirthdayRepository:
 
     @writes
     async def take(self, birthday: Birthday, year: int) -> bool:
-        """Note that a birthday is noticed this year. Of several processes, one gets True."""
+        """Note that a birthday was noticed this year. Only one of several processes gets True."""
         mine = update(BirthdayRow).where(
             BirthdayRow.server_id == birthday.server_id,
             BirthdayRow.user_id == birthday.user_id,
@@ -125,7 +125,7 @@ class BirthdayRepository:
 
 
 class UnapproachedRepository:
-    """Users to whom no persona may speak first."""
+    """Users whom no persona may address first."""
 
     def __init__(self, store: Transactions) -> None:
         self._store = store
@@ -144,7 +144,7 @@ class UnapproachedRepository:
 
     @reads
     async def among(self, user_ids: Collection[int]) -> frozenset[int]:
-        """Return those of these users to whom no persona may speak first."""
+        """Return which of these users no persona may speak to first."""
         theirs = select(UnapproachedRow.user_id).where(UnapproachedRow.user_id.in_(user_ids))
         async with self._store.read() as session:
             return frozenset(await session.scalars(theirs))

@@ -1,4 +1,4 @@
-"""Where conversations begin: afresh after a message (`/new`), or in a thread of their own."""
+"""Where conversations begin: after a message (`/new`), or in a thread of their own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TalkRepository:
 
     @writes
     async def begin_afresh(self, server_id: int, channel_id: int, after_id: int) -> None:
-        """Store that nothing up to this message is read in a channel any more."""
+        """Store that messages up to this one are no longer read in a channel."""
         values = {"server_id": server_id, "after_id": after_id, "at": self._store.now()}
         row = self._store.insert(FreshStartRow).values(channel_id=channel_id, **values)
         row = row.on_conflict_do_update(
@@ -61,7 +61,7 @@ class TalkRepository:
 
     @reads
     async def opened_since(self, server_id: int, user_id: int, within: timedelta) -> int:
-        """Return how many threads were opened for a user in the last time."""
+        """Return how many threads were opened for a user since a time."""
         theirs = select(func.count()).where(
             OwnThreadRow.server_id == server_id,
             OwnThreadRow.user_id == user_id,
@@ -80,7 +80,7 @@ class TalkRepository:
 
     @writes
     async def take_naming(self, thread_id: int) -> bool:
-        """Note that a thread gets its name now. Of several processes, one gets True."""
+        """Note that a thread is being named. Only one of several processes gets True."""
         mine = update(OwnThreadRow).where(
             OwnThreadRow.thread_id == thread_id, OwnThreadRow.is_named.is_(False)
         )

@@ -128,7 +128,7 @@ class SpriteRow(Base):
 
 
 class GreetingRow(Base):
-    """That a persona has greeted a channel, and at which question."""
+    """A persona has greeted a channel, at this question."""
 
     __tablename__ = "greetings"
 
@@ -288,7 +288,7 @@ class FactRow(Base):
     text: Mapped[str]
     at: Mapped[datetime]
     persona_id: Mapped[int] = mapped_column(server_default="0")
-    """The persona that alone knows it; 0: all of the server."""
+    """The only persona that knows it; 0 means all personas of the server."""
 
 
 class SeenMessageRow(Base):
@@ -539,7 +539,7 @@ class OpeningRow(Base):
 
 
 class UnapproachedRow(Base):
-    """A user to whom no persona may speak first."""
+    """A user whom no persona may address first."""
 
     __tablename__ = "unapproached"
 
@@ -548,7 +548,7 @@ class UnapproachedRow(Base):
 
 
 class FreshStartRow(Base):
-    """Where a channel's conversation was begun afresh: nothing up to `after_id` is read there."""
+    """Where a channel's conversation was restarted: nothing up to `after_id` is read there."""
 
     __tablename__ = "fresh_starts"
 

@@ -55,7 +55,7 @@ async def message_of(context: ToolContext, message_id: int) -> ChannelMessage:
 
 
 async def _is_before_start(context: ToolContext, message_id: int) -> bool:
-    """Return whether the conversation was begun afresh after a message."""
+    """Return whether the conversation was restarted after a message."""
     if context.store is None:
         return False
     start = await context.store.talks.start_of(context.turn_channel.channel_id)

@@ -1,7 +1,7 @@
 """The tool `schedule`: reminders and tasks of whoever asked, and their time zone.
 
-It can only be used for the person who has just addressed the bot, and nobody else's schedules can
-be named: words that somebody planted in the channel reach at most the asker's own.
+It works only for the person who has just addressed the bot, and cannot name anybody else's
+schedules: text that somebody planted in the channel reaches at most the asker's own.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ async def _list(context: ToolContext) -> str:
 
 
 async def _theirs(context: ToolContext) -> list[ScheduleRecord]:
-    """Return what the user has scheduled in this server: their other servers are not its affair."""
+    """Return what the user has scheduled in this server: their other servers are private."""
     known = await _store_of(context).schedules.of_user(context.user_id)
     return [one for one in known if one.server_id == context.incoming.server_id]
 

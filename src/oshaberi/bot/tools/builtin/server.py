@@ -1,7 +1,7 @@
 """The tools `search_messages` and `server_events`: what else there is on this server.
 
-They show only what the person who asks may read at that moment, and what everybody who sees the
-channel of the answer may read, too: the model repeats it to all of them.
+They show only what both the asker and everybody who sees the channel of the answer may read at that
+moment: the model repeats it to all of them.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ async def search_messages(
 
 
 async def _listed(context: ToolContext, found: tuple[FoundMessage, ...]) -> str:
-    """Return one line per message, with names under which nobody can pose as somebody else."""
+    """Return one line per message, with names that nobody can use to pose as somebody else."""
     from oshaberi.bot.conversation.transcript import (
         is_beside_the_answer,
         plain_name,

@@ -1,4 +1,4 @@
-"""The queue of a channel: the running job, the messages that wait, and how many may.
+"""The queue of a channel: the running job, and a limited number of waiting messages.
 
 A question may consist of several messages that its author writes in one go (a burst): one answer
 covers them all. `queue_runner` works the queue off.
@@ -43,8 +43,8 @@ _ASKED = re.compile(
 def is_complete(incoming: IncomingMessage) -> bool:
     """Return whether a message is a complete question: it mentions the bot and ends with a `?`.
 
-    The mention may follow the question mark. On purpose not the rule of `text.sentences.ends`: a
-    person who has asked waits for an answer, while one who has ended a sentence may go on.
+    The mention may follow the question mark. This deliberately differs from `text.sentences.ends`:
+    somebody who has asked waits for an answer, while somebody who has ended a sentence may go on.
     """
     end = incoming.said.own_words.rstrip()[-ENDING:]
     return incoming.mentions_us and _ASKED.search(end) is not None
@@ -144,7 +144,7 @@ class QueuedJob:
     burst: Burst | None = None
     """The burst of its author, open until they have finished writing."""
     occasion: Occasion | None = None
-    """What the bot speaks at, if it is no message. `asked` has it in the place of one."""
+    """What makes the bot speak, if it is not a message. `asked` then has it in place of one."""
     stored: asyncio.Task[None] | None = field(default=None, compare=False)
     """Stores the question. No model is asked before it is done."""
     is_unaddressed: bool = field(init=False)
@@ -190,7 +190,7 @@ class QueuedJob:
 
     @property
     def asked_id(self) -> int | None:
-        """Return the id that the records of the turn have: of the message, or of the occasion."""
+        """Return the id for the records of the turn: that of the message, or of the occasion."""
         if self.occasion is not None:
             return self.occasion.id
         return None if self.newest.said.by_us else self.newest.said.id
@@ -204,7 +204,7 @@ class QueuedJob:
 
 
 def sending(job: QueuedJob, text: str) -> QueuedJob:
-    """Return the job that sends a text. It was written before, so nobody types it by line."""
+    """Return the job that sends a finished text, which needs no typing delays."""
     stream = job.settings.stream
     as_written = replace(stream.text, humanizer_degree=0, aggregate_join="preserve")
     of_channel = job.settings.of_channel | {"humanizer_degree"}
@@ -342,9 +342,9 @@ class ChannelQueue:
     def enter(self, job: QueuedJob) -> bool:
         """Put a job where `follow_up_policy` says. Return whether it interrupts the running turn.
 
-        Only a new message interrupts, and only a turn of the same user that a message began. A
-        message from before a restart waits in order of time, and a message that is answered by
-        chance waits too.
+        Only a new message interrupts, and only a turn that a message of the same user began. A
+        message from before a restart waits in order of time; one that is answered by chance waits
+        too.
         """
         policy = job.settings.turn.follow_up_policy
         if job.occasion is not None:

@@ -347,7 +347,7 @@ class MessageAdmission:
     ) -> QueuedJob | Refused:
         """Return the job of an occasion, or why the bot may not speak there.
 
-        A persona that sleeps speaks all the same: whoever made the occasion has decided when.
+        Even a sleeping persona speaks: whoever created the occasion has chosen the time.
         """
         settings, personas = await self.known(turn_channel.path)
         if occasion.person.id and (
@@ -394,14 +394,14 @@ class MessageAdmission:
         return not _may_be_automatic(incoming) or self.bot_rounds.allows(channel_id, most)
 
     def _answering(self, heard: HeardMessage, why: str) -> tuple[PersonaRecord, ...]:
-        """Return the personas that answer; none if none of those that are asked may."""
+        """Return the personas that answer; none if none of those asked may."""
         return allowed_in(self._asked_personas(heard, why), AnswerPlace.of(heard.incoming))
 
     def _asked_personas(self, heard: HeardMessage, why: str) -> tuple[PersonaRecord, ...]:
         """Return the personas that would answer, whether they may or not.
 
-        If the message is answered by chance and calls no persona, the one of the last talk answers.
-        Where personas talk, those speak up that are talkative.
+        If the message is answered by chance and calls no persona, the persona of the last talk
+        answers. Where personas may talk among themselves, talkative ones speak up.
         """
         incoming, config = heard.incoming, heard.settings.turn
         uncalled = config.answering_persona

@@ -1,9 +1,9 @@
 """Occasions: what makes the bot speak although nobody has just written.
 
-A reminder that is due is one, and so is a persona that begins to talk. An occasion is an open
-question like a message: it is stored before its turn begins, waits in the queue of its channel, and
-a restart takes it up again. Its id is made like that of a message, and is the same in every process
-that finds it; so it leads to one answer.
+A due reminder is one, and so is a persona that starts a conversation. Like a message, an occasion
+is an open question: it is stored before its turn begins, waits in the queue of its channel, and is
+resumed after a restart. Its id is built like a message's, and is the same in every process that
+finds it, so it leads to exactly one answer.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ class Occasion:
     """Something that makes the bot speak by itself."""
 
     id: int
-    """As if it were a message of that moment (`schedules.schedule_rules.id_of_due`)."""
+    """Looks like the id of a message sent at that moment (`schedules.schedule_rules.id_of_due`)."""
     why: str
     """The reason as it is stored: a word of `single_message_rules.OCCASIONS`, then its details."""
     at: datetime
     person: Person = NOBODY
-    """For whom: their quota counts, and what they may read. NOBODY: for everybody."""
+    """The person it is for: their quota and their rights to read count. NOBODY: for everybody."""
     text: str = ""
-    """Posted as it is. If there is none, a model is asked."""
+    """Posted as it is. If it is empty, a model is asked."""
     instruction: str = ""
     """What the model is told to do, in our own words."""
     request: str = ""
-    """What the person had asked for, in their words. The model sees it as something they say."""
+    """What the person had asked for, in their words. The model sees it as their message."""
     persona: str = ""
-    """The name of the persona that speaks; empty: the one that answers in the channel."""
+    """The name of the persona that speaks; empty means the one that answers in the channel."""
     pings: frozenset[int] = frozenset()
     """The users whom the messages may notify if they mention them, and nobody else."""
 
     def as_incoming(self, turn_channel: TurnChannel) -> IncomingMessage:
-        """Return the occasion in the place of the message that a turn answers."""
+        """Return the occasion as the message that a turn answers."""
         path = turn_channel.path
         said = ChannelMessage(self.id, self.person, self.request or self.text, self.at)
         return IncomingMessage(

@@ -164,11 +164,11 @@ Unsaid = Literal[
 """Why an answer that had begun came to nothing."""
 HAD_A_TURN = ADMITTED | frozenset(get_args(Unsaid))
 OCCASIONS = frozenset(("schedule", "opening"))
-"""Reasons that no message is the cause of (`occasions`)."""
+"""Reasons without a message (`occasions`)."""
 ADDRESSED = frozenset(("mention", "reply", "trigger", "name"))
 """Reasons that depend on the words of a message, so that an edit can change them."""
 FOR_THE_BOT = frozenset(("auto", "own_thread", "forum_post"))
-"""Reasons that depend on the place: who writes there expects an answer."""
+"""Reasons that depend on the place: whoever writes there expects an answer."""
 UNADDRESSED = FOR_THE_BOT | frozenset(("attention", "overhearing", "interjection", "opening"))
 """Reasons for an answer although nobody addressed the bot: the model may say nothing."""
 UNINVITED = UNADDRESSED - FOR_THE_BOT

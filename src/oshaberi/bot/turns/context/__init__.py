@@ -1,6 +1,6 @@
 """What the model is shown.
 
-`surroundings` collects it, `elsewhere` what links lead to and how a thread began. `building` makes
-context items from it: the system text, the `character` with its lore, notes, a summary, and the
-`dialogue`.
+`surroundings` collects it; `elsewhere` reads link targets and the beginning of a thread. `building`
+turns it into context items: the system text, the `character` with its lore, notes, a summary, and
+the `dialogue`.
 """

@@ -1,7 +1,7 @@
 """Builds the context items that a model is shown in one turn. Pure (spec 01, spec 08).
 
 Only our own words, the persona's prompt and a channel's instruction are system text. Everything
-that others wrote, named or asked the bot to remember is shown as something that was said.
+that others wrote, named or asked the bot to remember is presented as what somebody said.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def earlier_talks_note(exchanges: Sequence[Exchange], since: datetime | None) ->
 def memory_note(
     facts: Sequence[Fact], exchanges: Sequence[Exchange], since: datetime | None
 ) -> str:
-    """List the facts, and what the history from `since` on does not show of its exchanges."""
+    """List the facts, and the details of exchanges since `since` that the history does not show."""
     lines = []
     if facts:
         lines.append("Notes that you were asked to keep:")
@@ -196,7 +196,7 @@ def _comparable(at: datetime, other: datetime) -> datetime:
     return at if (at.tzinfo is None) == (other.tzinfo is None) else at.replace(tzinfo=other.tzinfo)
 
 
-# What stands elsewhere: the beginning of the thread, and what links lead to.
+# What is written elsewhere: the beginning of the thread, and what links lead to.
 MOST_STARTER = 1000
 MOST_LINKED = 1500
 _LINKED = (
@@ -211,7 +211,8 @@ def starter_note(starter: ChannelMessage, names: TranscriptNames) -> str:
 
 
 def linked_note(linked: Sequence[FoundMessage | ServerEvent], names: TranscriptNames) -> str:
-    """List what links lead to. Every line but the first is indented: nobody speaks in it."""
+    """List what links lead to. Every line but the first is indented, so none looks like a
+    speaker's."""
     lines = [_LINKED]
     for one in linked:
         words = event_words(one) if isinstance(one, ServerEvent) else _linked_words(one, names)
@@ -346,7 +347,7 @@ def _rules(around: TurnSurroundings, character: TurnCharacter) -> str:
 
 
 def _instruction(around: TurnSurroundings) -> Iterator[ContextItem]:
-    """Yield what an admin has the model do in this channel: as system text, like a prompt."""
+    """Yield the admins' instruction for this channel, as system text like a prompt."""
     if around.instruction:
         yield said("system", f"{INSTRUCTION}\n{around.instruction}", "persona")
 

@@ -45,9 +45,9 @@ async def woken_lore(
     window: int | None,
     greeting: int | None = None,
 ) -> LoreScan:
-    """Return what the messages wake, within this share of the window.
+    """Return the entries that the messages wake, within this share of the window.
 
-    `greeting` is the number of the greeting with which the persona began in this channel.
+    `greeting` is the number of the persona's first greeting in this channel.
     """
     if not books:
         return LoreScan()
@@ -64,7 +64,7 @@ def greeting_in(persona: PersonaRecord, card: Card, channel_id: int) -> str:
 
 
 def greeting_number(persona: PersonaRecord, channel_id: int) -> int | None:
-    """Return the number of that greeting, for lore that belongs to it; None if it says none."""
+    """Return the number of that greeting, for lore that depends on it; None without a greeting."""
     if options_of(persona).greeting == "off":
         return None
     card = card_of(persona.name, persona.prompt, persona.card)
@@ -129,12 +129,12 @@ def turn_character(
 
 
 def _is_steady(one: WokenEntry) -> bool:
-    """Return whether an entry is the same in each turn, so that it may stand at the head."""
+    """Return whether an entry is the same in every turn, and so may come first in the prompt."""
     return one.entry.is_constant and not is_volatile(one.entry.content)
 
 
 def _outlets(lore: LoreScan) -> dict[str, str]:
-    """Return the texts that stand where a card names their outlet."""
+    """Return the texts to insert where a card names their outlet."""
     found: dict[str, list[str]] = {}
     for one in lore.woken:
         if one.entry.position == "outlet" and one.entry.outlet:

@@ -91,7 +91,7 @@ class ContextDialogue:
             yield said("user", self._reminder(), "current")
 
     def _prompt(self, occasion: Occasion) -> str:
-        """Return our instruction, and what somebody had asked for, as something that they say."""
+        """Return our instruction, and what somebody had asked for as a message of theirs."""
         note = f"({occasion.instruction})"
         if not occasion.request:
             return note

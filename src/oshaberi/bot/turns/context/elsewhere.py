@@ -1,7 +1,8 @@
-"""What stands elsewhere and belongs to a turn: what links lead to, and the beginning of the thread.
+"""What a turn reads elsewhere: what links lead to, and the beginning of the thread.
 
-Links are followed as the asking member, with their rights at that moment. What they link to
-themselves only they have to be allowed to read; what others link to, everybody in the channel.
+Links are followed with the rights that the asking member has at that moment. The target of their
+own link only they have to be allowed to read; the target of somebody else's, everybody in the
+channel.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ log = logging.getLogger(__name__)
 
 MOST_LINKS = 4
 LINKING_MESSAGES = 10
-"""In how many messages before the question links are looked for."""
+"""How many messages before the question are searched for links."""
 LINKS_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
     linked: tuple[FoundMessage | ServerEvent, ...] = ()
-    """What the links in the question, and in what was said just before, lead to."""
+    """The targets of the links in the question and in the messages just before it."""
     starter: ChannelMessage | None = None
     """The message with which this thread began, if the history does not reach back to it."""
 
@@ -45,7 +46,7 @@ class Elsewhere:
 async def read_elsewhere(
     job: QueuedJob, channel_info: ChannelInfo, since: datetime | None
 ) -> Elsewhere:
-    """Return what the asking member may read of it. Nothing before `since` is a beginning."""
+    """Return what the asking member may read of it, and nothing from before `since`."""
     if job.kind == "deliver" or job.turn_channel.server_id == 0:
         return Elsewhere()
     linked, starter = await asyncio.gather(
@@ -57,7 +58,7 @@ async def read_elsewhere(
 async def _linked(
     job: QueuedJob, channel_info: ChannelInfo
 ) -> tuple[FoundMessage | ServerEvent, ...]:
-    """Return what links lead to, as far as the asking person may read it."""
+    """Return the targets of links that the asking person may read."""
     known = {one.id for one in (*channel_info.history, *(one.said for one in job.asked))}
     links = distinct_links(
         (link for link in _links(job, channel_info) if link.target_id not in known), MOST_LINKS

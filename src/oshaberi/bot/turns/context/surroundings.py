@@ -95,13 +95,13 @@ class TurnSurroundings:
     lore: LoreScan = field(default_factory=LoreScan)
     """The entries of lorebooks that the conversation wakes."""
     reactions: tuple[AnswerReaction, ...] = ()
-    """How people reacted to the bot's messages in the history, if the model is told."""
+    """How people reacted to the bot's messages in the history, if the model is to know."""
     instruction: str = ""
     """What an admin of the server tells the model in this channel."""
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
     """What links lead to, and the beginning of the thread."""
     occasion: Occasion | None = None
-    """What the bot speaks at, if nobody has just written; then it stands for the question."""
+    """What made the bot speak, if nobody has just written. It takes the place of the question."""
 
     @property
     def newest(self) -> ChannelMessage:
@@ -114,7 +114,7 @@ def shown_history(
     left_out: Collection[int],
     summary: ConversationSummary | None,
 ) -> tuple[ChannelMessage, ...]:
-    """Return the history without the current question, and without what is beside the answers."""
+    """Return the history without the current question and without the lines beside answers."""
     after_id = -1 if summary is None else summary.last_id
     return tuple(
         one
@@ -131,7 +131,7 @@ T = TypeVar("T")
 
 MOST_FILES = 4
 MOST_REACTIONS = 30
-"""How many reactions the model is told of."""
+"""How many reactions are passed to the model."""
 MOST_BYTES = 64 * 1024
 _TEXTS = (
     "application/json",
@@ -161,7 +161,7 @@ async def surroundings(
 ) -> TurnSurroundings:
     """Collect what an answer depends on. Parts that fail are left out.
 
-    `window` is how many tokens the smallest model of the chain reads, if its options say so.
+    `window` is the smallest context window in the chain of models, if their options state one.
     """
     job = asked.job
     config, question = job.settings.turn, job.newest.said
@@ -224,7 +224,7 @@ async def surroundings(
 
 
 def _latest(since: datetime | None, after_id: int) -> datetime | None:
-    """Return the later of both: a time, and that of a message."""
+    """Return the later of a time and a message's time."""
     if not after_id:
         return since
     written = time_of_id(after_id)

@@ -1,7 +1,7 @@
 """A character that the model drafts from one sentence, for a person who then edits it.
 
-The model is asked for JSON. What it writes is only text for a form: nothing is stored here, and an
-answer that cannot be read is asked for once more.
+The model is asked for JSON. Its text only fills a form: nothing is stored here. If it cannot be
+read, the model is asked once more.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ PURPOSE = "character"
 PATIENCE_S = 120.0
 DRAFT_TOKENS = 4000
 MOST_ASKED = 3
-"""How many models are asked if one after the other fails."""
+"""How many models are tried, one after the other."""
 LONGEST_IDEA = 500
 MOST_SHOWN_AGAIN = 8000
-"""How many characters of an answer that could not be read the model is shown."""
+"""How many characters of an unreadable answer are shown to the model."""
 _TASK = (
     "You draft characters for a chat on Discord. From one idea, write one character. Answer with "
     "nothing but a JSON object that has these keys, each with a text:\n"
@@ -65,7 +65,7 @@ LONGEST: Mapping[str, int] = {
 
 
 def draft_request(idea: str, name: str, unread: str = "") -> Request:
-    """Return the request. `unread` is an answer to it that could not be read."""
+    """Return the request. `unread` is an earlier answer that could not be read."""
     wish = f"Idea: {idea[:LONGEST_IDEA]}"
     if name:
         wish += f"\nName: {name}"
@@ -79,8 +79,8 @@ def draft_request(idea: str, name: str, unread: str = "") -> Request:
 def draft_of(answer: str, name: str) -> CharacterDraft | None:
     """Read a draft from the model's words; None if there is none in them.
 
-    `name` is the one that the person has chosen. Around the object there may be thoughts, a fence,
-    or some polite words.
+    `name` is what the person has chosen. Thoughts, a code fence or polite words may surround the
+    object.
     """
     ends = [found.end() for found in _THOUGHT_END.finditer(answer)]
     text = answer[ends[-1] :] if ends else answer
@@ -117,7 +117,7 @@ class DraftFailure(Enum):
     """Why there is no draft."""
 
     SILENT = auto()
-    """No model answered: there is none, or all that were asked failed."""
+    """No model answered: there is none, or all of them failed."""
     UNREADABLE = auto()
 
 
@@ -128,7 +128,7 @@ async def draft_character(
     idea: str,
     name: str,
 ) -> CharacterDraft | DraftFailure:
-    """Ask the models in turn until one answers; that one once more if it cannot be read."""
+    """Ask the models in turn until one answers, and that one again if its answer cannot be read."""
     asked = 0
     for candidate in candidates:
         if candidate.lacks_key or not await models.may_ask(candidate.model):

@@ -52,7 +52,7 @@ class GenerationSetup:
     """The values that all streams of one turn share."""
 
     stream: StreamConfig
-    """Shows no failures: the turn does, when no other model is left to ask."""
+    """Shows no failures: the turn does so when no other model is left."""
     turn: TurnConfig
     context: StreamContext
     sink: Sink
@@ -61,7 +61,7 @@ class GenerationSetup:
     begins_answer: bool = True
     """False if it continues an earlier answer."""
     on_wait: Callable[[Sentence], None] | None = None
-    """Called with what makes an answer come much later than usual."""
+    """Called with the reason why an answer will come much later than usual."""
     may_say_nothing: bool = False
     """Nobody waits for this answer, so an empty one is silence and no failure."""
 
@@ -99,7 +99,7 @@ def request_for(
 def config_for(
     stream: StreamConfig, text: Mapping[str, Any], prefill: str | None = None
 ) -> StreamConfig:
-    """Return the stream's settings with the model's."""
+    """Return the stream's settings combined with the model's."""
     if not text and prefill == stream.text.output_prefill:
         return stream
     return replace(stream, text=replace(stream.text, output_prefill=prefill, **text))
@@ -214,7 +214,7 @@ class ModelCaller:
         except InterruptedTurnError:
             raise
         except Exception as error:
-            # Whatever an SDK or a plug-in raises, another model may do.
+            # Whatever an SDK or a plug-in raises, another model may work.
             return StreamResult("error", data=_unusable(candidate, error))
         reserved = await self._reserve(candidate, request)
         if not isinstance(reserved, Reservation):

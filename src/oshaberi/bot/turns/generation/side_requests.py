@@ -43,7 +43,7 @@ async def ask_any(
     *,
     ask: Ask | None = None,
 ) -> str:
-    """Return what the first usable model says to a small request; empty if none does."""
+    """Return the first usable model's answer to a small request; empty if there is none."""
     for candidate in candidates:
         model = candidate.model
         if candidate.lacks_key or not await models.may_ask(model):
@@ -54,7 +54,7 @@ async def ask_any(
         try:
             await models.adapters.warm(*address, settings)
         except Exception as error:
-            # Whatever an SDK or a plug-in raises, another model may do.
+            # Whatever an SDK or a plug-in raises, another model may work.
             log.warning("%s cannot be used: %s", model.provider, type(error).__name__)
             continue
         async with models.adapters.lease(*address, settings) as adapter:

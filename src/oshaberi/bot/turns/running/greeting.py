@@ -78,7 +78,7 @@ def greeting_text(persona: PersonaRecord, job: QueuedJob, now: datetime) -> str:
 
 
 def says_only_the_name(job: QueuedJob, persona: PersonaRecord) -> bool:
-    """Return whether the question is no more than a call of the persona."""
+    """Return whether the question only calls the persona."""
     names = (persona.name, *persona.aliases, *persona.triggers, job.newest.bot_name)
     return all(
         not one.said.files and is_only_a_call(_MENTION.sub(" ", one.said.own_words), names)

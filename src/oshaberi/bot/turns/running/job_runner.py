@@ -81,7 +81,7 @@ def called_jobs(
 
 
 def _with_limits(jobs: list[QueuedJob], left: int) -> tuple[QueuedJob, ...]:
-    """Set how many more personas each job may call: the last one all that are left, others none."""
+    """Set how many more personas each job may call: the last one the rest, all others none."""
     spent = [replace(job, called=job.settings.turn.self_trigger_limit) for job in jobs]
     if spent:
         spent[-1] = replace(spent[-1], called=spent[-1].called - left)
@@ -142,7 +142,7 @@ class JobResult:
     is_settled: bool = True
     is_cut: bool = False
     unsaid: str | None = None
-    """Why no persona said anything, as it is stored; None if one did, or will after a restart."""
+    """Why no persona said anything, as stored; None if one did, or will after a restart."""
 
     @property
     def is_silent(self) -> bool:
@@ -185,7 +185,7 @@ class JobRunner:
         self._running: set[Turn] = set()
 
     def why_written(self, message_id: int) -> str | None:
-        """Return why a running answer that has this message is given; None if there is none."""
+        """Return why the running answer with this message was admitted; None if there is none."""
         found = (turn.why_written(message_id) for turn in self._running)
         return next(filter(None, found), None)
 
@@ -278,7 +278,7 @@ class JobRunner:
                 return
 
     async def _greet(self, queue: ChannelQueue, persona: PersonaRecord) -> TurnOutcome | None:
-        """Let a persona greet that is called here for the first time; None if it is not."""
+        """Let a persona greet if it is called here for the first time; None if it is not."""
         job = await self._greetings.due(queue.job, persona)
         if job is None:
             return None
@@ -316,11 +316,11 @@ class JobRunner:
 
 # -- the buttons under an answer: *Stop* while it is written, the others when it is done -----------
 #
-# Nothing of the answer waits for them, and it does not fail with them.
+# The answer neither waits for them nor fails with them.
 
 
 MOVE_SECONDS = 3.0
-"""How long an answer runs before it has *Stop*, and how long the button stays where it is."""
+"""How long an answer runs before it gets *Stop*, and how long the button stays in one place."""
 
 
 class TurnButtons:
@@ -368,7 +368,7 @@ class TurnButtons:
     async def finish(self, outcome: TurnOutcome) -> None:
         """Put the buttons under the last message of the answer, after its records are stored."""
         self.end()
-        async with self._moving:  # what has begun to move stands before what comes last
+        async with self._moving:  # a button already on its way goes first
             ids = sorted({*outcome.message_ids, *outcome.notice_ids})
             if not ids or outcome.is_cut_by_restart:
                 await self._clear(set(self._stops))

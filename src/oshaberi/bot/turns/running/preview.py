@@ -1,7 +1,7 @@
-"""What a model would read if somebody asked this now: without asking it, and without a trace.
+"""What a model would read if somebody asked this now, without asking it or leaving a trace.
 
-It is what a turn would send: with the tools, and fitted to the window of the model that would be
-asked first. Only a summary of what does not fit is not made, because a model would have to.
+It is what a turn would send, tools included, fitted to the window of the model that would be asked
+first. Only a summary of what does not fit is missing, because a model would have to write it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class RequestPreview:
         return "\n\n".join(self._parts()) + "\n"
 
     def tool_text(self) -> str:
-        """Return the tools as the model is told of them."""
+        """Return the tools as the model reads them."""
         tools = self.fitted.request.tools
         return "\n\n".join(
             f"{one.name}: {one.description}\n{json.dumps(dict(one.parameters), ensure_ascii=False)}"
@@ -153,7 +153,8 @@ async def preview_request(
 
 
 def _sources(services: TurnServices, channel_id: int) -> ContextSources:
-    """Return the sources of a turn. Where the channel's history begins is read, but not noted."""
+    """Return the sources of a turn, which read where the channel's history begins but store
+    nothing."""
     starts = BoundedCache[int, HistoryStart](1)
     known = services.notes.history_starts.get(channel_id)
     if known is not None:
@@ -197,6 +198,6 @@ async def _fitted(
             name = f"{model.provider}/{model.model}"
             return RequestPreview(await adapter.fitted(request), name)
     except Exception as error:
-        # Whatever an SDK or a plug-in raises, another model may do.
+        # Whatever an SDK or a plug-in raises, another model may work.
         log.info("%s cannot be used: %s", model.provider, type(error).__name__)
         return None

@@ -84,7 +84,7 @@ class QueueRunner:
         self.on_busy(job.turn_channel.channel_id, True)
 
     def why_written(self, message_id: int) -> str | None:
-        """Return why a running answer that has this message is given; None if there is none."""
+        """Return why the running answer with this message was admitted; None if there is none."""
         return self._runner.why_written(message_id)
 
     async def idle(self) -> None:
@@ -154,7 +154,7 @@ class QueueRunner:
             return False
         if job.stored is not None:
             await asyncio.wait({job.stored})
-        # In this order, so that a restart finds the question in one of the two places.
+        # In this order, a restart finds the question in one of the two places.
         await self._note_seen(queue)
         await self._questions.keep(moved)
         await self._questions.settle(job.turn_channel.channel_id, job.message_ids)

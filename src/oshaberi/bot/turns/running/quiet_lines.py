@@ -1,8 +1,8 @@
-"""Messages beside an answer: what the bot does just now, and what it asks before it goes on.
+"""Messages beside an answer: what the bot is doing, and what it asks before it goes on.
 
-They are no part of the answer: not of its record, its ledger or the history. When the turn ends
-they are deleted, except one that is to stay. The journal says that there may be some, so that after
-a crash the next process deletes them.
+They are not part of the answer, its record, its ledger or the history. When the turn ends they are
+deleted, unless one is to stay. The journal notes that there may be some, so that after a crash the
+next process deletes them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from oshaberi.stream.stops import ActiveChannel
 log = logging.getLogger(__name__)
 
 CLOSING_SECONDS = 5.0
-"""How long the end of a turn waits until its lines are gone. They are deleted all the same."""
+"""How long the end of a turn waits for its lines to be deleted. Deletion goes on after that."""
 
 
 class SeenMessages:
-    """Whether somebody has spoken since the question. What the bot posts beside does not count."""
+    """Whether somebody has spoken since the question. The bot's lines beside the answer do not
+    count."""
 
     def __init__(self, turn_channel: TurnChannel, seen_id: int) -> None:
         self._turn_channel = turn_channel
@@ -42,7 +43,7 @@ class SeenMessages:
         self._seen_id = max(self._seen_id, message_id)
 
     def look(self) -> None:
-        """Remember what came until now."""
+        """Remember which messages have arrived so far."""
         newest_id = self._turn_channel.newest_message_id
         self._has_more = self._has_more or (newest_id or 0) > self._seen_id
 
@@ -69,13 +70,13 @@ class QuietLines:
 
     @property
     def may_post(self) -> bool:
-        """Return whether a line may still be sent or changed: not after a stop."""
+        """Return whether a line may still be sent or changed, which ends with a stop."""
         return not (self._is_closed or self._channel.is_ending)
 
     async def post(self, text: str, buttons: tuple[PostButton, ...] = ()) -> Sent | None:
         """Send a line. Return its message; None if it did not arrive or may not be sent any more.
 
-        If the caller is cancelled, a request that is under way goes on, and its message is deleted.
+        If the caller is cancelled, a request under way is completed, and its message is deleted.
         """
         return await asyncio.shield(self._start(self._send(text, buttons)))
 
@@ -104,7 +105,7 @@ class QuietLines:
         return True
 
     async def close(self) -> None:
-        """Delete what is left. Nothing is sent from now on."""
+        """Delete the remaining lines. Nothing more is sent after that."""
         self._is_closed = True
         if not self._work and not self._there:
             return
@@ -139,7 +140,7 @@ class QuietLines:
         return sent
 
     async def _delete(self, sent: Sent) -> None:
-        """Delete a line, once more in another way if that fails: nothing else would remove it."""
+        """Delete a line, with a second attempt in another way: nothing else would remove it."""
         sink, place = self._sink, self._turn_channel
         try:
             if sink is None:

@@ -46,9 +46,9 @@ _WHO: dict[Approver, str] = {
 
 
 class TurnQuestions:
-    """Asks for one turn. After a refusal it asks no more: a model may call a tool again and again.
+    """Asks for one turn. After a refusal it stops asking: a model may call a tool again and again.
 
-    `rest` is called while a person is waited for, and `go_on` afterwards.
+    `rest` is called before waiting for a person, and `go_on` afterwards.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class TurnQuestions:
             self._lines.remove(sent)
         if question.verdict.cancelled():
             return TOO_LATE
-        # Also if somebody decided at the last moment: they were told nothing else.
+        # Even if somebody decided at the last moment: they have seen no other result.
         return "" if question.verdict.result() else REFUSED
 
     def _text(self, question: ToolQuestion) -> str:
@@ -115,7 +115,7 @@ class TurnQuestions:
 
 
 def _hurry(limit: asyncio.Timeout) -> None:
-    """End the wait soon: others wait for this turn's slot."""
+    """Shorten the wait: other turns are waiting for this slot."""
     soon = loop_time_s() + HURRIED_SECONDS
     when = limit.when()
     if when is None or when > soon:

@@ -174,7 +174,7 @@ class Turn:
     async def run(self, *, is_crowded: bool = False) -> TurnOutcome:
         """Run the turn. Raises only on cancellation; then the journal stays open.
 
-        `is_crowded`: many turns run, so this one shows a little later that it types.
+        `is_crowded`: many turns are running, so this one shows its typing indicator a little later.
         """
         self._journal.begin()
         if is_crowded:
@@ -204,7 +204,7 @@ class Turn:
         return outcome
 
     def afterwards(self, outcome: TurnOutcome) -> Iterator[tuple[str, Coroutine[Any, Any, object]]]:
-        """Yield what nobody waits for, each with its name for the log."""
+        """Yield the tasks that nobody waits for, each with a name for the log."""
         if self._settings.turn.thought_log_channel_id:
             yield "the thought log", self._post_turn.log_thoughts(outcome)
         if self._settings.turn.own_threads != "off":
@@ -262,7 +262,8 @@ class Turn:
             return StreamResult("error", data=error)
 
     async def _close_lines(self) -> None:
-        """Delete what stands beside the answer. A line that stays is deleted with the answer."""
+        """Delete the lines beside the answer. One that is to stay is deleted together with the
+        answer."""
         has_words = not self._response.chose_silence
         kept = None if self._working is None else await self._working.close(may_stay=has_words)
         if kept is not None:
@@ -430,12 +431,12 @@ class Turn:
 
     @property
     def _is_quiet(self) -> bool:
-        """Return whether failures are hidden: nobody waits for an answer that nobody asked for."""
+        """Return whether to hide failures, because nobody asked for the answer."""
         return self._settings.stream.suppress_user_errors or self._job.is_uninvited
 
 
 def as_written(stream: StreamConfig) -> StreamConfig:
-    """Return the settings for text that has passed speaker guard and unique emoji before."""
+    """Return the settings for text that has already passed the speaker guard and unique emoji."""
     text = replace(
         stream.text,
         emoji_unique_lookback=0,

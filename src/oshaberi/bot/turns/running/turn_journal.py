@@ -57,7 +57,7 @@ class TurnJournal:
         self._newest_id = max([self._newest_id, *message_ids])
 
     async def announce_lines(self) -> None:
-        """Store that messages beside the answer may be in the channel from now on.
+        """Store that there may be messages beside the answer from now on.
 
         Like every message, they are sent even if this cannot be stored.
         """

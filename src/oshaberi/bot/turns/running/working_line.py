@@ -1,7 +1,7 @@
-"""One quiet line that says what the bot does before it speaks: it thinks, tools run.
+"""One quiet line about what the bot does before it speaks: thinking, running tools.
 
-It has names and durations, never arguments or results. It comes only if something takes longer than
-a moment, and is changed seldom: Discord counts each change.
+It has names and durations, never arguments or results. It appears only if something takes longer
+than a moment, and is seldom changed: each change counts towards Discord's limits.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from oshaberi.stream.provider_protocol import Provider, WrappedProvider
 from oshaberi.stream.result import StreamResult
 
 FIRST_SECONDS = 1.0
-"""Nobody needs to know about anything that takes less time."""
+"""Whatever takes less time is not shown."""
 CHANGE_SECONDS = 3.0
 LATE_CHANGE_SECONDS = 20.0
 MANY_CHANGES = 10
-"""After so many changes the next ones come more seldom."""
+"""After this many changes the line changes less often."""
 MOST_SHOWN = 6
 MOST_ACTIVITIES = 200
 THINKING = ""
@@ -118,7 +118,7 @@ class WorkingLine:
             self._updating = asyncio.create_task(self._update())
 
     async def _update(self) -> None:
-        """Show what is to be shown, and again as long as it changes."""
+        """Show the line, and show it again as long as it changes."""
         await asyncio.sleep(FIRST_SECONDS)
         while self._lines.may_post and self._has_news():
             if self._sent is None:
@@ -146,7 +146,7 @@ class WorkingLine:
 
 
 def shown_activities(activities: Iterable[Activity]) -> str:
-    """Return the line. What was done several times in a row stands there once."""
+    """Return the line. An activity that is repeated in a row is listed once."""
     groups = [(name, list(found)) for name, found in groupby(activities, lambda one: one.name)]
     words = [_words(name, found) for name, found in groups[-MOST_SHOWN:]]
     more = ["…"] if len(groups) > MOST_SHOWN else []
@@ -195,7 +195,7 @@ class _WatchedProvider(WrappedProvider):
             self._line.think(thinks=True)
 
     def _thinks_in(self, content: str) -> bool:
-        """Return whether the text goes on with thoughts, or may begin with some."""
+        """Return whether the text is in the middle of thoughts, or may begin with some."""
         if not self._is_start and not self._in_tags:
             return False
         text = self._text + content

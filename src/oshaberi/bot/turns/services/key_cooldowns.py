@@ -72,7 +72,7 @@ class KeyCooldowns:
         return until
 
     def end(self, key: KeyRecord, wall: datetime, now_s: float) -> datetime:
-        """End a cooldown, because the key has answered. Return its end, for the database."""
+        """End a cooldown because the key has answered. Return when it ended, for the database."""
         known = self._known(key, wall, now_s)
         # A copy of the record that was read before says the old end; it does not count again.
         self._put(key, _Rest(now_s, wall if known is None else max(wall, known.stored)))

@@ -159,7 +159,8 @@ class ChannelNotes:
     summaries_paused: BoundedCache[int, float] = field(
         default_factory=lambda: BoundedCache(MOST_SERVERS)
     )
-    """Channels where a summary failed, and until when (the loop's clock) none is made."""
+    """Channels where a summary failed, with the time (the loop's) before which none is tried
+    again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
-"""The search of a guild's messages. It sees what the bot sees, whoever asked the bot to search.
-
-Every word of `content` must stand somewhere in the message. A `Fault(kind="code", code=110000)`
-is an index that is not ready yet.
+"""The search of a guild's messages. It sees what the bot sees, no matter who asked the bot to
+search. Every word of `content` must occur in the message. A `Fault(kind="code", code=110000)`
+imitates an index that is not ready yet.
 """
 
 from __future__ import annotations

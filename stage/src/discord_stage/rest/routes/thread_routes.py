@@ -85,14 +85,15 @@ async def from_message(call: RouteCall) -> object:
 
 
 def note_begun_on(state: StageState, thread: Channel, message: StageMessage, user_id: int) -> None:
-    """Mark the message on which a thread was begun, and point to it at the thread's beginning."""
+    """Mark the message from which a thread was started, and refer to it at the thread's
+    beginning."""
     message.flags |= MessageFlag.HAS_THREAD
     message_posting.announce(state, "MESSAGE_UPDATE", message)
     _point(state, thread, MessageType.THREAD_STARTER, user_id, message.channel_id, message.id)
 
 
 def note_begun_alone(state: StageState, thread: Channel, user_id: int) -> None:
-    """Let the parent channel tell that a thread was begun without a message."""
+    """Announce in the parent channel that a thread was started without a message."""
     parent = state.world.channels[thread.parent_id or 0]
     _point(state, parent, MessageType.THREAD_CREATED, user_id, thread.id, None, thread.name)
 
