@@ -81,7 +81,7 @@ _HOMES = {
 if not TYPE_CHECKING:  # a type checker that sees it accepts every name
 
     def __getattr__(name: str) -> Any:
-        """Load a name when it is first used: a command then hears Ctrl-C from its start on."""
+        """Load a name when it is first used, so that a command reacts to Ctrl-C from the start."""
         from importlib import import_module
 
         if name == "delivery":

@@ -1,7 +1,7 @@
-"""JSON and numbers from outside: the one door through which they come in.
+"""JSON and numbers from outside: the only way in for them.
 
 `parse_json` refuses what JSON does not have (NaN, Infinity), integers beyond 64 bits, numbers of
-absurd length, and documents that are too long, too deep or too full. `whole_count` and
+absurd length, and documents that are too long, too deep or have too many values. `whole_count` and
 `bounded_seconds` check a number before anybody calculates with it. `JsonNode` is a value that knows
 its path, for error messages.
 """
@@ -106,7 +106,8 @@ def _decoded(content: bytes | bytearray) -> str:
 def _check_values(text: str) -> None:
     if len(text) <= MOST_VALUES or sum(map(text.count, "[{,")) <= MOST_VALUES:
         return
-    # Commas in a text are no values. A comma has at most a key and a value, of two quotes each.
+    # Commas inside strings do not count. Each comma has at most a key and a value, with two quotes
+    # each.
     plain = text.replace("\\\\", "").replace('\\"', "")
     is_full = plain.count('"') > 4 * (MOST_VALUES + 1)
     if not is_full:

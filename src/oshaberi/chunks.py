@@ -92,7 +92,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFile:
-    """A picture or a sound of an answer. Without content: one that cannot be shown."""
+    """A picture or a sound in an answer. Without content, it cannot be shown."""
 
     name: str
     content: bytes = field(default=b"", repr=False)

@@ -1,4 +1,4 @@
-"""Deletes data that is too old or too much, and the data of deleted servers and channels.
+"""Deletes data that is too old or exceeds a limit, and data of deleted servers and channels.
 
 Once a minute it prunes the database: the oldest turns and memories of a channel, and what has
 expired. Once an hour `DataRetention` deletes what is older than the operator promised. Each process
@@ -61,7 +61,7 @@ class DataRetention:
         self._is_gone = is_gone
 
     async def run(self) -> None:
-        """Delete again and again until cancelled. Skips a round if the database is down."""
+        """Delete periodically until cancelled. Skips a round if the database is down."""
         next_pass_s = 0.0
         while True:
             try:
@@ -110,7 +110,7 @@ class DataRetention:
         if back:
             await self._db.departed_servers.note_return(back)
         for server_id in await self._db.departed_servers.known_servers() - departed - set(here):
-            # Asked again: a shard may have come to this process meanwhile.
+            # Asked again: this process may have got a shard in the meantime.
             if self._is_ours(server_id) and server_id not in (self._servers() or ()):
                 log.info("the bot is not in server %s any more", server_id)
                 await self._db.departed_servers.note(server_id)
@@ -129,7 +129,7 @@ class DataRetention:
 
 
 async def prune_regularly(db: Database) -> None:
-    """Prune again and again. Never returns by itself."""
+    """Prune periodically. Never returns by itself."""
     while True:
         await asyncio.sleep(PRUNE_SECONDS)
         try:

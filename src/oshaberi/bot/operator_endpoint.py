@@ -82,6 +82,6 @@ async def operator_endpoint(
 
 
 def _rest_problem(client: OshaberiClient) -> str | None:
-    """Return whether Discord takes requests. That it sends events is the part `gateway`."""
+    """Return the problem with requests to Discord. The part `gateway` is about events."""
     problem = None if client.outage is None else client.outage.problem()
     return None if problem is None else f"REST: {problem}"

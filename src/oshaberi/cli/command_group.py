@@ -79,7 +79,7 @@ class LazyGroup(click.Group):
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        # Modules are not garbage: collecting while they load costs a tenth of the start.
+        # Modules are not garbage: collecting while they load takes a tenth of the start-up time.
         gc.disable()
         command: click.Command = import_module(f"oshaberi.cli.commands.{cmd_name}").command
         gc.enable()
@@ -190,7 +190,7 @@ def _refuse(line: str, args: Sequence[str], status: int) -> int:
 
 
 def _is_logged(line: str) -> bool:
-    """Log the line if the command's log is JSON: then whoever reads it expects nothing else."""
+    """Log the line if the command's log is JSON, because its reader expects nothing else."""
     logs = sys.modules.get("oshaberi.bot.logs")
     if logs is None or not logs.is_json():
         return False

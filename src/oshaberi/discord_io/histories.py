@@ -228,8 +228,7 @@ class ReceivedHistories:
             sent.difference_update(message_ids)
 
     def _note_vote(self, vote: discord.RawPollVoteActionEvent) -> None:
-        """Drop a history whose vote count is out of date. discord.py counts only votes of known
-        members."""
+        """Drop a history with a stale vote count: discord.py counts only known members' votes."""
         history = self._histories.get(vote.channel_id)
         if history is not None and vote.message_id in history:
             self.forget(vote.channel_id)

@@ -63,8 +63,7 @@ def check_cloud(preset: Preset, base_url: str | None, settings: Mapping[str, Any
 
 
 def _is_private(url: str) -> bool:
-    """Return whether nobody can eavesdrop: the connection is encrypted, or stays on this
-    machine."""
+    """Return whether the connection is private: encrypted, or within this machine."""
     try:
         place = urlsplit(url)
         host = place.hostname or ""

@@ -32,8 +32,10 @@ _PAGE = {"anthropic": {"limit": "1000"}, "google": {"pageSize": "1000"}}
 
 @dataclass(frozen=True, slots=True)
 class OfferedModels:
-    """The models of an endpoint. `status` is 0 without an answer; `is_whole`: the list is
-    complete."""
+    """The models of an endpoint.
+
+    `status` is 0 without an answer; `is_whole`: the list is complete.
+    """
 
     status: int
     names: tuple[str, ...] = ()

@@ -117,8 +117,9 @@ class OllamaAdapter(EndpointAdapter):
                     raise
 
     async def _pulled(self, request: Request) -> AsyncGenerator[Event, None]:
-        """Pull the model. Each step is a sign of life; every tenth of the download is logged and
-        reported.
+        """Pull the model.
+
+        Each step is a sign of life; every tenth of the download is logged and reported.
         """
         progress = PullProgress()
         wanted = {"model": self.endpoint.model, "stream": True}
@@ -148,8 +149,10 @@ class OllamaAdapter(EndpointAdapter):
 
 
 class PullProgress:
-    """How much of a model has arrived. Ollama counts each layer separately, and gives its size only
-    when it begins."""
+    """How much of a model has arrived.
+
+    Ollama counts each layer separately, and gives its size only when it begins.
+    """
 
     def __init__(self) -> None:
         self._layers: dict[str, tuple[int, int]] = {}

@@ -220,8 +220,7 @@ def _surroundings(
 
 
 def _kept_files(files: list[Attachment], room: int) -> tuple[list[Json], int]:
-    """Return the files, with a note in place of each that does not fit, and the room that is
-    left."""
+    """Return the files, each that does not fit replaced by a note, and the room left."""
     kept = []
     for file in files:
         if len(file.content) <= room:
@@ -241,8 +240,10 @@ def _left_out(file: Attachment) -> Attachment:
 
 
 def _write(path: Path, lines: Iterable[Json]) -> None:
-    """Write the file atomically, for its owner only. Each line is encoded by itself, since a long
-    call of the encoder would stop the event loop too."""
+    """Write the file atomically, for its owner only.
+
+    Each line is encoded by itself, since a long call of the encoder would stop the event loop too.
+    """
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

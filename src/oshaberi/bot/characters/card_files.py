@@ -1,9 +1,9 @@
 """The files that carry cards: PNG and APNG, JSON, CHARX; and packs of sprites.
 
-`read_card` takes the bytes of a file and its name, whatever it is, and returns the card with its
-pictures as bytes, or raises CardError with one clear line. Everything is bounded before it is
-unpacked: a chunk, a file in an archive, their sum, the list of an archive's files. Names inside an
-archive are only looked up, never written anywhere.
+`read_card` takes the bytes and the name of any such file, and returns the card with its pictures as
+bytes, or raises CardError with one clear line. Sizes are checked before anything is unpacked: a
+chunk, a file in an archive, their sum, the list of an archive's files. Names inside an archive are
+only looked up, never written anywhere.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def read_card(content: bytes, file_name: str = "") -> Card:
 
 
 def check_size(size: int) -> None:
-    """Refuse a file that is too large; also before it is downloaded."""
+    """Refuse a file that is too large, if possible before it is downloaded."""
     if size > LARGEST_FILE:
         most = LARGEST_FILE // (1024 * 1024)
         raise CardError(Sentence("the file is larger than {most} MB", most=most))
@@ -90,7 +90,7 @@ def _json(content: bytes) -> Any:
 
 
 def _with_inline(document: Any, files: Mapping[str, bytes] | None = None) -> tuple[Any, Any]:
-    """Return the document and its files, with those that stand in its `data:` addresses."""
+    """Return the document and its files, including those in its `data:` addresses."""
     found, room = dict(files or {}), LARGEST_SUM - sum(map(len, (files or {}).values()))
     for uri in asset_addresses(document):
         if uri.startswith(INLINE) and (content := _inline(uri)) is not None:
@@ -151,7 +151,7 @@ def _card_of_png(content: bytes) -> Card:
             value = _chunk_text(kind, content[start:end], limit)
             path = key[len(_OLD_ASSET) :].lstrip(":")
             asset = _unbase64(value)
-            # Blanks count too: megabytes of them are a few bytes in the file.
+            # Spaces count too: megabytes of them compress to a few bytes.
             room -= max(len(asset), len(value) * 3 // 4)
             if room < 0 or len(assets) >= MOST_FILES:
                 raise too_much()
@@ -190,7 +190,7 @@ def _unbase64(text: bytes) -> bytes:
 
 
 def _chunk_text(kind: bytes, body: bytes, most: int) -> bytes:
-    """Return the text of a chunk, unpacked within a bound."""
+    """Return the text of a chunk, unpacked up to a limit."""
     _keyword, _nul, rest = body.partition(b"\0")
     if kind == b"iTXt":
         is_packed, rest = rest[:1] == b"\1", rest[2:]
@@ -235,7 +235,7 @@ def png_of(card: Card, picture: bytes | None) -> bytes:
     if listed and not has_icon:
         listed.insert(0, {"type": "icon", "uri": _MAIN, "name": "main", "ext": "png"})
     end = len(bare) - 12
-    # `chara` stands last: there are readers that take everything behind it for its text.
+    # `chara` comes last: some readers take everything after it for its text.
     chunks = _text_chunk(b"ccv3", card_json(card, [] if picture is None else listed or None))
     chunks += _text_chunk(b"chara", card_json_v2(card))
     return bare[:end] + chunks + bare[end:]
@@ -358,7 +358,7 @@ def charx_of(card: Card) -> bytes:
 
 
 def _entry(path: str) -> zipfile.ZipInfo:
-    """Return an entry without a time of day: the same card is the same file."""
+    """Return an entry without a time, so that the same card always gives the same file."""
     info = zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0))
     info.compress_type = zipfile.ZIP_DEFLATED
     return info
@@ -386,7 +386,7 @@ def json_of(card: Card) -> bytes:
 
 
 def blank_png(side: int = 256) -> bytes:
-    """Return an even, grey picture, for a character that has none."""
+    """Return a plain grey picture, for a character that has none."""
     head = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
     rows = zlib.compress((b"\0" + b"\x55" * side) * side)
     chunks = ((b"IHDR", head), (b"IDAT", rows), (b"IEND", b""))

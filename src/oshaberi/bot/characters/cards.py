@@ -1,8 +1,8 @@
 """A character card: Character Card V1, V2 and V3 as one checked value.
 
-`card_from` reads the JSON of any version and keeps every field that it does not know. What a card
-says wrongly (a number where a text belongs) becomes a remark, not an error: people want the rest of
-their character. `card_json` writes V3 or V2. Which file carries the JSON is known to `card_files`.
+`card_from` reads the JSON of any version and keeps every field that it does not know. A mistake in
+a card (a number where a text belongs) becomes a remark, not an error: people want the rest of their
+character. `card_json` writes V3 or V2. `card_files` handles the files that carry the JSON.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class CardAsset:
 
 @dataclass(frozen=True, slots=True)
 class DepthNote:
-    """A text that stands `depth` messages before the end of the conversation."""
+    """A text that is inserted `depth` messages before the end of the conversation."""
 
     text: str
     depth: int
@@ -77,7 +77,7 @@ class DepthNote:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A character. `data` has the fields of V3, checked, and all fields that nobody knows."""
+    """A character. `data` has the fields of V3, checked, and all unknown fields."""
 
     version: int
     data: Mapping[str, Any]
@@ -174,7 +174,7 @@ class Card:
 
     @property
     def talkativeness(self) -> float | None:
-        """Return the chance to speak unnamed in a group, from 0 to 1; None if it is not said."""
+        """Return the chance to speak in a group without being named, from 0 to 1; None if unset."""
         return _share(self._extensions.get("talkativeness", self.outer.get("talkativeness")))
 
     @property
@@ -197,7 +197,7 @@ class Card:
 
     @property
     def moods(self) -> tuple[CardAsset, ...]:
-        """Return the pictures of its moods, whose names are those of the moods."""
+        """Return the pictures of its moods, each named after its mood."""
         return tuple(one for one in self.assets if one.kind == "emotion")
 
     @property
@@ -216,7 +216,7 @@ class Card:
 def card_from(document: object, assets: Mapping[str, bytes] | None = None) -> Card:
     """Check the JSON of a card. Raises CardError. `assets` are the files that came with it, by URI.
 
-    An asset whose file did not come keeps its address, and has no content.
+    An asset without its file keeps its address, and has no content.
     """
     version, data, outer = _parts(document)
     remarks: list[Sentence] = []
@@ -232,7 +232,7 @@ def card_from(document: object, assets: Mapping[str, bytes] | None = None) -> Ca
 
 
 def _storable(value: Any) -> Any:
-    """Return a JSON value without the characters that no database holds and no UTF-8 has.
+    """Return a JSON value without characters that databases or UTF-8 cannot hold.
 
     JSON from outside is at most `checked_json.MOST_DEPTH` deep, so this may recurse.
     """
@@ -244,7 +244,7 @@ def _storable(value: Any) -> Any:
 
 
 def _parts(document: object) -> tuple[int, Mapping[str, Any], dict[str, Any]]:
-    """Return the version, the fields, and what stands beside them."""
+    """Return the version, the fields, and whatever is beside them."""
     if not isinstance(document, Mapping):
         raise CardError(Sentence("this JSON is not a card: it is not an object"))
     spec, data = document.get("spec"), document.get("data")
@@ -262,7 +262,7 @@ def _parts(document: object) -> tuple[int, Mapping[str, Any], dict[str, Any]]:
 
 
 def _checked(data: Mapping[str, Any], remarks: list[Sentence]) -> dict[str, Any]:
-    """Return the fields, with the known ones as they must be."""
+    """Return the fields, with the known ones corrected to their types."""
     checked = dict(data)
     for key in _TEXTS:
         value = checked.pop(key, None)
@@ -340,7 +340,7 @@ def _asset(one: object, files: Mapping[str, bytes]) -> CardAsset | None:
         return None
     ext = one.get("ext")
     ending = ext.lower().lstrip(".")[:16] if isinstance(ext, str) else "unknown"
-    # The bytes are the asset from here on; the text that carried them may be megabytes long.
+    # From here on only the bytes are kept; the text that carried them may be megabytes long.
     address = INLINE if content is not None and uri.startswith(INLINE) else uri
     return CardAsset(kind[:LONGEST_NAME], name[:LONGEST_NAME], ending, address, content)
 
@@ -389,9 +389,9 @@ def card_json(card: Card, assets: list[dict[str, str]] | None = None) -> dict[st
 
 
 def card_json_v2(card: Card) -> dict[str, Any]:
-    """Return the card as V2 for programs that know no V3; V3 asks to say so in its notes.
+    """Return the card as V2 for programs that do not know V3; V3 asks for a remark in its notes.
 
-    Its texts stand at the root as well, as V1 has them, for programs that know nothing newer.
+    Its texts are at the root as well, as in V1, for programs that know nothing newer.
     """
     only_v3 = {"group_only_greetings", "nickname", "source", "creator_notes_multilingual", "assets"}
     data = {key: one for key, one in card.data.items() if key not in only_v3}

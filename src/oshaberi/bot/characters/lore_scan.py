@@ -1,8 +1,8 @@
-"""Which entries of lorebooks wake, why, and which of them there is room for.
+"""Decides which entries of lorebooks wake, why, and which of them fit.
 
 `scan` is a function of the messages alone. Nothing about earlier turns is stored: whether an entry
-is still awake (sticky) or tired (cooldown) follows from the messages that are there, and its dice
-are thrown by their ids. So a restart changes nothing, and `/lore test` shows what a turn would do.
+is still awake (sticky) or tired (cooldown) follows from the messages, and dice are derived from
+their ids. So a restart changes nothing, and `/lore test` shows what a turn would do.
 
 The work grows with keys × letters, so the whole search has a time limit, and so has each pattern:
 what needs longer does not match. Call it in a thread.
@@ -61,7 +61,7 @@ class WokenEntry:
 
 @dataclass(frozen=True, slots=True)
 class LoreScan:
-    """What woke, in the order in which it stands; and what woke but is left out, and why."""
+    """What woke, in the order of the prompt; and what woke but is left out, and why."""
 
     woken: tuple[WokenEntry, ...] = ()
     left_out: tuple[WokenEntry, ...] = ()
@@ -114,7 +114,7 @@ def _first(book: Lorebook, able: Sequence[LoreEntry], search: _Search) -> Iterat
 
 
 def _timed(book: Lorebook, entry: LoreEntry, search: _Search) -> Sentence | None:
-    """Play the last messages again, for an entry that stays awake or must rest."""
+    """Replay the last messages, for an entry that stays awake or must rest."""
     awake_until, tired_until, last = -1, -1, len(search.messages) - 1
     why: Sentence | None = None
     for at in range(max(0, last + 1 - MOST_REPLAYED), last + 1):
@@ -181,7 +181,7 @@ def _recursive(
     found: Sequence[tuple[int, WokenEntry]],
     search: _Search,
 ) -> list[tuple[int, WokenEntry]]:
-    """Return what entries wake that are awake already, step by step."""
+    """Return the entries that other awake entries wake, step by step."""
     awake = {(one.book, one.entry.number) for _step, one in found}
     newest = [one for _step, one in found]
     more: list[tuple[int, WokenEntry]] = []
@@ -281,7 +281,7 @@ def _rank(found: tuple[int, WokenEntry]) -> tuple[bool, bool, int, int]:
 
 
 class _Search:
-    """Looks for keys in the messages. A pattern's time is counted."""
+    """Looks for keys in the messages. Patterns have a time limit."""
 
     def __init__(self, messages: Sequence[ScannedMessage]) -> None:
         self.messages = messages[-MOST_REPLAYED - 100 :]
@@ -306,7 +306,7 @@ class _Search:
     def first_in(
         self, keys: Sequence[str | regex.Pattern[str]], entry: LoreEntry, text: str
     ) -> str | None:
-        """Return the first key that the text has, as people wrote it."""
+        """Return the first key that occurs in the text, as people wrote it."""
         for key in keys:
             if self.is_in(key, entry, text):
                 return key if isinstance(key, str) else f"/{key.pattern}/"
@@ -340,7 +340,7 @@ class _Search:
 
 
 def _has_word(text: str, key: str) -> bool:
-    """Return whether the text has the key as a whole word. Japanese and Chinese have no gaps."""
+    """Return whether the text has the key as a whole word. Japanese and Chinese have no spaces."""
     at = text.find(key) if key else -1
     while at >= 0:
         end = at + len(key)

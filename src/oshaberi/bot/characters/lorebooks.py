@@ -2,7 +2,7 @@
 
 `book_from` reads the book inside a card, a book of V3 in a file of its own, and SillyTavern's
 files, and turns them into one form: the JSON of V3, in which a book is stored. `Lorebook` has the
-same as checked values. Fields that nobody knows are kept. Which entries wake: `lore_scan`.
+same as checked values. Unknown fields are kept. Which entries wake: `lore_scan`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _JS_POINT = re.compile(r"\\u\{([0-9a-fA-F]{1,6})\}")
 
 @dataclass(frozen=True, slots=True)
 class LoreEntry:
-    """One entry. `number` is its place in the book, by which commands name it."""
+    """One entry. `number` is its place in the book, which commands use."""
 
     number: int
     keys: tuple[str | regex.Pattern[str], ...]
@@ -377,7 +377,7 @@ def _keys(texts: list[str], is_regex: bool, room: _Room) -> tuple[str | regex.Pa
 
 
 def _key(text: str, is_regex: bool, room: _Room) -> Iterator[str | regex.Pattern[str]]:
-    """Yield a key as a text or a pattern; nothing if it is a pattern that cannot be used."""
+    """Yield a key as a text or a pattern, or nothing if the pattern is invalid."""
     found = _JS_REGEX.fullmatch(text)
     if found is None and not is_regex:
         if text:
@@ -395,10 +395,10 @@ def _key(text: str, is_regex: bool, room: _Room) -> Iterator[str | regex.Pattern
 
 
 def pattern_size(pattern: str) -> int:
-    """Return how large a pattern becomes at most when it is compiled.
+    """Return how large a pattern can become when it is compiled.
 
-    `regex` writes out what a count repeats: `(?:ab){300}` is 300 copies, and counts inside each
-    other multiply. A pattern whose blanks mean nothing could hide its counts; JavaScript has none.
+    `regex` writes repetitions out: `(?:ab){300}` is 300 copies, and nested counts multiply. A
+    verbose pattern could hide its counts in spaces; JavaScript has no such mode.
     """
     counts = [max(int(found[1][:20]), 1) for found in _COUNT.finditer(pattern)]
     copies = math.prod(counts) if "(" in pattern else max(sum(counts), 1)
@@ -410,7 +410,7 @@ def _point(found: re.Match[str]) -> str:
 
 
 def _inline(letters: str) -> str:
-    """Return JavaScript's flags as Python knows them; the others mean nothing to a search."""
+    """Return JavaScript's flags as Python's; the others do not affect a search."""
     known = "".join(letter for letter in "ims" if letter in letters)
     return f"(?{known})" if known else ""
 

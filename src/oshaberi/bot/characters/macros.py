@@ -74,7 +74,7 @@ def _once(text: str, values: MacroValues, counter: Iterator[int]) -> str:
 
 
 def is_volatile(text: str) -> bool:
-    """Return whether the text has a macro that means something else in each turn."""
+    """Return whether the text has a macro whose value changes from turn to turn."""
     return "{{" in text and any(_name(found[1])[0] in VOLATILE for found in _MACRO.finditer(text))
 
 
@@ -103,14 +103,14 @@ def _value(whole: str, inside: str, values: MacroValues, number: int) -> str:
 
 
 def _inert(name: str) -> str:
-    """Return a name that is no macro itself, whatever somebody calls themselves."""
+    """Return a name in which nothing is a macro, whatever somebody calls themselves."""
     return name.replace("{", "(").replace("}", ")")
 
 
 def _choices(argument: str) -> list[str]:
     if "::" in argument:
         return argument.split("::")
-    # A comma that is meant as one is written `\,`.
+    # A literal comma is written `\,`.
     parts = argument.replace("\\,", "\0").split(",")
     return [part.replace("\0", ",").strip() for part in parts]
 

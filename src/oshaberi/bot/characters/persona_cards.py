@@ -1,7 +1,7 @@
 """A card becomes a persona with its lorebook, and a persona becomes a card again.
 
-What only this bot knows of a persona (trigger words, other names) travels in the card's
-`extensions`, under a name of its own, so that another instance reads it and other programs keep it.
+What only this bot knows about a persona (trigger words, other names) travels in the card's
+`extensions`, under a key of its own, so that another instance reads it and other programs keep it.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _pairs(value: object) -> Iterable[tuple[str, str]]:
 
 
 def _joined(contents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return several books as one: what is said about the book itself comes from the first."""
+    """Return several books as one; the properties of the book itself come from the first."""
     return {**contents[0], "entries": [one for book in contents for one in book.get("entries", ())]}
 
 
@@ -160,7 +160,7 @@ def _free_name(wanted: str, taken: Iterable[str]) -> str:
 
 
 def preview(card: Card) -> str:
-    """Return what an import would bring, for the person who decides about it.
+    """Describe what an import would add, for the person who decides about it.
 
     The notes of the creator are shown here, and nowhere else.
     """
@@ -209,10 +209,10 @@ def _book(card: Card) -> Lorebook:
 
 
 def left_out(card: Card) -> list[str]:
-    """Return what does not come, or comes without being used, and why."""
+    """Return what is not imported, or is imported but not used, and why."""
     lines = [said(one) for one in card.remarks]
     if triggers := _words(_ours(card), "triggers"):
-        # A card of somebody else could have it answer every message.
+        # Somebody else's card could otherwise make it answer every message.
         lines.append(translated("called by {triggers}", triggers=", ".join(triggers)))
     extensions = card.data.get("extensions", {})
     programs = [key for key in _NOT_RUN if key in extensions]

@@ -1,8 +1,8 @@
-"""What a model is told of a character, in the order in which it stands in the prompt.
+"""What a model is told about a character, in the order of the prompt.
 
-Description, personality and scenario are system text; examples come as dialogue; notes stand at a
-depth, and what a card wants said after the history stands last. A line with a macro that differs in
-each turn stands low too, with the notes: then what is above it can be cached.
+Description, personality and scenario are system text; examples come as dialogue; notes are inserted
+at a depth, and a card's instructions after the history come last. A line with a macro that differs
+in each turn is moved down to the notes, so that everything above can be cached.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _labelled(label: str, text: str) -> str:
 
 
 def example_blocks(text: str, values: MacroValues) -> Iterator[tuple[ExampleLine, ...]]:
-    """Yield the blocks of a sample dialogue. A line without a name goes on with the one above."""
+    """Yield the blocks of a sample dialogue. A line without a name continues the one above."""
     lines = 0
     for block in _START.split(text):
         found = list(_example_lines(block, values))

@@ -55,8 +55,10 @@ class CharacterWork:
 
     @contextmanager
     def alone(self, what: str, server_id: int) -> Iterator[None]:
-        """Let a server do one such thing at a time, for example an import. Raises CardError if it
-        is busy."""
+        """Let a server do one such thing at a time, for example an import.
+
+        Raises CardError if it is busy.
+        """
         if (what, server_id) in self._busy:
             raise CardError(
                 Sentence("a character is being brought in here already: try again in a moment")

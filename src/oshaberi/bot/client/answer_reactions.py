@@ -159,8 +159,7 @@ class AnswerReactions:
             log.info("reactions were not forgotten: %s", error)
 
     def _is_of_person(self, reaction: discord.RawReactionActionEvent) -> bool:
-        """Return whether somebody reacted whom the bot may read, to what may be the bot's
-        message."""
+        """Return whether a person whom the bot may read reacted to what may be its message."""
         me, member = self._client.user, reaction.member
         if me is None or reaction.user_id == me.id or (member is not None and member.bot):
             return False

@@ -315,7 +315,7 @@ class OshaberiClient(MovableShardsClient):
         self._was_ready = True
 
     async def _refresh_profiles(self) -> None:
-        """Set what was still to be set when an earlier process ended."""
+        """Set the profiles that were still to be set when an earlier process ended."""
         with suppress(StorageError):
             servers = await self.context.db.own_faces.servers()
             here = self.server_ids() or frozenset()
@@ -483,11 +483,11 @@ async def _forget_in_branches(db: Database, channel_id: int, message_ids: Sequen
 
 
 def _ids_with_threads(channel: discord.abc.GuildChannel) -> tuple[int, ...]:
-    """Return the ids of a channel and of its threads, as far as the client knows them."""
+    """Return the ids of a channel and those of its threads that the client knows."""
     threads = (one.id for one in channel.guild.threads if one.parent_id == channel.id)
     return (channel.id, *threads)
 
 
 def _ids_of_places(guild: discord.Guild) -> tuple[int, ...]:
-    """Return the ids of all channels and threads of a server, as far as the client knows them."""
+    """Return the ids of all channels and threads of a server that the client knows."""
     return tuple(place.id for place in (*guild.channels, *guild.threads))

@@ -329,7 +329,7 @@ def _token_text(
 
 
 def embed_texts(message: discord.Message, *, is_ours: bool) -> tuple[str, ...]:
-    """Return the text of each embed. The bot's thoughts are no part of a conversation."""
+    """Return the text of each embed. The bot's thoughts are not part of a conversation."""
     embeds = [one for one in message.embeds if not (is_ours and is_logged_thought(one.title or ""))]
     return tuple(filter(None, map(embed_text, embeds)))
 

@@ -1,4 +1,4 @@
-"""Reads discord.py's messages for a turn: which are talk, whose they are, what they say.
+"""Reads discord.py's messages for a turn: which are conversation, who wrote them, what they say.
 
 A proxy bot's message counts as a message of the person who speaks through it.
 """
@@ -119,9 +119,9 @@ class MessageReader:
         return bool(source.content or source.attachments or embed_texts(source, is_ours=True))
 
     def is_new_talk(self, message: discord.Message) -> bool:
-        """Return whether a message can get an answer: talk of others, not repeated by Discord.
+        """Return whether a message can get an answer: new conversation by somebody else.
 
-        A thread that is started on a message begins with that message again.
+        A thread that is started from a message begins with that message again.
         """
         is_repeated = message.type is discord.MessageType.thread_starter_message
         return not is_repeated and not self.is_ours(message) and self.is_talk(message)
@@ -361,8 +361,8 @@ def _source_of(message: discord.Message) -> discord.Message:
 
 # Proxy bots (PluralKit, Tupperbox) post a person's message again through a webhook, without the
 # tags around it, and then delete the original. The original is the message that has the same words
-# and mentions, and the least besides. `bot.turns.admission.questions` makes sure that only one of
-# the two is answered.
+# and mentions, and the least in addition. `bot.turns.admission.questions` makes sure that only one
+# of the two is answered.
 
 
 def original_of(
@@ -370,8 +370,8 @@ def original_of(
 ) -> discord.Message | None:
     """Return the person's message that a webhook's message repeats, if it is known.
 
-    A short text is often a part of what others wrote, so the closest message counts; of equally
-    close ones the newest.
+    A short text is often a part of what others wrote, so the closest message counts, or the newest
+    of equally close ones.
     """
     if copy.webhook_id is None:
         return None

@@ -134,8 +134,7 @@ class DiscordServerView:
     def _found(
         self, message: discord.Message, place: Place, start: TalkStart
     ) -> FoundMessage | None:
-        """Return a message, unless its author has opted out or the talk there was restarted after
-        it."""
+        """Return a message, unless its author opted out or the talk was restarted after it."""
         if message.id <= start.after_id or not self._reader.is_talk(message):
             return None
         said = self._reader.channel_message(message, self._viewer)

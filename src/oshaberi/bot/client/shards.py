@@ -148,7 +148,7 @@ class ArrivingServers(asyncio.Queue[discord.Guild]):
 
     Each arrives as an event of its own, and discord.py does not count them: it counts a shard as
     ready when none has arrived for `guild_ready_timeout` seconds. That long pause is only needed if
-    Discord has a server that it cannot send. So once all have been taken, `get` raises
+    there is a server that Discord cannot send. So once all have been taken, `get` raises
     TimeoutError, as if discord.py's wait were over.
     """
 
@@ -167,8 +167,7 @@ class ArrivingServers(asyncio.Queue[discord.Guild]):
 
 
 class LastingConnectionState(AutoShardedConnectionState[Any]):
-    """discord.py's state. A server is one object for as long as the bot is in it, and a shard is
-    ready as soon as its servers are there.
+    """discord.py's state, with one lasting object per server, and shards that get ready at once.
 
     A new session sends all servers again. discord.py makes new objects of them, and each message
     and member that is kept would hold a copy of its whole server from the session in which it came.
@@ -183,7 +182,7 @@ class LastingConnectionState(AutoShardedConnectionState[Any]):
     def _add_guild_from_data(self, data: Any) -> discord.Guild:
         """Create a server, or replace what a known one contains.
 
-        READY only names it: running turns go on with what it contained before.
+        READY only names the server: running turns continue with what it contained before.
         """
         known = self._get_guild(int(data["id"]))
         if known is None:
@@ -198,7 +197,7 @@ class LastingConnectionState(AutoShardedConnectionState[Any]):
         return self._add_guild_from_data(data)
 
     def forget_servers(self, is_gone: Callable[[discord.Guild], bool]) -> None:
-        """Forget servers that another process will serve, and what came from them."""
+        """Forget servers that another process will serve, together with their data."""
         for guild in [one for one in self.guilds if is_gone(one)]:
             self._remove_guild(guild)
         kept = [one for one in self._messages or () if one.guild is None or not is_gone(one.guild)]
@@ -255,7 +254,7 @@ class MovableShard(Shard):
         self._begin(super().reconnect())
 
     def _begin(self, connecting: Coroutine[Any, Any, None]) -> None:
-        """Connect in a task. The client awaits its shards one by one, also while they wait."""
+        """Connect in a task. The client awaits its shards one by one, even while they wait."""
         if self.is_given_up:
             connecting.close()
         else:
@@ -266,7 +265,7 @@ class MovableShard(Shard):
             await super()._handle_disconnect(e)
 
     async def give_up(self) -> None:
-        """Close the connection, or a connection that is being opened as soon as it is open."""
+        """Close the connection; if it is still being opened, as soon as it is open."""
         self.is_given_up = True
         self._cancel_task()
         # Do not wait for a gateway that does not confirm it.
@@ -277,7 +276,7 @@ class MovableShard(Shard):
             pass
 
     async def close(self) -> None:
-        """Close the connection because the client closes, and with it all others."""
+        """Close the connection because the client is closing all of them."""
         if self._reconnecting is not None:
             self._reconnecting.cancel()
         await self.give_up()
@@ -337,7 +336,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         return self.shard_ids is None or shard_id in self.shard_ids
 
     def knows_servers_of(self, shard_id: int) -> bool:
-        """Return whether this process has a shard and knows its servers by now."""
+        """Return whether this process has a shard and already knows its servers."""
         is_told = self._terms is None or self._caught_up[shard_id].is_set()
         return self.has_shard(shard_id) and is_told
 
@@ -360,7 +359,7 @@ class MovableShardsClient(discord.AutoShardedClient):
         count = await self._terms.begin(self, recommended, limits["max_concurrency"])
         self.shard_count = self._connection.shard_count = count
         self._connection.shard_ids = range(count)
-        # There may be no shard for a long time, so start what needs none now.
+        # There may be no shard for a long time, so start now whatever needs none.
         self._connection.call_handlers("ready")
         self.dispatch("ready")
 
@@ -377,10 +376,10 @@ class MovableShardsClient(discord.AutoShardedClient):
             raise
 
     async def _own_identify_turn(self, shard_id: int | None, *, is_first: bool) -> None:
-        """Wait until Discord has answered the last IDENTIFY, and then for as long as it wants.
+        """Wait until Discord has answered the last IDENTIFY, and then for as long as it asks.
 
-        The time since it was sent is not enough: it may have taken longer to arrive than the next
-        one will.
+        The time since sending is not a safe measure: the last one may have taken longer to arrive
+        than the next one will.
         """
         async with self._identifying:
             if not is_first:
@@ -413,7 +412,7 @@ class MovableShardsClient(discord.AutoShardedClient):
     async def launch_shard(
         self, gateway: yarl.URL, shard_id: int, *, initial: bool = False
     ) -> None:
-        """Connect a shard at the start, however long Discord's gateway is away."""
+        """Connect a shard at the start, however long Discord's gateway is down."""
         self._gateway = gateway
         backoff, level = ReconnectBackoff(), logging.WARNING
         while not self.is_closed():
@@ -474,7 +473,7 @@ class MovableShardsClient(discord.AutoShardedClient):
             self._caught_up[shard_id].set()
 
     async def turn_of(self, server_id: int) -> None:
-        """Wait until the missed messages of a server are found: the bot answers them first."""
+        """Wait until a server's missed messages have been found: the bot answers them first."""
         shard_id = self.shard_of(server_id)
         if self._terms is not None and self._terms.holds(shard_id):
             await self._caught_up[shard_id].wait()

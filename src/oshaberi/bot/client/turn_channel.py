@@ -203,8 +203,7 @@ class DiscordTurnChannel:
         )
 
     async def _past(self, before: int | None, limit: int) -> tuple[list[discord.Message], int]:
-        """Return the conversation, oldest first, and the id after which this channel's part
-        begins."""
+        """Return the conversation, oldest first, and the id before this channel's own part."""
         if limit <= 0:
             return [], 0
         past, start = await asyncio.gather(
@@ -467,7 +466,7 @@ def is_beside(
 
 
 async def _face_there(sink: DiscordSink, face: WebhookFace | None) -> WebhookFace | None:
-    """Return `face`, or None if the channel has no webhook and the bot sends under its own name."""
+    """Return `face`, or None if there is no webhook and the bot sends under its own name."""
     try:
         if face is not None:
             await sink.open_webhook()

@@ -1,4 +1,4 @@
-"""Questions without an answer: found after a restart or a lost session, and logged."""
+"""Questions without an answer: finds them after a restart or a lost session, and logs them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from oshaberi.discord_io.channels import may_read_history
 from oshaberi.terminal_output import counted
 from oshaberi.turn_tracing import TurnIds, of_turn
 
-# Every unanswered question is counted. Those that the operator can do something about are logged.
+# Every unanswered question is counted. Those that the operator can act on are logged.
 
 
 log = logging.getLogger(__name__)
@@ -241,7 +241,7 @@ class MissedMessages:
 
 
 def _passes(error: Exception) -> bool:
-    """Whether the same request may succeed later: Discord has not refused it."""
+    """Return whether the same request may succeed later, because Discord has not refused it."""
     if isinstance(error, discord.InvalidData):
         return False
     return not isinstance(error, discord.HTTPException) or error.status >= 500

@@ -115,6 +115,6 @@ def _entries(command: Registered) -> Iterator[DescribedCommand]:
 
 
 def _option(option: app_commands.Parameter) -> str:
-    """Return the option as users see it: in brackets if it is optional."""
+    """Return the option as it is shown to users: in brackets if it is optional."""
     name = str(option.display_name)
     return name if option.required else f"[{name}]"

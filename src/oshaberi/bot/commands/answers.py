@@ -31,7 +31,7 @@ from oshaberi.languages.translations import CATALOGUES
 from oshaberi.secret_redaction import redact
 from oshaberi.turn_tracing import TurnIds, of_turn
 
-# Translation: what Discord shows of a command, and what it answers.
+# Translation: what Discord shows about a command, and what the command answers.
 #
 # Names of commands and options stay English, so that every text and guide can name them.
 # Descriptions and the names of choices are translated.
@@ -49,7 +49,7 @@ COMMAND_DESCRIPTION_LIMIT = 100
 
 
 class CommandTranslator(app_commands.Translator):
-    """Gives Discord the descriptions of all languages that have a catalogue."""
+    """Gives Discord the descriptions in all languages that have a catalogue."""
 
     def __init__(self) -> None:
         # Discord.py asks for each sentence in each of Discord's thirty languages.

@@ -24,7 +24,10 @@ ChosenPlace = app_commands.AppCommandChannel | app_commands.AppCommandThread
 
 
 class AnyPlace(app_commands.Transformer):
-    """The type of an option that takes any channel. It names no channel types, so that all fit."""
+    """The type of an option that takes any channel.
+
+    It names no channel types, so all are allowed.
+    """
 
     @property
     def type(self) -> discord.AppCommandOptionType:
@@ -149,7 +152,7 @@ def context_in(
 
 
 def check_places(places: Collection[int], where: Where) -> None:
-    """Refuse another place if there are too many. `places` have their own settings already."""
+    """Refuse another place if there are too many. `places` already have their own settings."""
     if where is not None and where.channel_id not in places and len(places) >= MOST_PLACES:
         raise CommandRefusedError(
             translated(

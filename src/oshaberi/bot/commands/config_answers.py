@@ -1,4 +1,4 @@
-"""Words the answers of `/config`: values, where they come from, and remarks on them."""
+"""Phrases the answers of `/config`: values, where they come from, and remarks on them."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def remark_on(setting: Setting, now: EffectiveSettings) -> str:
 
 
 def language_note(setting: Setting, now: EffectiveSettings) -> str:
-    """Explain why this answer is not in the language that was just set, or nothing will be."""
+    """Explain why this answer, or every answer, is not in the language that was just set."""
     if setting.name != "language":
         return ""
     language = now.turn.language

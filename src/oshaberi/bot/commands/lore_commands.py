@@ -117,7 +117,7 @@ def _entry_line(one: LoreEntry) -> str:
 
 
 def entry_form(title: str, one: Mapping[str, Any], take: Any) -> CommandForm:
-    """Return the form of an entry: keys, further keys, text, and where it stands."""
+    """Return the form of an entry: keys, further keys, text, and its position."""
 
     def field(label: str, key: str, value: str, most: int, *, long: bool = False) -> Any:
         return discord.ui.TextInput(
@@ -146,7 +146,7 @@ def entry_form(title: str, one: Mapping[str, Any], take: Any) -> CommandForm:
 
 
 def filled_entry(one: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]:
-    """Return the entry with the values of its form. What the form does not show stays."""
+    """Return the entry with the values of its form. Everything else stays as it is."""
     if not values["content"]:
         raise CommandRefusedError(translated("An entry needs a text: what is known."))
     keys, second = _words(values["keys"]), _words(values["second"])
@@ -394,7 +394,7 @@ def written(record: LorebookRecord, form: str) -> bytes:
 async def tried_lore(
     context: BotContext, asker: CommandUser, text: str, persona: str | None
 ) -> str:
-    """Say which entries this message would wake here, and why, and which have no room."""
+    """Say which entries this message would wake here, and why, and which do not fit."""
     asker.must_manage()
     server_id = asker.server_id
     personas = await context.channel_turns.persona_cache.of(server_id)

@@ -15,7 +15,7 @@ LARGEST_BOOK = 1024 * 1024
 
 
 def check_book(record: LorebookRecord, books: Iterable[LorebookRecord]) -> None:
-    """Refuse a book that is too large, or one more than the server's `books` may be."""
+    """Refuse a book that is too large, or more books than a server may have."""
     if len(json.dumps(record.content, ensure_ascii=False)) > LARGEST_BOOK:
         raise CommandRefusedError(translated("The lorebook would be larger than 1 MB."))
     names = {one.name.casefold() for one in books}

@@ -106,11 +106,11 @@ async def why_turn(
     is_private: bool = False,
     is_by_discord: bool = False,
 ) -> str:
-    """Explain why the bot wrote this message, or why it answered it or not.
+    """Explain why the bot wrote this message, or why it did or did not answer it.
 
     Users can ask only about messages that Discord shows them. `is_private`: the author has opted
-    out, so the bot knows nothing about the message. `is_by_discord`: somebody joined, a message was
-    pinned, or the like.
+    out, so the bot knows nothing about the message. `is_by_discord`: Discord announced that
+    somebody joined, a message was pinned, or the like.
     """
     known = await context.channel_turns.why(message_id, channel_id)
     unread = "private" if is_private else "system" if is_by_discord else None

@@ -134,7 +134,10 @@ async def allow_approach(context: BotContext, asker: CommandUser, *, allowed: bo
 
 
 async def erasure_note(context: BotContext) -> str:
-    """Wait until deleted text is in no file. Return what to add to an answer if that takes long."""
+    """Wait until deleted text is gone from all files.
+
+    Return a note for the answer if that takes long.
+    """
     if await context.db.wait_until_erased(ERASED_S):
         return ""
     return translated(

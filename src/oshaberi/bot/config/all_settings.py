@@ -18,8 +18,8 @@ from oshaberi.text.config import TextConfig
 
 # Settings that had another name in an earlier release.
 #
-# If you use an old name, an error tells you the new one. Values that a server's admins stored
-# under an old name still apply. A test compares the settings of each release with this table.
+# If you use an old name, an error tells you the new one. Values that a server's admins stored under
+# an old name still apply. A test compares the settings of # each release with this table.
 
 
 RENAMED: dict[str, str] = {}

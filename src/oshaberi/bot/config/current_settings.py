@@ -151,7 +151,7 @@ class CurrentSettings:
         return known.settings
 
     def _take_up(self, new: LoadedSettings) -> None:
-        """Apply settings that may change at runtime. Replaces only those that changed."""
+        """Apply settings that may change at runtime, and replace only those that did."""
         old, self._held, operator = self._held, new, self._operator
         set_level(new.log_level)
         if new.stream != old.stream:

@@ -20,7 +20,7 @@ from oshaberi.checked_json import parse_json
 from oshaberi.errors import ConfigError
 from oshaberi.foreign_bodies import PLAIN, BodyTooLargeError, PackedBodyError, answer_body
 
-# One HTTP request: its answer, or why there is none. It shows no secrets.
+# One HTTP request: its response, or why there is none. It never contains secrets.
 
 
 PATIENCE_S = 10.0
@@ -76,7 +76,7 @@ def error_words(error: Exception) -> str:
     return f"{type(error).__name__}: {reason}" if reason else type(error).__name__
 
 
-# What the bot needs of Discord: its intents, its permissions, and the link that asks for them.
+# What the bot needs from Discord: its intents, its permissions, and the link that asks for them.
 
 
 API_PATH = "/api/v10"
@@ -142,7 +142,7 @@ def invitation(application_id: str) -> str:
 
 
 class DiscordApi:
-    """Discord's API as one token sees it. `api_url` is a proxy for it."""
+    """Discord's API, used with one token. `api_url` can be a proxy."""
 
     def __init__(self, token: str, environ: Mapping[str, str], api_url: str | None = None) -> None:
         place = (api_url or environ.get(STAGE_VARIABLE) or DISCORD).rstrip("/")
@@ -156,7 +156,7 @@ class DiscordApi:
 
 @dataclass(frozen=True, slots=True)
 class DiscordAccount:
-    """Whose token it is. `intents_link` leads to the switch that is off; empty if it is on."""
+    """The account of a token. `intents_link` leads to the switch that is off; empty if it is on."""
 
     name: str
     application_id: str
@@ -195,7 +195,7 @@ async def account_of(token: str, environ: Mapping[str, str]) -> DiscordAccount:
 
 
 def checked_token(token: str) -> str:
-    """Return the token without spaces around it. Raises if it cannot be one."""
+    """Return the token without spaces around it. Raises if it cannot be a token."""
     text = token.strip().removeprefix("Bot ").strip()
     if not text:
         raise ConfigError("the token is missing: paste it from the page Bot of the application")
@@ -244,7 +244,7 @@ def write_settings(
     add_secrets(beside(file), added)
     written = [beside(file)]
     if text:
-        # Keys may stand in a file that was there before: nobody more may read it than until now.
+        # An existing file may contain keys, so its permissions must not become wider.
         mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else OTHERS_MAY_READ
         write_privately(file, whole, mode)
         written.append(file)

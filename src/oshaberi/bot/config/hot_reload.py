@@ -50,7 +50,7 @@ class Reloader:
         self._read_sources = _read_sources(settings, environ)
 
     async def watch(self) -> None:
-        """Check the file again and again, until the task is cancelled. Uses the loop's clock."""
+        """Check the file periodically, until the task is cancelled. Uses the loop's clock."""
         while True:
             await asyncio.sleep(self._every_s)
             self.check()

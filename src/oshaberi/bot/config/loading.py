@@ -100,7 +100,7 @@ def _without_service_links(
 ) -> tuple[dict[str, tuple[str, str]], tuple[str, ...]]:
     """Return the variables without those that describe a service, and the names of these.
 
-    A variable with the name of a setting is never left out: somebody meant it.
+    A variable with the name of a setting is never left out: somebody set it on purpose.
     """
     links = {
         key: variable
@@ -149,7 +149,7 @@ def _merge(
     try:
         values = merge(*places)
     except ValidationError as error:
-        # A misspelt key explains why another one is missing.
+        # A misspelt key may explain why another one is missing.
         found = sorted(error.errors(include_url=False), key=lambda one: one["type"] == "missing")
         wrong = [_with_place(complaint(one["loc"], one), origins) for one in found]
         raise SettingMistakesError([*unknown, *wrong]) from None

@@ -62,7 +62,7 @@ def with_secrets(settings_file: Path, environ: Mapping[str, str]) -> dict[str, s
 
 
 def add_secrets(path: Path, added: Mapping[str, str]) -> None:
-    """Write variables into the file, as a whole or not at all. Others stay."""
+    """Write variables into the file, all of them or none. Other variables stay."""
     for name, value in added.items():
         if not _NAME.fullmatch(name) or not value.isprintable() or not value.strip():
             raise ConfigError(f"{name}: the value cannot be written into {path.name}")

@@ -41,7 +41,7 @@ def parse_server_value(key: str, text: str) -> Any:
         raise ConfigError(no_such_setting(key, SERVER_KEYS))
 
     value = check_value(SERVER_KEYS[key], read(SERVER_KEYS[key].about, text))
-    # The form in which it comes back from the database.
+    # in the form that the database returns
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -71,7 +71,7 @@ def most_allowed(settings: LoadedSettings, setting: Setting) -> int | None:
     given = settings.server_limits.get(setting.name)
     if given is not None:
         return given
-    # What the operator has chosen for all servers is allowed for each of them.
+    # The operator's own choice for all servers is allowed in each of them.
     most: int = max(about.get("server_high", about["high"]), settings.value(setting.name))
     return most
 
@@ -188,7 +188,7 @@ def _cut_list(settings: LoadedSettings, key: str, value: Sequence[Any]) -> Seque
 
 
 def _allows_some(settings: LoadedSettings, key: str) -> bool:
-    """Return whether the operator allows only some people. Users and roles are one list."""
+    """Return whether the operator allows only some people. Users and roles count as one list."""
     together = ALLOWING_PEOPLE if key in ALLOWING_PEOPLE else (key,)
     return key in ALLOWING and any(settings.value(one) for one in together)
 

@@ -109,7 +109,7 @@ class ModelEntry:
         return {name: value for name, value in given.items() if value}
 
     def all_params(self) -> dict[str, Any]:
-        """Return `params` together with the options that stand beside it in the file."""
+        """Return `params` together with the options beside it in the file."""
         own = {name: getattr(self, name) for name in _MODEL_OPTIONS}
         return {**self.params, **{name: one for name, one in own.items() if one is not None}}
 

@@ -1,4 +1,4 @@
-"""The values that a turn works with: channels, people, messages, files, and what may be read.
+"""The values that a turn works with: channels, people, messages, files, and what a member may read.
 
 The client makes them from Discord's objects; tests make them by hand.
 """
@@ -275,7 +275,7 @@ class TurnChannel(Protocol):
 
     @property
     def newest_message_id(self) -> int | None:
-        """Return the id of the channel's newest message, as far as it is known."""
+        """Return the id of the channel's newest message, if it is known."""
 
     @property
     def locale(self) -> str:
@@ -288,7 +288,7 @@ class TurnChannel(Protocol):
         """Return the same channel for messages that may notify these users, and nobody else."""
 
     async def channel_info(self, before: int | None, limit: int) -> ChannelInfo:
-        """Return the channel's state and its newest `limit` messages older than `before`."""
+        """Return the channel's state and its newest `limit` messages from before `before`."""
 
     async def said(self, message_id: int) -> ChannelMessage | None:
         """Return one message of this channel, or None if there is none with this id."""
@@ -305,8 +305,10 @@ class TurnChannel(Protocol):
         """Delete messages of ours. Messages that are already gone are ignored."""
 
     async def posted(self, message_ids: Sequence[int]) -> PostedAnswer:
-        """Return these messages of ours as they are now. Raises SinkError if Discord does not
-        answer."""
+        """Return these messages of ours as they are now.
+
+        Raises SinkError if Discord does not answer.
+        """
 
     async def rewrite(self, message: PostedMessage, text: str) -> None:
         """Replace everything in a message of ours with this text. Raises SinkError."""
@@ -320,8 +322,10 @@ class TurnChannel(Protocol):
         """
 
     async def rename(self, name: str, known_as: str) -> bool:
-        """Rename a thread of ours if it still has the name that we gave it. Return whether it was
-        done."""
+        """Rename a thread of ours if it still has the name that we gave it.
+
+        Return whether it was done.
+        """
 
     async def set_buttons(self, message_id: int, rows: ButtonRows) -> None:
         """Replace the answer's buttons under a message of ours. A refusal is not an error."""

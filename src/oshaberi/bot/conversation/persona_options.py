@@ -227,8 +227,10 @@ def _colour(name: str, value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AwakeHours:
-    """The parts of a day in which a persona is awake. A part that ends before it begins goes on
-    after midnight."""
+    """The parts of a day in which a persona is awake.
+
+    A part that ends before it begins goes on after midnight.
+    """
 
     spans: tuple[tuple[time, time], ...]
     zone: tzinfo

@@ -49,8 +49,7 @@ def links_in(text: str, *, is_own: bool = False) -> Iterator[DiscordLink]:
 
 
 def distinct_links(links: Iterable[DiscordLink], most: int) -> list[DiscordLink]:
-    """Return the first links, each once; a member's own link rather than the same from somebody
-    else."""
+    """Return the first links, each once; the member's own link before the same of others."""
     found: dict[tuple[int, int], DiscordLink] = {}
     for link in links:
         key = link.channel_id, link.target_id

@@ -1,10 +1,10 @@
 """How a channel is written down for a model: `Name: text`, one speaker per line. Pure.
 
 Nobody can pose as somebody else: names become single lines without colons, a name that looks like
-another is shown with the account name, and further lines of a message are indented. What looks
-alike is decided by Unicode's own data, and a table of letters of other alphabets that look like
-Latin or kana; names with the same skeleton count as alike, rather too often than too rarely. By the
-same rules a persona or sprite gets its name (`name_problem`).
+another is shown with the account name, and further lines of a message are indented. Unicode's own
+data decides what looks alike, and a table of letters of other alphabets that look like Latin or
+kana; names with the same skeleton count as alike, rather too often than too rarely. By the same
+rules a persona or sprite gets its name (`name_problem`).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def skeleton(name: str) -> str:
     """Return a name's comparison form: look-alike names have the same one."""
     plain = unicodedata.normalize("NFKC", without_hidden(name))
     letters = "".join(map(_latin, plain.translate(_LOOK_LIKE)))
-    # Cherokee has its capitals where others have small letters.
+    # Cherokee has capitals where other scripts have small letters.
     folded = letters.casefold().translate(_LOOK_LIKE).casefold()
     bare = unicodedata.normalize("NFKD", folded).translate(_ALIKE)
     return "".join(char for char in bare if unicodedata.category(char)[0] in "LN") or bare.strip()
@@ -162,13 +162,13 @@ _OUR_NOTE = re.compile(r"[(（]\s*(?:user|also|in reply to)\b", re.IGNORECASE)
 
 
 def plain_name(name: str) -> str:
-    """Return a name without what would break a `name: text` line."""
+    """Return a name without anything that would break a `name: text` line."""
     seen = without_hidden(_UNSAFE.sub(" ", name), keep_joiners=True)
     return " ".join(seen.split())[:MOST_NAME].strip() or NOBODY
 
 
 def plain_words(text: str) -> str:
-    """Return words of others (a topic, a title, a poll) in one line, as they are seen.
+    """Return other people's words (a topic, a title, a poll) in one line, as they appear.
 
     Invisible characters are removed, and so are those that reverse the line (U+202E).
     """
@@ -309,7 +309,7 @@ _REFUSED_SIGNS: Final = {
 
 
 def name_problem(name: str, limit: int = MAX_UNITS) -> Sentence | None:
-    """Return why a name cannot be used (Discord refuses it, or a label cannot have it), or None."""
+    """Return why a name cannot be used (Discord refuses it, or a label cannot hold it), or None."""
     if not has_visible(name):
         return Sentence("it is empty")
     if utf16_len(name) > limit:

@@ -1,4 +1,4 @@
-"""The settings of a turn. `StreamConfig` has those of delivery, `TextConfig` those of text."""
+"""The settings of a turn. `StreamConfig` has those for delivery, `TextConfig` those for text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ _PUNCTUATION = "‼⁉〰"
 
 
 def strings(what: str, default: tuple[str, ...] = ()) -> Any:
-    """Declare a list of texts. Admins of a server may set only so many, and so long ones."""
+    """Declare a list of texts.
+
+    Its size is limited for admins of a server, and so is each text's length.
+    """
     about = {"strings": True, "server_most": MOST_TEXTS, "server_longest": LONGEST_TEXT}
     return field(default=default, metadata=about | {"what": what})
 

@@ -63,7 +63,7 @@ class ProcessCoordination(Protocol):
         """Return the leases on shards; None without Redis."""
 
     async def departure(self) -> None:
-        """Wait until a process ends whose claims this process had asked for."""
+        """Wait until the end of a process whose claims this process had asked for."""
 
 
 class SingleProcess:

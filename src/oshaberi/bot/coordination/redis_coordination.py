@@ -163,7 +163,7 @@ class RedisCoordination:
             self._note_fault(error)
             log.warning("Redis cannot say whether %s is there: %s", name, error)
             return None
-        # A Redis that has forgotten us has forgotten the others too.
+        # A Redis that has forgotten us has forgotten the other processes, too.
         is_believed = loop_time_s() >= self._believes_from
         return theirs is None if mine is not None and is_believed else None
 

@@ -62,7 +62,10 @@ class IdentifyQueue:
             self._reserved[bucket] = shard_id
 
     async def confirm(self, shard_id: int) -> None:
-        """Start the pause again, right before IDENTIFY is sent. Waits again if that is too late."""
+        """Restart the pause, right before IDENTIFY is sent.
+
+        Waits again if it is too late for that.
+        """
         bucket = self.bucket(shard_id)
         if self._reserved.get(bucket) != shard_id or not await self._prolong(bucket):
             await self.reserve(shard_id)
@@ -240,8 +243,10 @@ class ShardKeeper:
         return 0.0 if self._away_since is None else self._fence.now_s() - self._away_since
 
     async def _beat(self) -> FleetView | None:
-        """Report to the table that this process is alive. Return the table's view; None when
-        leaving."""
+        """Report to the table that this process is alive.
+
+        Return the table's view; None when leaving.
+        """
         if self._is_leaving:
             self._is_alone = not await self._table.leave()
             return None
@@ -275,7 +280,7 @@ class ShardKeeper:
                     self._hold(shard_id)
 
     async def _may_go(self, shard_id: int) -> bool:
-        """Return whether a shard may be given up now: not faster than others can connect it."""
+        """Return whether a shard may be given up now: no faster than others can connect it."""
         if shard_id in self._starting or (self._is_leaving and self._is_alone):
             return True
         return await self._queue.may_move(shard_id)

@@ -64,7 +64,7 @@ ChosenChannel = Callable[[int], Awaitable[int]]
 
 @dataclass(frozen=True, slots=True)
 class KeptPictures:
-    """What became of several files: addresses by name, and reasons for what was refused."""
+    """The result for several files: addresses by name, and the reasons for refusals."""
 
     addresses: Mapping[str, str]
     refused: Mapping[str, str]
@@ -118,7 +118,7 @@ class Faces:
     ) -> str:
         """Keep a picture of a server and return its address. Raises PictureRefusedError.
 
-        `words` stand above it in the channel; `near_id` is where a thread may be made for it.
+        `words` are its caption in the channel; `near_id` is where a thread may be made for it.
         """
         if not server_id:
             raise PictureRefusedError(
@@ -223,7 +223,7 @@ class Faces:
     ) -> tuple[PersonaRecord, tuple[PersonaRecord, ...]]:
         """Return the personas with addresses that Discord can show, and None for the others.
 
-        The pictures of `persona`, who answers, are waited for; those of others only looked up.
+        It waits for the pictures of `persona`, who answers, and only looks up those of the others.
         """
         own = _addresses(persona)
         if not own and not any(one.avatar_url for one in others):
@@ -244,7 +244,10 @@ class Faces:
         )
 
     async def _all_shown(self, rows: Rows, addresses: Sequence[str]) -> list[str | None]:
-        """Return what can be shown for each address. One that takes too long is not shown now."""
+        """Return what can be shown for each address.
+
+        One that takes too long is left out this time.
+        """
         tasks = [asyncio.create_task(self._shown(one, rows.get(one))) for one in addresses]
         if not tasks:
             return []
@@ -261,7 +264,7 @@ class Faces:
         return address if await self._loads(address) else None
 
     def _known(self, address: str | None, rows: Rows) -> str | None:
-        """Return what is known without asking anybody; an address is checked for the next time."""
+        """Return what is known without a request; an unknown address is checked for next time."""
         if address is None:
             return None
         row = rows.get(address)
@@ -312,7 +315,7 @@ class Faces:
         lasts_s = LOADED_SECONDS if loads else FAILED_SECONDS
         return loads if at_s and loop_time_s() - at_s < lasts_s else None
 
-    # Kept messages: looked for once, and again after a deletion.
+    # Kept messages are looked up once, and again after a deletion.
 
     async def _learn_channels(self) -> None:
         self._channel_ids |= await self._db.pictures.channels()
@@ -342,7 +345,7 @@ class Faces:
             await self._db.pictures.save(replace(row, needs_signature=True))
 
     async def _present(self, server_id: int, rows: Rows, addresses: Sequence[str]) -> Rows:
-        """Upload kept pictures again whose messages are gone. Return the rows as they are then."""
+        """Upload kept pictures again if their messages are gone. Return the updated rows."""
         kept = [one for one in rows.values() if one.digest]
         channel = self._channel
         if server_id in self._verified or channel is None or not (set(addresses) & rows.keys()):
@@ -363,7 +366,7 @@ class Faces:
         for one in kept:
             by_place.setdefault(one.channel_id, []).append(one)
         for channel_id, rows in by_place.items():
-            # One whose upload failed has no message (0), and Discord is not asked about it.
+            # A picture whose upload failed has no message (0), so Discord is not asked about it.
             posted = [one.message_id for one in rows if one.message_id]
             gone = await channel.missing(channel_id, posted) if posted else frozenset()
             for row in rows:
@@ -461,7 +464,7 @@ async def stored_copy(
 
 
 def picture_words(whose: str, name: str) -> str:
-    """Return what stands above a picture in its channel."""
+    """Return the caption of a picture in its channel."""
     keep = translated("Please leave this message here: the bot shows the picture from it.")
     who = discord.utils.escape_markdown(whose) if whose else ""
     what = f" ({discord.utils.escape_markdown(name)})" if name else ""

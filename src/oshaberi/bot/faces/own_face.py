@@ -1,7 +1,8 @@
 """How the bot itself looks in a server: as the default persona there, if the server wants that.
 
 Discord has a profile of the bot for each server: nickname, avatar, banner and bio. What was last
-set is stored field by field, so that only changes are sent: pictures may change only now and then.
+set is stored field by field, so that only changes are sent: Discord lets pictures change only now
+and then.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Default = Callable[[int], Awaitable[PersonaRecord]]
 
 @dataclass(frozen=True, slots=True)
 class ProfileResult:
-    """What became of a change. `waits_until`: Discord takes the pictures only then."""
+    """The result of a change. `waits_until`: Discord accepts pictures again only then."""
 
     waits_until: datetime | None = None
     may_rename: bool = True
@@ -52,7 +53,7 @@ class ProfileResult:
 
 @dataclass(frozen=True, slots=True)
 class _WantedProfile:
-    """The fields to set, and the pictures of those that are pictures."""
+    """The fields to set, with the contents of those that are pictures."""
 
     fields: Mapping[str, str | None]
     """For a picture: its digest. None puts back the bot's own."""
@@ -106,7 +107,7 @@ class OwnFaces:
         return await self.refresh(server_id)
 
     async def is_asked(self, server_id: int) -> bool:
-        """Return whether the server was asked before; from now on it was."""
+        """Return whether the server was asked before, and note that it now has been."""
         if await self._db.own_faces.get(server_id) is not None:
             return True
         await self._db.own_faces.save(OwnFaceRecord(server_id))
@@ -118,7 +119,10 @@ class OwnFaces:
             self._start(server_id)
 
     async def refresh(self, server_id: int) -> ProfileResult:
-        """Set what has changed since the last time. A limit of Discord is waited for elsewhere."""
+        """Set what has changed since the last time.
+
+        Waiting for Discord's limits happens elsewhere.
+        """
         async with self._locks.through(server_id):
             record = await self._db.own_faces.get(server_id)
             if record is None or self._client is None or self._state is None:

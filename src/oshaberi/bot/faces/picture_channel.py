@@ -1,4 +1,4 @@
-"""The hidden channel of a server in which the pictures of personas are kept, as Discord has it."""
+"""The hidden channel of a server in which the pictures of personas are kept."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class PictureChannel:
     async def keep(self, place: WantedPlace, picture: FacePicture, words: str) -> KeptMessage:
         """Upload a picture. Raises NoPictureChannelError, or SinkError if Discord does not answer.
 
-        Without a chosen channel it goes where the others are, into a new hidden channel, or into a
-        private thread.
+        If no channel was chosen, it goes where the other pictures are, into a new hidden channel,
+        or into a private thread.
         """
         given = (place.chosen_id,) if place.chosen_id else place.used_ids
         guild = self._client.get_guild(place.server_id)
@@ -91,7 +91,10 @@ class PictureChannel:
             raise
 
     async def missing(self, channel_id: int, message_ids: Collection[int]) -> frozenset[int]:
-        """Return which of these messages of a channel are gone. Unknown ones are not."""
+        """Return which of these messages of a channel are gone.
+
+        If unsure, a message counts as there.
+        """
         left = set(message_ids)
         after = min(left) - 1
         for _page in range(MOST_PAGES):

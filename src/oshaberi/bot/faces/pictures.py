@@ -1,7 +1,7 @@
-"""Makes the picture of a persona out of any picture file: checked, still, square, small.
+"""Makes the picture of a persona from any picture file: checked, still, square, small.
 
 The file comes from a member or from the web. It is decoded in a thread, within limits that are
-checked before, and drawn anew: no texts, places or second pictures of the file are left in it.
+checked first, and redrawn, so that no metadata and no second picture is left in it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg"}
 
 
 class PictureRefusedError(OshaberiError):
-    """Why a picture is not taken. The message is a sentence for the one who sent it."""
+    """A picture is refused. The message is a sentence for whoever sent it."""
 
 
 @dataclass(frozen=True, slots=True)

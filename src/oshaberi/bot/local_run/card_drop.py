@@ -1,4 +1,4 @@
-"""Character cards that are dropped on the page: first what is in one, then the persona itself."""
+"""Character cards dropped on the page: shows what is in one, then stores it as a persona."""
 
 from __future__ import annotations
 

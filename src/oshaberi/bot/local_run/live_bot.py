@@ -108,9 +108,9 @@ class LiveBot:
     async def _start(
         self, settings: LoadedSettings, environ: Mapping[str, str], account: DiscordAccount
     ) -> None:
-        """Start the bot. Returns when it is on Discord, or cannot be."""
+        """Start the bot. Returns when it is on Discord, or has failed to get there."""
         setup(settings.log_level, settings.log_format, secrets=settings.secrets(environ))
-        # What listens at a port of its own belongs to the bot on the stage.
+        # Whatever listens on a port of its own belongs to the bot on the stage.
         settings = replace(settings, instance=INSTANCE, health_port=0, discord_api_url=None)
         self._state = {"state": "starting", "name": account.name, "why": ""}
         self._ready.clear()
@@ -166,8 +166,8 @@ def _shown(account: DiscordAccount) -> Json:
 def code_of(address: str) -> Json | None:
     """Return the QR code of an address: its width, and the path of its dark squares in SVG.
 
-    The page builds the picture itself: it takes no markup from anybody. None if the package that
-    makes the code is missing.
+    The page draws the picture itself, because it accepts no markup. None if the package that makes
+    the code is missing.
     """
     try:
         import segno

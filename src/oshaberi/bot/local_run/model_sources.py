@@ -109,7 +109,7 @@ async def found_servers(sources: tuple[ModelSource, ...]) -> list[FoundServer]:
 
 
 def completed_address(source: ModelSource, typed: str) -> str:
-    """Return what was typed as a whole address; the source's own one if nothing was."""
+    """Return what was typed as a complete address, or the source's own if nothing was typed."""
     if not typed.strip():
         if source.base_url:
             return source.base_url
@@ -123,7 +123,10 @@ def completed_address(source: ModelSource, typed: str) -> str:
 async def listed_models(
     source: ModelSource, base_url: str, key: str | None, limit_s: float = LIST_SECONDS
 ) -> list[str]:
-    """Return the models that a server lists. Raises with what failed, and the field it concerns."""
+    """Return the models that a server lists.
+
+    Raises with what failed, and the field that it concerns.
+    """
     family = PRESETS[source.provider].family_at(base_url)
     if not can_list(family):
         raise RefusedFieldError("model", f"{source.title} lists no models: write its name here")

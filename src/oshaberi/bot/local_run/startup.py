@@ -173,8 +173,10 @@ async def perform(
 def _extend_page(
     stage: Stage, choice: ModelChoice, live: LiveBot, *, has_own_persona: bool
 ) -> Callable[[Bot], None]:
-    """Add what the page can do with the bot. Return the function that hands the parts an open
-    bot."""
+    """Add what the page can do with the bot.
+
+    Return the function that hands the parts an open bot.
+    """
     guild_id, channel_id = next(iter(stage.world.guilds)), stage.world.channel("general").id
     answering = RunningTurns(stage.feed.publish)
     cards, window = CardDrop(guild_id, channel_id), WindowPicture(guild_id)
@@ -238,7 +240,7 @@ def _with_settings_of(
         thought_log_channel_id=chosen["thought_log_channel_id"],
     )
     variables = {f"OSHABERI_{key.upper()}": str(value) for key, value in chosen.items()}
-    # The stage's bot is in none of the servers of a real one that uses the same folder.
+    # The stage's bot shares no server with a real bot that uses the same folder.
     settings = replace(settings, retention_left_servers_days=0)
     variables["OSHABERI_RETENTION_LEFT_SERVERS_DAYS"] = "0"
     if "attention_ms" not in settings.origins:

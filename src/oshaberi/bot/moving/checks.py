@@ -186,8 +186,10 @@ def _sprites(arriving: _Arriving, given: Given) -> Found:
 
 
 def _pictures(_arriving: _Arriving, given: Given) -> Found:
-    """Keep the pictures of which there is a copy. The others are only addresses that did not
-    load."""
+    """Keep the pictures of which there is a copy.
+
+    The others are only addresses that did not load.
+    """
     known: set[str] = set()
     for row in given:
         if has_copy(row) and row["address"] not in known:

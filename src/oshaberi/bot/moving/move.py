@@ -91,8 +91,7 @@ def in_words(counts: Mapping[str, int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What an import adds or has added: rows by table, personas' names, and what is left out and
-    why."""
+    """What an import adds: rows by table, personas' names, and what is left out and why."""
 
     server: MovedServer
     rows: Rows = field(repr=False)
@@ -126,8 +125,10 @@ async def plan_arrival(
 async def bring_in(
     db: Database, files: PictureFiles, reader: ArchiveReader, target: Target, rule: MeetsStored
 ) -> Arrival:
-    """Import what can be imported. If it raises ArchiveError or StorageError, nothing was
-    imported."""
+    """Import what can be imported.
+
+    If it raises ArchiveError or StorageError, nothing was imported.
+    """
     checked, server = await _checked(reader, target)
     came: list[Arrival] = []
     before: list[Row] = []

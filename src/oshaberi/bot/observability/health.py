@@ -1,4 +1,4 @@
-"""What `/health`, `/ready` and `/metrics` answer, and which models fail or hang."""
+"""What `/health`, `/ready` and `/metrics` answer, and which models are failing or hanging."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class HealthChecks:
     runs_on: RunsOn = "discord"
 
     def report(self) -> dict[str, Any]:
-        """Return which parts have a problem. The status is `ok` while the gateway is connected."""
+        """Report which parts have a problem. The status is `ok` while the gateway is connected."""
         problems = {"gateway": self.gateway()}
         problems |= {name: check() for name, check in self.parts.items()}
         ailing = [f"{name}: {problem}" for name, problem in problems.items() if problem]

@@ -102,7 +102,7 @@ class CrashRecovery:
         self._free = asyncio.Semaphore(AT_ONCE)
 
     async def run(self, keys: Collection[str] | None = None) -> int:
-        """Finish these streams, or all, and return their number.
+        """Finish these streams, or all of them, and return their number.
 
         A channel that cannot be reached does not delay the others. Raises StorageAwayError if some
         streams are left.
@@ -151,9 +151,9 @@ class CrashRecovery:
         await self._db.journal.finish(stream.key)
 
     async def _may_be_answered(self, stream: JournalledStream, turns: Sequence[TurnRecord]) -> bool:
-        """Whether nobody saw anything of the answer, and its question is still open.
+        """Return whether nobody saw anything of the answer, and its question is still open.
 
-        Only once: the question itself may have crashed the process.
+        It is tried only once more: the question itself may have crashed the process.
         """
         if stream.posts or any(_was_cut_unseen(turn, stream.answering_id) for turn in turns):
             return False
@@ -345,7 +345,7 @@ def _was_cut_unseen(turn: TurnRecord, asked_id: int | None) -> bool:
 
 
 def was_unseen(turn: TurnRecord) -> bool:
-    """Whether a turn was interrupted before its first message: its question is not answered."""
+    """Return whether a turn was interrupted before its first message, and so answered nothing."""
     return turn.status == INTERRUPTED and not turn.message_ids
 
 

@@ -1,6 +1,6 @@
 """After a restart, answers the questions that were admitted but not answered, or sends a notice.
 
-Each question is found by its channel and id, whatever was written since. In a channel the bot
+Each question is found by its channel and id, no matter what was written since. In a channel the bot
 answers them in the order in which they were asked.
 """
 

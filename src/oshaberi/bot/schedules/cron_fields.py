@@ -56,8 +56,10 @@ class CronFields:
         return (in_month or in_week) if self.either else (in_month and in_week)
 
     def hours_from(self, first: datetime) -> Iterator[list[datetime]]:
-        """Yield the matching local times from this one on, hour by hour. Ends if there are no
-        more."""
+        """Yield the matching local times from this one on, hour by hour.
+
+        Ends if there are no more.
+        """
         day, last = first.date(), first.date() + LONGEST_SEARCH
         while day <= last:
             if self.is_on(day):

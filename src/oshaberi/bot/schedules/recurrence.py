@@ -77,8 +77,7 @@ class Recurrence:
             yield at
 
     def shortest_time(self, moment: datetime, zone: tzinfo) -> timedelta | None:
-        """Return the shortest time between two of the next occurrences; None if there is only
-        one."""
+        """Return the shortest time between the next occurrences; None if there is only one."""
         times = list(islice(self.times_after(moment, zone, COMPARED), COMPARED))
         return min((b - a for a, b in pairwise(times)), default=None)
 

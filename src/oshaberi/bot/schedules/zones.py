@@ -60,7 +60,7 @@ def _by_key() -> dict[str, str]:
 def zone_name(text: str) -> str:
     """Return the name of a zone as it is stored: `Europe/Berlin`, `UTC`, `UTC+05:30`.
 
-    A city is enough, and upper and lower case make no difference. Raises ZoneError.
+    A city is enough, and case does not matter. Raises ZoneError.
     """
     text = " ".join(text[:LONGEST_NAME].split())
     key = text.casefold().replace(" ", "_")

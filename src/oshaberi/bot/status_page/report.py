@@ -32,8 +32,7 @@ from oshaberi.bot.turns.services.model_access import OperatorModel, place_of_mod
 from oshaberi.chunks import Usage
 from oshaberi.clocks import loop_time_s
 
-# How much models and servers used: today, in the last 30 days, and in total. The result is kept for
-# 30 seconds.
+# How much models and servers used: today, in the last 30 days, and in total. Cached for 30 seconds.
 
 
 LATELY_DAYS = 30
@@ -53,7 +52,7 @@ class UsageOverview:
     paid_lately: UsageTotals
 
     def servers(self) -> list[int]:
-        """Return the servers, those with most usage in the last 30 days first."""
+        """Return the servers, starting with the most active of the last 30 days."""
         return sorted(self.lately, key=lambda one: (-self.lately[one].tokens, one))
 
 
@@ -244,7 +243,7 @@ def _channel(client: discord.Client, channel_id: int) -> Json:
 
 
 def _models(sources: StatusSources, used: UsageOverview | None) -> list[Json]:
-    """List the operator's models in their order, then those that servers have chosen."""
+    """List the operator's models in order, then those that servers have chosen."""
     services = sources.context.services
     by_name = {(one.provider, one.model): one for one in (used.by_model if used else ())}
     yours = {
@@ -334,8 +333,10 @@ def _warning(client: discord.Client, one: LoggedWarning) -> Json:
 
 
 def _tools(context: BotContext) -> list[Json]:
-    """List all tools and what the operator's settings say about them. Servers may limit them
-    further."""
+    """List all tools and what the operator's settings say about them.
+
+    Servers may limit them further.
+    """
     turn = context.settings().turn
     return [
         {

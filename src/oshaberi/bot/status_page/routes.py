@@ -37,7 +37,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 class PageLogin:
-    """The token of a process, and the sessions of those who entered it."""
+    """The token of a process, and the sessions of everybody who has entered it."""
 
     def __init__(self, token: str, now_s: Callable[[], float] = time.monotonic) -> None:
         self._token = _digest(token)
@@ -103,8 +103,8 @@ class PageLogin:
 class LoginThrottle:
     """Counts wrong tokens, for each address and for all together, in windows of a minute.
 
-    A token is too long to be guessed; this keeps a stranger from trying, and from keeping the bot
-    busy with it. Tries from elsewhere do not delay this machine.
+    A token is too long to be guessed; this keeps strangers from trying, and from keeping the bot
+    busy. Attempts from elsewhere do not delay attempts from this machine.
     """
 
     def __init__(self, now_s: Callable[[], float]) -> None:
@@ -130,7 +130,7 @@ class LoginThrottle:
 
 
 class _Window:
-    """How many wrong tokens came since the first one of the last minute."""
+    """How many wrong tokens have come since the first one within a minute."""
 
     __slots__ = ("_began_s", "_count")
 
@@ -152,7 +152,8 @@ _THIS_MACHINE = "this machine"
 
 
 def _address(request: web.Request) -> str:
-    """Return who is counted together: an address, or the /64 network of an IPv6 address."""
+    """Return which addresses count as one: a single address, or the /64 network of an IPv6
+    address."""
     try:
         address = ip_address((request.remote or "").partition("%")[0])
     except ValueError:

@@ -59,8 +59,8 @@ def execute_entries(
 def single_statement_steps(entries: Sequence[WriteEntry]) -> list[WriteStep] | None:
     """Return the steps if one statement can write them all, in an order by kind; else None.
 
-    The parts of a statement do not see each other's changes, so each must write a different row.
-    If the connection is lost, nobody knows whether it was written, so it must be repeatable.
+    The parts of a statement do not see each other's changes, so each must write a different row. If
+    the connection is lost, it is unknown whether it was written, so it must be repeatable.
     """
     steps = [step for entry in entries for step in entry.steps]
     if len(steps) > MOST_IN_ONE_STATEMENT or any(entry.tallies for entry in entries):
@@ -153,8 +153,8 @@ class LoopBatches:
 class PostgresBatches:
     """For PostgreSQL. If the connection is lost during a COMMIT, the server knows the outcome.
 
-    A message waits for a single statement: a distant database answers once, instead of to BEGIN,
-    each step and COMMIT.
+    A message waits for a single statement: a distant database answers once, and not to BEGIN, every
+    step and COMMIT separately.
     """
 
     def __init__(self, engine: AsyncEngine, address: DatabaseAddress) -> None:

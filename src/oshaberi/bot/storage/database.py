@@ -133,7 +133,7 @@ _TABLES_SHOWN = select(_SOURCES).where(_SOURCES.c.message_id.in_(bindparam("ids"
 
 
 class TurnReading:
-    """Reads what a turn needs of its surroundings; with PostgreSQL in one statement, as JSON."""
+    """Reads what a turn needs about its surroundings; with PostgreSQL in one statement, as JSON."""
 
     def __init__(self, store: Transactions) -> None:
         self._store = store
@@ -313,7 +313,7 @@ class Database:
         return await self.wait_until_erased(limit_s)
 
     async def delete_old_backups(self, days: int) -> None:
-        """Delete the copies beside a SQLite file that are older than so many days."""
+        """Delete the copies beside a SQLite file that are older than `days`."""
         file = self._store.address.file
         if file is not None:
             now = self._store.now()
@@ -336,7 +336,10 @@ class Database:
             self._store.writer.queue_entry(entry)
 
     async def count_usage(self, used: Sequence[UsedRequest]) -> None:
-        """Count requests for a quota. Raises StorageAwayError if they are counted later."""
+        """Count requests for a quota.
+
+        Raises StorageAwayError if the database is away; they count later.
+        """
         await self._store.writer.write_entry(self._usage_entry(used))
 
     def queue_usage(self, used: Sequence[UsedRequest]) -> None:

@@ -40,8 +40,8 @@ CHUNK_ROWS = 64
 class _Connection(aiosqlite.Connection):
     """A connection that stops its thread once. A second stop waits for the same end.
 
-    The driver would queue a second stop behind the first, after which the thread does nothing more:
-    a task that waits for it never ends, and neither does the event loop. It would also keep a
+    The driver would queue a second stop after the first, when the thread does nothing any more: a
+    task that waits for it never ends, and neither does the event loop. It would also keep a
     connection open that is stopped, or whose task is cancelled, while it opens.
     """
 
@@ -259,7 +259,7 @@ def _defer_cancellation() -> Iterator[None]:
         yield
     except asyncio.CancelledError:
         if (task := asyncio.current_task()) is not None:
-            task.uncancel()  # it still counts once, because time limits count it
+            task.uncancel()  # raised once all the same, because time limits depend on it
             task.cancel()
 
 
@@ -322,9 +322,9 @@ def _postgres(address: DatabaseAddress, foreign_keys: bool) -> AsyncEngine:
 def _check_connections(engine: Engine) -> None:
     """Replace lost connections when they are taken from the pool.
 
-    The driver knows which connections were closed. Only a connection that was unused for long is
-    asked, since it may have been lost silently. SQLAlchemy's own check would make every call wait
-    for three answers of a database that may be far away.
+    The driver knows which connections were closed. Only a connection that was unused for a long
+    time is tested, since it may have been lost silently. SQLAlchemy's own check would make every
+    call wait for three answers of a database that may be far away.
     """
 
     @event.listens_for(engine, "checkin")

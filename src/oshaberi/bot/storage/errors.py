@@ -25,7 +25,7 @@ def storage_error(line: str, cause: BaseException) -> StorageError:
 
 
 def _passes(cause: BaseException) -> bool:
-    """Return whether the cause may go away by itself."""
+    """Return whether the cause may disappear by itself."""
     if isinstance(cause, OSError):
         return cause.errno not in _SETTLED
     return str(getattr(cause, "sqlite_errorname", "")).startswith(_SQLITE)

@@ -154,7 +154,7 @@ class DatabaseCircuitBreaker:
                 answered = await self.watch(task)
             self.meter.on_call("call", now_s() - began_s)
         finally:
-            task.cancel()  # has no effect on a finished future
+            task.cancel()  # has no effect if the future is already done
         if not answered:
             raise self.error()
         try:
@@ -177,7 +177,7 @@ class DatabaseCircuitBreaker:
             silent += 1
             if activity != self._activity:
                 silent, activity, since_s = 0, self._activity, time.monotonic()
-        if not self.is_away:  # if several wait at the same time, one of them notices it
+        if not self.is_away:  # if several wait at the same time, only one of them notices
             self.meter.on_fault("silent")
         self.begin_outage(f"no answer within {ANSWER_SECONDS:g} s")
         return False
@@ -249,7 +249,7 @@ async def _run_probe(probe: Probe) -> None:
 
 
 class _Store(Protocol):
-    """What the decorators use of a `Transactions`."""
+    """The part of `Transactions` that the decorators use."""
 
     @property
     def reading(self) -> DatabaseCircuitBreaker: ...

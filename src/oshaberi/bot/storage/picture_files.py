@@ -1,6 +1,7 @@
 """Copies of the pictures of personas, in the data folder: `pictures/{server}/{digest}.png`.
 
-From them a picture is uploaded again if its message is gone, and a server can move to another bot.
+A copy is uploaded again if the message of its picture is gone, and moves with its server to another
+bot.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg"}
 
 
 class PictureFiles:
-    """The copies of one bot. Does nothing for a server's id or a digest that is not one."""
+    """The copies of one bot. Ignores invalid server ids and digests."""
 
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / FOLDER

@@ -319,7 +319,7 @@ class AnswerReaction:
 
 @dataclass(frozen=True, slots=True)
 class UsedRequest:
-    """One request to a model, as it is counted: for its accounts, and for its model."""
+    """One request to a model as it counts: for its accounts, and for its model."""
 
     day: date
     accounts: tuple[UsageAccount, ...]
@@ -425,8 +425,10 @@ class TalkStart:
 
 @dataclass(frozen=True, slots=True)
 class OwnThread:
-    """A thread that the bot opened for a user's conversation. `name` is the name that it got
-    then."""
+    """A thread that the bot opened for a user's conversation.
+
+    `name` is the name that it got then.
+    """
 
     thread_id: int
     server_id: int

@@ -1,4 +1,4 @@
-"""Backups of a SQLite file: before a migration, for the operator, and back again.
+"""Backups of a SQLite file: made before a migration or by the operator, and restored.
 
 They are made by SQLite's own backup, which also copies what is still in the `-wal` file, in one
 step: the bot may be running. A copy has a temporary name until it is complete and was checked.
@@ -40,7 +40,7 @@ def backups_of(file: Path) -> tuple[Path, ...]:
 
 
 def delete_old_backups(file: Path, days: int, now: datetime) -> tuple[Path, ...]:
-    """Delete the backups that are older than so many days, by their names. Return them."""
+    """Delete the backups whose names say that they are older than `days`. Return them."""
     old = [path for path in backups_of(file) if _is_older(path, now - timedelta(days=days))]
     for path in old:
         path.unlink(missing_ok=True)
@@ -88,8 +88,8 @@ def write_backup(file: Path, path: Path) -> str:
 def restore_backup(source: Path, file: Path, known: Collection[str]) -> Path | None:
     """Put a backup in the place of the database. Return where the old database is kept now.
 
-    `known` are the revisions of this program. Until the last step nothing has changed, and that
-    step replaces the file at once.
+    `known` are the revisions of this program. Nothing changes until the last step, which replaces
+    the file atomically.
     """
     _check_source(source, file, known)
     partial = file.with_name(f"{file.name}.restoring")
@@ -109,7 +109,8 @@ def restore_backup(source: Path, file: Path, known: Collection[str]) -> Path | N
 
 
 def revision_of(path: Path) -> str:
-    """Return the schema's revision. Raises StorageError if it is no database of this program."""
+    """Return the schema's revision. Raises StorageError if this is not a database of this
+    program."""
     try:
         with closing(_readable(path)) as database:
             row = database.execute(_REVISION).fetchone()
@@ -144,7 +145,8 @@ def _copy(file: Path, path: Path) -> None:
         with closing(_readable(file)) as source, closing(sqlite3.connect(partial)) as copy:
             source.backup(copy)
             _check_pages(copy, file)
-            copy.execute("PRAGMA journal_mode=DELETE")  # a single file, however it is copied later
+            copy.execute("PRAGMA journal_mode=DELETE")  # so that it is a single file, however it is
+            copied later
         _name(partial, path)
     finally:
         partial.unlink(missing_ok=True)
@@ -170,7 +172,7 @@ def _check_pages(database: sqlite3.Connection, file: Path) -> None:
 
 def _readable(path: Path) -> sqlite3.Connection:
     """Open a file for reading, without creating files beside it if nobody writes to it."""
-    if not os.access(path, os.R_OK):  # SQLite would only say that it cannot open it
+    if not os.access(path, os.R_OK):  # SQLite would only say that it cannot open the file
         raise PermissionError(errno.EACCES, "it may not be read", str(path))
     alone = not path.with_name(f"{path.name}-wal").exists()
     mode = "mode=ro&immutable=1" if alone else "mode=ro"
@@ -200,7 +202,8 @@ def _keep_aside(file: Path) -> Path | None:
 def _link(file: Path, revision: str) -> Path:
     kept = _free_path(file, revision)
     os.link(file, kept)
-    for beside in ("-wal", "-shm"):  # only a damaged one has them, which was not closed properly
+    for beside in ("-wal", "-shm"):  # only a damaged database has them, because it was not closed
+    properly
         with suppress(FileNotFoundError):
             file.with_name(file.name + beside).rename(kept.with_name(kept.name + beside))
     return kept

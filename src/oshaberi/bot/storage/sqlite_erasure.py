@@ -58,8 +58,8 @@ class Attempt:
 class SqliteErasure:
     """Erases what was deleted from one file. `alone` is the lock of all writers of this process.
 
-    `on_activity` is called while the file is rewritten: that takes long for a large file, and is no
-    outage.
+    `on_activity` is called while the file is rewritten: that takes a long time for a large file,
+    and is not an outage.
     """
 
     def __init__(self, file: Path, alone: asyncio.Lock, on_activity: Callable[[], None]) -> None:
@@ -91,7 +91,7 @@ class SqliteErasure:
             self._task = self._loop.create_task(self._run(), name="erasing deleted text")
 
     async def start(self) -> None:
-        """Erase what an earlier process did not erase, and empty its `-wal` file."""
+        """Erase what an earlier process left behind, and empty its `-wal` file."""
         if await asyncio.to_thread(is_clean, self._file):
             await self.shorten()
             return
@@ -100,7 +100,7 @@ class SqliteErasure:
 
     async def wait_until_erased(self, limit_s: float) -> bool:
         """Wait until everything that was deleted so far is erased. Return False after `limit_s`."""
-        await asyncio.sleep(0)  # a thread may have asked for it just now
+        await asyncio.sleep(0)  # a thread may have just asked for it
         wanted = self._wanted
         with suppress(TimeoutError):
             async with asyncio.timeout(limit_s), self._advanced:
@@ -188,7 +188,7 @@ def _open(file: Path) -> sqlite3.Connection:
 
 
 def is_clean(file: Path) -> bool:
-    """Whether nothing that was deleted from the file has to be erased."""
+    """Return whether no deleted text is left to be erased."""
     with closing(_open(file)) as connection:
         return _version(connection) == CLEAN
 
@@ -199,7 +199,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _mark_clean(connection: sqlite3.Connection, version: int) -> None:
-    """Remove the mark, unless another process has deleted, and will erase, something since."""
+    """Remove the mark, unless another process has deleted something since, and will erase it."""
     connection.execute("BEGIN IMMEDIATE")
     if _version(connection) == version:
         connection.execute(f"PRAGMA user_version = {CLEAN}")

@@ -1,4 +1,5 @@
-"""Transactions, the base of every repository. Each call has a session; SQLite has one writer."""
+"""Transactions, the base of every repository. Each call has a session; SQLite has a single
+writer."""
 
 from __future__ import annotations
 
@@ -234,7 +235,7 @@ def beyond_newest(
 ) -> Delete:
     """Return a statement that deletes all but the newest rows of a channel, by id.
 
-    Its values are `its_channel` and `last_kept`, the number of rows to keep less one.
+    Its values are `its_channel` and `last_kept`, the number of rows to keep minus one.
     """
     here = channel == bindparam("its_channel")
     kept = select(identity).where(here).order_by(identity.desc())
@@ -244,5 +245,5 @@ def beyond_newest(
 
 
 def in_passing(rows: Delete) -> Delete:
-    """Return a DELETE that does not cause the file to be rewritten at once."""
+    """Return a DELETE that does not make the file be rewritten immediately."""
     return rows.execution_options(**{IN_PASSING: True})

@@ -27,7 +27,7 @@ def renewal(day: date) -> datetime:
 
 
 def first_kept_day(at: datetime, kept_days: int) -> date:
-    """Return the oldest day whose counts are not deleted yet."""
+    """Return the oldest day whose counts have not been deleted yet."""
     return usage_day(at) - timedelta(kept_days)
 
 

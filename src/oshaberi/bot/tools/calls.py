@@ -107,14 +107,14 @@ class ArgumentChecks:
         except RecursionError:
             raise
         except Exception as error:
-            # A foreign schema may be broken in any way. If it is, its server has to check.
+            # A foreign schema may be broken in any way. If so, the check is left to its server.
             log.warning("the schema of %s cannot be used: %s", self._tool_name, _short(str(error)))
             self._usable = False
             return []
 
 
 class _Budget:
-    """Counts the work of one check. Each keyword of the schema costs by what it looks at."""
+    """Counts the work of one check. The cost of a keyword depends on what it looks at."""
 
     def __init__(self) -> None:
         self._left = 0
@@ -167,7 +167,7 @@ def _takes_null(schema: Any) -> bool:
 def _validator(schema: Mapping[str, Any], budget: _Budget) -> Any:
     """Compile a schema. It fetches no references, and each of its keywords spends the budget.
 
-    The schema itself is not checked: that would take longer than to use it.
+    The schema itself is not checked: that would take longer than using it.
     """
     validators = importlib.import_module("jsonschema.validators")
     registry = importlib.import_module("referencing").Registry()
@@ -193,7 +193,7 @@ def _spend_and_check(
 
 
 def _unique(budget: _Budget, _validator: Any, wanted: Any, items: Any, _schema: Any) -> Any:
-    """Compare items by their JSON: the checker's own way compares each with all others."""
+    """Compare items by their JSON: the checker itself compares each with all others."""
     if not wanted or not isinstance(items, list):
         return
     budget.spend(items, len(items))
@@ -337,8 +337,7 @@ def _prepared(
 
 
 def visible(text: str) -> str:
-    """Return a text without invisible characters and without ones that change the writing
-    direction."""
+    """Return a text without invisible characters and direction marks."""
     return "".join(one if one.isprintable() or one == "\n" else _escaped(one) for one in text)
 
 

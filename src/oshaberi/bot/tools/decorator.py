@@ -354,7 +354,7 @@ class _Parameter:
     def schema(self) -> Schema:
         schema = dict(self.kind.schema)
         if self.default is None and "anyOf" in schema:
-            schema = dict(schema["anyOf"][0])  # leaving it out means the same as null
+            schema = dict(schema["anyOf"][0])  # omitting it means the same as null
         if self.about:
             schema["description"] = self.about
         if not self.required and self.default is not None and _is_json(self.default):

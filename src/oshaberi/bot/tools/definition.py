@@ -1,8 +1,8 @@
 """What a tool is, and what it knows when it runs.
 
 A tool has a name that every provider accepts, a schema, a permission and a function. Its context
-says for whom it runs, where, and with which permissions. Text that a tool writes into the channel
-is cleaned like the model's own (spec 06, S3 to S5), and then goes through the plug-ins of the entry
+says for whom it runs, where, and with which permissions. Text that a tool writes to the channel is
+cleaned like the model's own (spec 06, S3 to S5), and then goes through the plug-ins of the entry
 point group `oshaberi.tool_text`: functions that take a text and return it changed.
 """
 
@@ -139,7 +139,7 @@ class ToolContext:
     def cleaned_text(self, text: str) -> str:
         """Return a tool's text as it would be in an answer: emoji, mentions, names, plug-ins.
 
-        This is for a tool that sends its text by other means than a stream.
+        This is for a tool that does not send its text through a stream.
         """
         return self.plugged_text(cleaned_text(text, self.stream.text))
 

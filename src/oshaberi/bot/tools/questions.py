@@ -28,8 +28,7 @@ def id_of_button(action: Action, key: str) -> str:
 
 
 def pressed_action(custom_id: str) -> tuple[Action, str] | None:
-    """Split the id of a button into its action and the question's key; None if it is another
-    button."""
+    """Split a button's id into action and question key; None if it is another button."""
     found = re.fullmatch(ID_PATTERN, custom_id)
     return None if found is None else (cast(Action, found["action"]), found["key"])
 

@@ -97,8 +97,10 @@ def key_of(turn: TurnRecord) -> AnswerKey | None:
 
 
 class AnswerVersions:
-    """Keeps, shows and edits versions. The caller has checked permissions, and holds the
-    channel."""
+    """Keeps, shows and edits versions.
+
+    The caller has checked permissions, and holds the channel.
+    """
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -256,8 +258,10 @@ class AnswerVersions:
         return AnswerVersion(shown_number(kept), texts, answered, details, undelivered)
 
     async def _texts(self, posted: PostedAnswer) -> tuple[str, ...]:
-        """Return the texts of an answer. A table that was drawn as a picture is kept as its
-        source."""
+        """Return the texts of an answer.
+
+        A table that was drawn as a picture is kept as its source.
+        """
         slots = _slots(posted)
         drawn = await self._db.tables.sources([one.id for one in slots if one.has_more])
         texts = (one.text or _as_code(drawn.get(one.id, "")) for one in slots)

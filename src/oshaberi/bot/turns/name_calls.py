@@ -1,9 +1,9 @@
 """Whether a message speaks *to* somebody by name, or only about them. Pure.
 
 "taro, how are you?" and "hey Taro!" speak to Taro; "Taro is late" and "I saw taro" do not. Only the
-beginning and the end of a message are looked at: a name in the middle is talk about somebody. Where
-it cannot be told, nobody is called: an answer that nobody wanted is worse than one that is missing,
-since a mention always works.
+beginning and the end of a message count: a name in the middle is talk about somebody. In case of
+doubt, nobody is called: an answer that nobody wanted is worse than one that is missing, since a
+mention always works.
 """
 
 from __future__ import annotations

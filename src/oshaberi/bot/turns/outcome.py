@@ -105,7 +105,7 @@ def outcome_of(
 
 
 def has_succeeded(outcomes: Sequence[TurnOutcome]) -> bool | None:
-    """Return whether all personas that were asked have answered; None if somebody ended it."""
+    """Return whether all personas that were asked have answered; None if somebody stopped them."""
     if any(outcome.interrupted for outcome in outcomes):
         return None
     return bool(outcomes) and all(outcome.succeeded for outcome in outcomes)
@@ -244,7 +244,7 @@ def unsaid_reason(outcomes: Sequence[TurnOutcome]) -> Unsaid | None:
 
 
 def stored_unsaid_reason(outcomes: Sequence[TurnOutcome]) -> str | None:
-    """Return the same with what the model noted, as it is stored."""
+    """Return the same with the model's own note, in the form that is stored."""
     reason = unsaid_reason(outcomes)
     noted = outcomes[-1].silence_reason if reason == "silent" else ""
     return f"silent_because {_shortened(noted)}" if noted else reason

@@ -57,8 +57,7 @@ class OwnThreads:
         return self._opening.through((server_id, user_id))
 
     async def moved(self, job: QueuedJob) -> QueuedJob | None:
-        """Return the job moved to a thread of its own; None if it is answered where it was
-        asked."""
+        """Return the job moved to its own thread; None if it is answered where it was asked."""
         config = job.settings.turn
         is_asked = job.is_message and not job.is_uninvited and bool(job.asked)
         if config.own_threads != "always" or not is_asked or not _can_have_threads(job):
@@ -71,8 +70,7 @@ class OwnThreads:
         return replace(job, turn_channel=thread, asked=asked, burst=None)
 
     async def _open_for(self, job: QueuedJob) -> TurnChannel | None:
-        """Open a thread from a question; None if that is impossible or the user has had too
-        many."""
+        """Open a thread from a question; None if it is impossible or the limit is reached."""
         place, newest, config = job.turn_channel, job.newest, job.settings.turn
         try:
             if await self.is_too_many(place.server_id, job.user_id, config):

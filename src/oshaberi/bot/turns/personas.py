@@ -129,7 +129,7 @@ def name_key(name: str) -> str:
 
 
 def _audible(text: str) -> str:
-    """Return the text without links, code and emoji. All of these contain a colon or a backtick."""
+    """Return the text without links, code and emoji, all of which contain a colon or a backtick."""
     return _SILENT.sub(" ", text) if ":" in text or "`" in text else text
 
 
@@ -286,8 +286,10 @@ Silent = Literal["age_restricted", "not_here", "asleep"]
 
 @dataclass(frozen=True, slots=True)
 class AnswerPlace:
-    """Where and when personas would answer. `at` None: it does not matter whether they are
-    awake."""
+    """Where and when personas would answer.
+
+    `at` None: it does not matter whether they are awake.
+    """
 
     path: ChannelPath
     is_age_restricted: bool
@@ -295,8 +297,7 @@ class AnswerPlace:
 
     @classmethod
     def of(cls, incoming: IncomingMessage) -> AnswerPlace:
-        """Return the place and time of a message: a persona that slept then does not answer
-        later."""
+        """Return a message's place and time: a persona that slept then does not answer later."""
         return cls(incoming.path, incoming.is_age_restricted, incoming.said.at)
 
     def silences(self, persona: PersonaRecord) -> Silent | None:
@@ -332,7 +333,7 @@ def who_joins_in(
 
 
 def talkativeness_of(persona: PersonaRecord) -> float:
-    """Return by what chance a persona joins in, as its card says; 0 if it says nothing."""
+    """Return the chance that a persona joins in, from its card; 0 if it has none."""
     if persona.card is None:
         return 0.0
     return card_of(persona.name, "", persona.card).talkativeness or 0.0

@@ -164,7 +164,7 @@ class QuotaBook:
         account = reached.limit.account
         if account.subject == "user":
             channel_id = 0
-        # Another limit than the one that was told is news.
+        # A different limit than the last notice named is news.
         quota = f"{account.budget_owner} {account.server_id} {quota_name(reached)} {reached.most}"
         try:
             return await self.db.usage_counts.tell_once(
@@ -202,7 +202,8 @@ class RequestQuota:
         self._known_limits: dict[bool, _Limits] = {}
 
     async def refusal(self, candidates: Sequence[ModelCandidate]) -> QuotaRefusal | None:
-        """Return why none of these may be asked, or None. For before a turn: counts nothing."""
+        """Return why none of these may be asked, or None. It is for use before a turn, and counts
+        nothing."""
         refused: QuotaRefusal | None = None
         for pays in dict.fromkeys(one.is_operators for one in candidates if not one.lacks_key):
             refused = await self._look(self._limits(pays))

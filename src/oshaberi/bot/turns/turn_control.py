@@ -1,6 +1,6 @@
 """Carries out commands on turns: stop, continue, regenerate, delete, why.
 
-They return what the user of the command is told. `resume` continues an answer after a restart.
+They return the reply to the user of the command. `resume` continues an answer after a restart.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class TurnControl:
             return GONE
         used_up = await self._quota_refusal(turn_channel, found)
         if used_up is not None:
-            return used_up  # before the answer that is there is deleted
+            return used_up  # before the existing answer is deleted
         job = await self._job(turn_channel, found, asked, "regenerate")
         try:
             await self._versions.keep(turn_channel, found, job.settings.turn.answer_versions)
@@ -259,7 +259,7 @@ class TurnControl:
         return None if reason is None else why_sentence(reason)
 
     async def _stored_reason(self, message_id: int, channel_id: int | None) -> str | None:
-        """Return why we wrote a message, or answered it.
+        """Return why the bot wrote a message, or answered it.
 
         If several personas were asked, prefer the reason of one that answered.
         """
@@ -282,8 +282,7 @@ class TurnControl:
     async def _last(
         self, turn_channel: TurnChannel, by: Person, message_id: int | None
     ) -> TurnRecord | ControlReply:
-        """Return the newest answer, if this user may regenerate it and the message belongs to
-        it."""
+        """Return the newest answer, if it has this message and this user may regenerate it."""
         if self._runner.is_busy(turn_channel.channel_id):
             return BUSY
         turn = await self._db.turns.last(turn_channel.channel_id)
@@ -401,7 +400,7 @@ def _stand_in(turn_channel: TurnChannel, turn: TurnRecord, by: Person) -> Incomi
     """Return a replacement for a deleted message, so that its answer can be continued."""
     newest = max(turn.message_ids, default=turn.asked_id or 0)
     if by.id != turn.user_id:
-        # The words are another person's: they are not said with the rights of this one.
+        # The words are another person's, so they must not have the rights of this one.
         by = replace(by, can_manage_server=False, can_manage_messages=False)
     said = ChannelMessage(newest, by, "", at=turn.at or utc_now())
     return _incoming(turn_channel, said)

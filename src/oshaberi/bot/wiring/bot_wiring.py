@@ -127,7 +127,7 @@ async def running_bot(
     on_ready: Callable[[], None] = lambda: None,
     grace_s: float = 0.0,
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """Run a bot for the time of the block, beside whatever else this process does.
+    """Run a bot during the block, beside whatever else this process does.
 
     The task is its connection to Discord, which ends early only if it fails.
     """

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: what they end, and how long the process may take to end.
+"""SIGINT and SIGTERM: what they end, and how long the process may take.
 
 What a signal means depends on what the process does (`Life`):
 

@@ -66,7 +66,7 @@ def _show_json(event: Event) -> None:
 
 
 class _Plain:
-    """Prints messages and tables for a reader. What was taken out is only in the JSON."""
+    """Prints messages and tables for a reader. What was removed is only in the JSON."""
 
     def __init__(self, terminal: bool) -> None:
         self._terminal = terminal

@@ -25,5 +25,5 @@ def command(shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     script = kind(app, {}, "oshaberi", COMPLETE).source()
-    # Click's own script for fish ends an explanation at its first comma.
+    # Click's own script for fish cuts an explanation at its first comma.
     click.echo(script.replace('string split ","', 'string split -m 1 ","'), nl=False)

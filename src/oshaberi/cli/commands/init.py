@@ -1,4 +1,4 @@
-"""`oshaberi init`: from a token to settings with which `oshaberi run` is on Discord."""
+"""`oshaberi init`: from a token to the settings that bring `oshaberi run` onto Discord."""
 
 from __future__ import annotations
 
@@ -84,8 +84,7 @@ def _check_options(provider: str | None, base_url: str | None) -> None:
 
 
 def _providers() -> list[str]:
-    """Return the providers to choose from. Cloud models need more than an address and a key, and
-    are written into the file by hand."""
+    """Return the providers to choose from. Cloud models are written into the file by hand."""
     from oshaberi.providers.presets import PRESETS
 
     return [name for name, one in PRESETS.items() if name != "replay" and not one.cloud]
@@ -111,7 +110,8 @@ class _Questions:
 
 
 async def _checked_account(token: str, questions: _Questions) -> DiscordAccount:
-    """Say whose token it is, what is still to be switched on, and how to invite the bot."""
+    """Say which account the token belongs to, what must be switched on, and how to invite the
+    bot."""
     from oshaberi.bot.config.going_live import account_of
     from oshaberi.terminal_output import harmless
 

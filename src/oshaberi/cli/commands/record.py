@@ -68,7 +68,7 @@ def command(
     try:
         asyncio.run(_listen(adapter, asked, heard))
     finally:
-        # Also after Ctrl-C: what came until then is a stream too.
+        # Even after Ctrl-C: what arrived before it is a stream, too.
         written = _write(path, adapter, config, heard, secrets)
     _tell(path, heard, written)
 

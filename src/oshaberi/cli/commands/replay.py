@@ -93,7 +93,7 @@ def _transcript(path: str, *, several: bool) -> Callable[[dict[str, Any]], None]
 
 
 def _check_all(paths: Sequence[str], seed: int | None, real_time: bool) -> int:
-    """Check every scene, even after one that cannot be read."""
+    """Check every scene, even if one of them cannot be read."""
     differing = bad = silent = 0
     progress = Progress()
     for path in progress.over(paths, "scenes"):

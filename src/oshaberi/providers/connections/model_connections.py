@@ -249,8 +249,10 @@ class StreamedBody:
             self._timer = self._loop.call_later(seconds, self._look)
 
     def _look(self) -> None:
-        """Raise TimeoutError in the reader, or restart the timer. Only time spent reading
-        counts."""
+        """Raise TimeoutError in the reader, or restart the timer.
+
+        Only time spent reading counts.
+        """
         silence_s = self._silence_s or 0.0
         now = self._loop.time()
         left = silence_s if self._waits_since is None else self._waits_since + silence_s - now

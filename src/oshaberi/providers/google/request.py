@@ -105,8 +105,7 @@ def _config(
 
 
 def _tools(request: Request, capabilities: ModelCapabilities) -> dict[str, Any]:
-    """Return Google's search and our tools; for a model that accepts only one of them, the
-    search."""
+    """Return Google's search and our tools; only the search if the model refuses both."""
     declared = _declarations(request)
     enforced = _enforced(request, capabilities)
     if not request.search:
@@ -119,8 +118,10 @@ def _tools(request: Request, capabilities: ModelCapabilities) -> dict[str, Any]:
 
 
 def _enforced(request: Request, capabilities: ModelCapabilities) -> dict[str, Any]:
-    """Make calls follow the schemas. This applies to all tools at once, so all of them must want
-    it."""
+    """Make calls follow the schemas.
+
+    This applies to all tools at once, so all of them must want it.
+    """
     if not request.tools or not all(tool.strict for tool in request.tools):
         return {}
     if None in [strict_schema(tool, capabilities) for tool in request.tools]:

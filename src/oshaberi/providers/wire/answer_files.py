@@ -46,8 +46,10 @@ class SoundPiece(NamedTuple):
 
 
 class SpokenAnswer:
-    """The pieces of a spoken answer. Without a header they are raw samples, as OpenAI sends
-    them."""
+    """The pieces of a spoken answer.
+
+    Without a header they are raw samples, as OpenAI sends them.
+    """
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []

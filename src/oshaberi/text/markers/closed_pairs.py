@@ -40,8 +40,7 @@ class Interest(SharedValue):
         self._table = CharacterTable(f"\n`:{marks}")
 
     def next(self, text: str, at: int) -> int:
-        """Return where the reader stops next, from `at` on; the end of `text` if it does not
-        stop."""
+        """Return where the reader stops next, from `at` on; else the end of `text`."""
         if IS_COMPILED:
             return self.walk(text, at)
         found = (self._ascii if text.isascii() else self._any).search(text, at)

@@ -1,3 +1,5 @@
-"""What Discord accepts: `messages`, `mention_rules`, `embeds`, `components`, `webhook_names`,
-`image_data`, `field_types`. Anything else is refused (`stage/refusals.py`).
+"""What Discord accepts:
+
+`messages`, `mention_rules`, `embeds`, `components`, `webhook_names`, `image_data`, `field_types`.
+Anything else is refused (`stage/refusals.py`).
 """

@@ -60,7 +60,7 @@ MEGABYTE = 1024 * 1024
 
 
 async def read_uploads(files: Sequence[discord.Attachment]) -> tuple[list[Card], list[str]]:
-    """Return the cards, and one line for each file that is none."""
+    """Return the cards, and one line for each file that is not a card."""
     cards: list[Card] = []
     refused: list[str] = []
     held = 0
@@ -109,7 +109,7 @@ async def checked_import(
 async def import_card(context: BotContext, asker: CommandUser, card: Card, name: str) -> str:
     """Store a card as a persona with its lorebook and its pictures.
 
-    Persona and lorebook come both or not at all; a picture that cannot be kept is named.
+    Persona and lorebook are stored together or not at all; pictures that cannot be kept are listed.
     """
     record, book = await checked_import(context, asker, card, name)
     record, missing = await _with_pictures(context, asker, card, record)
@@ -256,7 +256,7 @@ async def pictures_of(
 
 
 def written_with_face(card: Card, form: str) -> bytes:
-    """Write the card. The bot keeps some pictures as JPEG, of which a PNG is made."""
+    """Write the card. Pictures that the bot keeps as JPEG are converted to PNG."""
     face = card.face
     if form == "png" and face is not None and face.ext == "jpeg" and face.content is not None:
         drawn = replace(face, ext="png", content=png_of_drawn(face.content))
@@ -265,7 +265,7 @@ def written_with_face(card: Card, form: str) -> bytes:
 
 
 def file_name(name: str, form: str) -> str:
-    """Return a name that every system takes."""
+    """Return a file name that every system accepts."""
     safe = "".join(sign if sign.isalnum() else "_" for sign in name)[:60].strip("_")
     return f"{safe or 'persona'}.{form}"
 

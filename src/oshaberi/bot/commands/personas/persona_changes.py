@@ -318,7 +318,7 @@ async def delete_persona(context: BotContext, asker: CommandUser, name: str) -> 
 
 
 async def _new_default(context: BotContext, server_id: int) -> str:
-    """Make the first persona the default, since each server needs a default one."""
+    """Make the first persona the default, since every server needs one."""
     first = (await personas_of(context, server_id))[0]
     await context.db.personas.make_default(server_id, first.name)
     return translated(" {name} is now the default.", name=plain(first.name))
@@ -368,7 +368,7 @@ async def restrict_by_age(
 async def set_talkativeness(
     context: BotContext, asker: CommandUser, name: str, percent: int
 ) -> str:
-    """Set by what chance a persona joins in. It is stored where a card has it."""
+    """Set the chance that a persona joins in. It is stored where cards have it."""
     asker.must_manage()
     persona = await persona_named(context, asker.server_id, name)
     kept = kept_card(card_of(persona.name, persona.prompt, persona.card))

@@ -81,7 +81,7 @@ async def edit_form(context: BotContext, asker: CommandUser, name: str) -> Comma
 
 
 def prompt_pieces(prompt: str) -> list[str] | None:
-    """Cut a prompt at line ends into what the fields of a form hold; None if it does not fit."""
+    """Cut a prompt at line ends so that it fits the fields of a form; None if it does not fit."""
     pieces: list[str] = []
     for line in prompt.splitlines():
         whole = f"{pieces[-1]}\n{line}" if pieces else line

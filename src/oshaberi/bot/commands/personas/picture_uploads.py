@@ -117,14 +117,14 @@ def left_out_line(name: str, reason: str) -> str:
 
 
 def listed_left_out(lines: Sequence[str]) -> str:
-    """Return the lines about what was left out, to put under an answer."""
+    """Return the lines about omissions that go under an answer."""
     if not lines:
         return ""
     return "\n" + translated("Left out:") + "\n" + "\n".join(lines[:20])
 
 
 async def drop_unused(context: BotContext, server_id: int) -> None:
-    """Delete the pictures of a server that nothing names any more."""
+    """Delete the pictures of a server that nothing refers to any more."""
     personas = await personas_of(context, server_id)
     own = await context.db.own_faces.get(server_id)
     used: list[str | None] = [own.banner] if own is not None else []

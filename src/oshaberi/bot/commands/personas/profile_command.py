@@ -34,7 +34,7 @@ async def set_profile(
     banner: discord.Attachment | None = None,
     bio: str | None = None,
 ) -> str:
-    """Let the bot look like the default persona of the server, or like itself again."""
+    """Make the bot look like the default persona of the server, or like itself again."""
     asker.must_manage()
     if not asker.server_id:
         raise CommandRefusedError(translated("In direct messages I always look the same."))

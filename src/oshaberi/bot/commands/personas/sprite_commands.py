@@ -118,7 +118,7 @@ async def add_sprites(
 
 
 def within_sum(before: Mapping[str, bytes], more: Mapping[str, bytes]) -> Mapping[str, bytes]:
-    """Return `more`, if all is little enough to be held at once."""
+    """Return `more`, if the total is small enough to be held in memory."""
     if sum(map(len, before.values())) + sum(map(len, more.values())) > LARGEST_SUM:
         raise too_much()
     return more

@@ -1,5 +1,4 @@
-"""What is stored about answers besides the newest text: earlier versions, and people's
-reactions."""
+"""What is stored about answers besides their text: earlier versions, and reactions."""
 
 from __future__ import annotations
 

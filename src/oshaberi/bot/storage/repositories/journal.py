@@ -100,7 +100,7 @@ class JournalRepository:
         return WriteEntry((WriteStep(_FORGET, {"its_key": key}),), lane=key, repeatable=True)
 
     def pruning(self) -> WriteEntry:
-        """Return the entry that deletes streams that are too old to be finished."""
+        """Return the entry that deletes streams which are too old to be finished."""
         edge = self._store.now() - timedelta(JOURNAL_KEPT_DAYS)
         return WriteEntry((WriteStep(_FORGET_OLD, {"edge": edge}),), repeatable=True)
 
@@ -213,7 +213,7 @@ _SETTLE = in_passing(
 
 
 class QuestionRepository:
-    """The questions of one process, told apart from those of earlier processes of its name."""
+    """The questions of one process, as distinct from earlier processes of the same name."""
 
     def __init__(self, store: Transactions) -> None:
         self._store = store
@@ -221,7 +221,10 @@ class QuestionRepository:
         self._keep = _keeping(store)
 
     async def keep(self, question: StoredQuestion) -> None:
-        """Store a question of this process. A stored one keeps its time, unless `is_begun`."""
+        """Store a question of this process.
+
+        If it is already stored, its time stays, unless `is_begun`.
+        """
         await self._store.writer.write_entry(self.keeping(question))
 
     def keeping(self, question: StoredQuestion) -> WriteEntry:

@@ -1,4 +1,4 @@
-"""Lorebooks. Upper and lower case make no difference in their names."""
+"""Lorebooks. Their names are not case-sensitive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory: the last exchanges of a channel, summaries of what came before, and facts."""
+"""Memory: the last exchanges of a channel, summaries of earlier ones, and facts."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class ExchangeRepository:
 
     @writes
     async def forget_at(self, channel_id: int, at: datetime) -> int:
-        """Delete the exchange of exactly that time, because its turn was taken back."""
+        """Delete the exchange of exactly that time, because its turn was undone."""
         async with self._store.write() as session:
             gone = delete(ExchangeRow).where(
                 ExchangeRow.channel_id == channel_id, ExchangeRow.at == at
@@ -119,8 +119,7 @@ class ExchangeRepository:
 
     @reads
     async def answer_at(self, channel_id: int, moments: Sequence[datetime]) -> tuple[str, str]:
-        """Return what the turns at these times answered, with the details: all parts of one
-        answer."""
+        """Return what the turns at these times answered: all parts of one answer."""
         rows = select(ExchangeRow).where(
             ExchangeRow.channel_id == channel_id, ExchangeRow.at.in_(moments)
         )
@@ -133,8 +132,10 @@ class ExchangeRepository:
     async def replace_answer(
         self, channel_id: int, moments: Sequence[datetime], answered: str, details: str
     ) -> None:
-        """Replace the text of an answer, given the times of its parts. The last part gets it
-        all."""
+        """Replace the text of an answer, given the times of its parts.
+
+        The last part gets it all.
+        """
         here = ExchangeRow.channel_id == channel_id
         words = {"answered": answered, "details": details}
         async with self._store.write() as session:
@@ -164,8 +165,7 @@ class ExchangeRepository:
 async def _forget_messages(
     store: Transactions, forget: Executable, channel_id: int, message_ids: Sequence[int]
 ) -> None:
-    """Delete what was derived from these messages, in order with the records of the channel's
-    turns."""
+    """Delete what was derived from these messages, in order with the channel's records."""
     steps = (
         WriteStep(forget, {"its_channel": channel_id, "its_message": message_id})
         for message_id in message_ids
@@ -210,7 +210,7 @@ class FactRepository:
         owned = _belongs_to(fact.server_id, fact.user_id)
         known = select(func.count()).where(owned)
         async with self._store.write() as session:
-            # Whoever adds at the same time waits here, then counts this fact too.
+            # Anybody who adds at the same time waits here, and then counts this fact, too.
             first = select(FactRow.id).where(owned).order_by(FactRow.id).limit(1)
             await session.execute(first.with_for_update())
             if (await session.scalar(known) or 0) >= MOST_FACTS:
@@ -237,8 +237,7 @@ class FactRepository:
     async def delete_all(
         self, server_id: int, user_id: int | None, persona_id: int | None = None
     ) -> int:
-        """Delete all facts; with a persona, only those that it alone knows (0: those that all
-        know)."""
+        """Delete all facts; with a persona, only those that it alone knows (0: shared ones)."""
         gone = delete(FactRow).where(_belongs_to(server_id, user_id))
         if persona_id is not None:
             gone = gone.where(FactRow.persona_id == persona_id)
@@ -283,7 +282,7 @@ class SummaryRepository:
     async def keep(self, summary: ConversationSummary, *, days: int) -> None:
         """Store a channel's summary for `days` days; it replaces the last one.
 
-        Raises StorageAwayError if it is stored later.
+        Raises StorageAwayError if the database is away; it is then stored later.
         """
         at = summary.at or self._store.now()
         values = {
@@ -318,7 +317,7 @@ class SummaryRepository:
     async def forget_messages(self, channel_id: int, message_ids: Sequence[int]) -> None:
         """Delete the channel's summary if it may contain one of these messages.
 
-        Raises StorageAwayError if it is deleted later.
+        Raises StorageAwayError if the database is away; it is then deleted later.
         """
         await _forget_messages(self._store, _FORGET_SUMMARY, channel_id, message_ids)
 

@@ -128,7 +128,7 @@ class LastSeenRepository:
             return None if row is None else row.message_id
 
     async def note(self, channel_id: int, message_id: int) -> None:
-        """Store the newest message. An older one than the stored one changes nothing."""
+        """Store the newest message. One that is older than the stored message changes nothing."""
         values = {"channel_id": channel_id, "message_id": message_id}
         step = WriteStep(self._note, values, ("seen", channel_id))
         await self._store.writer.write(step, repeatable=True)
@@ -198,7 +198,7 @@ class TurnRepository:
 
     @reads
     async def reasons(self, channel_id: int, message_id: int) -> tuple[str, ...]:
-        """Return why this question was answered or not, by each of its turns, newest first."""
+        """Return why this question was or was not answered, for each of its turns, newest first."""
         here = select(TurnRow.questions).where(TurnRow.channel_id == channel_id)
         async with self._store.read() as session:
             newest = await session.scalars(here.order_by(TurnRow.id.desc()).limit(MOST_LOOKED_AT))
@@ -216,7 +216,7 @@ class TurnRepository:
 
     @writes
     async def take_back(self, turn: TurnRecord) -> None:
-        """Mark a turn as deleted. Its question is kept, its messages are not."""
+        """Mark a turn as deleted. Its question is kept, but its messages are not."""
         values = {"message_ids": [], "undelivered": "", "status": TAKEN_BACK}
         async with self._store.write() as session:
             await session.execute(update(TurnRow).where(TurnRow.id == turn.id).values(**values))

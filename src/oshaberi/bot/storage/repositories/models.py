@@ -1,4 +1,4 @@
-"""Model chains and encrypted API keys, and whom each serves."""
+"""Model chains and encrypted API keys, and who uses them."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class ModelRepository:
 
     @writes
     async def tell_forgotten(self, place: str) -> None:
-        """Tell all processes that what a model refused is to be forgotten."""
+        """Tell all processes to forget what a model refused."""
         await self._store.tell(StoredChange("lessons", place))
 
     @reads
@@ -268,7 +268,7 @@ class KeyRepository:
                 self._renew_secret(row)
 
     async def renew(self) -> None:
-        """Check that all keys can be decrypted; encrypt older ones again with the first key."""
+        """Check that all keys can be decrypted; encrypt older ones anew with the first key."""
         async with self._store.read() as session:
             rows = (await session.scalars(select(ApiKeyRow))).all()
         old = [row for row in rows if not self._vault.is_current(row.token)]

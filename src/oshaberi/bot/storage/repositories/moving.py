@@ -170,7 +170,7 @@ def _own_values(table: MovedTable, server_id: int, row: Row) -> Row:
 
 
 def name_key(name: str) -> str:
-    """Return the name as it is compared: upper and lower case make no difference."""
+    """Return the form of a name for comparisons, which ignore case."""
     return name.strip().casefold()
 
 

@@ -1,4 +1,4 @@
-"""What is stored about people and servers: exported, deleted, expired; who opted out."""
+"""Data about people and servers: export, deletion, expiry; and who has opted out."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class DepartedServerRepository:
         self._store = store
 
     async def note(self, server_id: int, channel_ids: Collection[int] = ()) -> None:
-        """Note that the bot left a server. If it is noted already, the first time counts."""
+        """Note that the bot left a server. If this was noted before, the first time counts."""
         row = self._store.insert(DepartedServerRow).values(
             server_id=server_id, left_at=self._store.now()
         )
@@ -128,7 +128,8 @@ class DepartedServerRepository:
             await session.execute(in_passing(delete(DepartedServerRow).where(here)))
 
     async def departed(self, before: datetime | None = None) -> tuple[int, ...]:
-        """Return the servers that the bot has left; with `before`, those that it left by then."""
+        """Return the servers that the bot has left; with `before`, only those that it left before
+        then."""
         found = select(DepartedServerRow.server_id)
         if before is not None:
             found = found.where(DepartedServerRow.left_at <= before)
@@ -143,7 +144,7 @@ class DepartedServerRepository:
             return frozenset(await session.scalars(union(*by_server, *by_owner))) - {0}
 
     async def note_channels(self) -> None:
-        """Store which server the channel of each turn belongs to, because turns expire earlier."""
+        """Store which server the channel of each turn belongs to, because turns expire sooner."""
         used = select(TurnRow.channel_id, TurnRow.server_id).where(TurnRow.server_id != literal(0))
         row = self._store.insert(ChannelServerRow).from_select(
             ["channel_id", "server_id"], used.distinct()
@@ -243,7 +244,7 @@ class PersonalDataRepository:
 def _delete_in_backups(file: Path, subject: DataSubject) -> None:
     """Delete the rows in the copies of the file. A copy that cannot be changed is deleted.
 
-    A copy has an older schema: a table that it does not have holds nothing.
+    A copy has an older schema, so a missing table counts as empty.
     """
     for path in backups_of(file):
         engine = create_engine(f"sqlite:///{path}", hide_parameters=True)

@@ -1,4 +1,4 @@
-"""Personas and their sprites. Upper and lower case make no difference in names."""
+"""Personas and their sprites. Names are not case-sensitive."""
 
 from __future__ import annotations
 

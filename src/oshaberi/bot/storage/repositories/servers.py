@@ -22,7 +22,7 @@ from oshaberi.bot.storage.schema.table_rows import (
 )
 from oshaberi.bot.storage.transactions import Transactions, count, in_passing
 
-# The settings of a server and of its channels, as far as its admins changed them.
+# The settings of a server and of its channels that its admins have changed.
 
 
 WHOLE_SERVER = 0
@@ -46,7 +46,7 @@ class ServerRepository:
         return StoredSettings(server, dict(channels))
 
     async def config(self, server_id: int, channel_id: int = WHOLE_SERVER) -> dict[str, Any]:
-        """Return what was changed in exactly one place, without what it inherits."""
+        """Return the changes in exactly one place, without those that it inherits."""
         stored = await self.settings(server_id)
         return dict(stored.channels.get(channel_id, {}) if channel_id else stored.server)
 
@@ -159,12 +159,12 @@ class InstanceRepository:
 
     @reads
     async def silent_for(self, silent_for: timedelta) -> tuple[str, ...]:
-        """Return processes that have open answers or questions and were silent for so long."""
+        """Return processes with open answers or questions that have been silent for this long."""
         edge = self._store.now() - silent_for
         begun = _open_work()
         last = func.max(begun.c.at).label("last")
         left = select(begun.c.instance, last).group_by(begun.c.instance).subquery()
-        # A process without a heartbeat may have started only now.
+        # A process without a heartbeat may have only just started.
         never = and_(InstanceRow.name.is_(None), left.c.last < edge)
         names = select(left.c.instance).outerjoin(InstanceRow, InstanceRow.name == left.c.instance)
         async with self._store.read() as session:

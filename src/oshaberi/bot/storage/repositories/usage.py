@@ -103,7 +103,7 @@ class DailyUsageRepository:
     async def largest_users(
         self, server_id: int, day: date, most: int
     ) -> tuple[tuple[int, UsageTotals], ...]:
-        """Return the users with most tokens in a server, the largest first."""
+        """Return the users with the most tokens in a server, largest first."""
         there = and_(
             UsageCount.budget_owner == "server",
             UsageCount.server_id == server_id,

@@ -1,8 +1,7 @@
 """Migrates a database to this program's schema, after a backup, in one transaction.
 
 Several processes may start at once. A migration cannot be undone, so a SQLite file is backed up
-first. Alembic is only imported if there is something to migrate: a bot that starts has no use for
-it.
+first. Alembic is only imported if there is something to migrate, because it slows down the start.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def head_revision() -> str:
 def known_revisions() -> tuple[str, ...]:
     """Return every schema revision that this program can migrate from, and its own at the end.
 
-    The files are named after them.
+    The files are named after the revisions.
     """
     files = (MIGRATIONS / "versions").glob("*.py")
     names = (re.fullmatch(r"r(\d{4})_\w+\.py", file.name) for file in files)
@@ -99,7 +98,7 @@ async def migrate(
 ) -> tuple[str, ...]:
     """Migrate the database of an open engine. Return the applied revisions, in order."""
     lock = _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
-    # Alembic keeps its state in its modules: two migrations must not take turns at one await.
+    # Alembic keeps its state in modules, so two migrations must not alternate at an await.
     async with lock:
         with outside_work(), as_storage_errors(address):
             async with engine.connect() as connection:

@@ -90,7 +90,7 @@ class ChannelSettingRow(Base):
 
 
 class PersonaRow(Base):
-    """A persona. `name_key` is the name without its case."""
+    """A persona. `name_key` is the name in case-folded form."""
 
     __tablename__ = "personas"
     __table_args__ = (UniqueConstraint("server_id", "name_key"), {"sqlite_autoincrement": True})
@@ -342,7 +342,7 @@ class QuestionRow(Base):
 
 
 class InstanceRow(Base):
-    """A process that writes into the journal, and when it was last known to run.
+    """A process that writes into the journal, and when it was last known to be running.
 
     `leases` are the kinds of leases that it holds, as words (`redis postgresql`).
     """

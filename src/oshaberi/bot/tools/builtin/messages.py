@@ -30,7 +30,8 @@ _ID = re.compile(r"(?:https://\S+/)?(\d{1,20})")
 
 
 def message_id_of(context: ToolContext, written: str | None) -> int:
-    """Return the id in a number or a message link; without either, that of the answered message."""
+    """Return the id from a number or a message link; with neither, the id of the answered
+    message."""
     if written is None:
         return context.incoming.said.id
     found = _ID.fullmatch(written.strip())
@@ -80,7 +81,7 @@ async def recent_messages(context: ToolContext, count: int = 20, before: str | N
 
 
 def _transcript(context: ToolContext, channel_info: ChannelInfo) -> str:
-    """Return the transcript, with names under which nobody can pose as somebody else."""
+    """Return the transcript, with names that nobody can use to pose as somebody else."""
     from oshaberi.bot.conversation.transcript import indented, is_beside_the_answer
 
     others = (one.author for one in channel_info.history if not one.by_us)
@@ -166,7 +167,7 @@ async def _post(
 
 
 def _quiet(config: StreamConfig) -> StreamConfig:
-    """Return settings for a reply: without notices in the channel, prefill and thoughts."""
+    """Return the settings for a reply: no notices in the channel, no prefill, no thoughts."""
     text = replace(config.text, output_prefill=None, starts_in_thought=False)
     return replace(config, text=text, delivery="messages", suppress_user_errors=True)
 

@@ -26,7 +26,7 @@ from oshaberi.public_fetching import (
 #
 # It splits a page into tags and text, as the tokenizer of the HTML standard does, and builds no
 # tree: parsers that build one take quadratic time on hostile pages (docs/decisions/0025). No
-# pattern here looks back: each is possessive, or runs to the end of the page, and then the page is
+# pattern here backtracks: each is possessive, or runs to the end of the page, and then the page is
 # over.
 
 
@@ -188,7 +188,7 @@ def web_page_tool(*, allowed: Allowed = is_public, resolve: Resolve = resolve_ho
 
 @cache
 def _reading_thread() -> ThreadPoolExecutor:
-    """Return the one thread that reads pages: several would take turns with the event loop."""
+    """Return the one thread that reads pages: several would compete with the event loop."""
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="pages")
 
 
@@ -212,7 +212,7 @@ async def _fetch(web: PublicWeb, url: str) -> Fetched:
 
 def _decode(found: Fetched) -> tuple[str, str]:
     body = _plain(found)
-    # Piece by piece: while a codec works, no other thread does, and 2 MB of wrong bytes take 0.2 s.
+    # Piece by piece: no other thread runs while a codec works, and 2 MB of wrong bytes take 0.2 s.
     pieces = (body[at : at + _PIECE] for at in range(0, len(body), _PIECE))
     text = "".join(codecs.iterdecode(pieces, _charset(found, body), "replace"))
     return page_text(text) if found.content_type in _PAGES else ("", text)

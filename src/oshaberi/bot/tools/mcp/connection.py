@@ -1,4 +1,4 @@
-"""One MCP server: starts it, lists its tools, calls them, and starts it again if it has died.
+"""One MCP server: starts it, lists its tools, calls them, and restarts it if it has died.
 
 One task opens and closes the connection, because the library's scopes must end in the task in which
 they began. Calls may come from any task.
@@ -87,7 +87,7 @@ class McpConnection:
         try:
             result = await client.call_tool(name, dict(args))
         except asyncio.CancelledError:
-            # It took too long, or nobody waits any more. Is the server still alive?
+            # It took too long, or nobody is waiting any more. Is the server still alive?
             self._is_suspect = True
             raise
         except MCPError as error:

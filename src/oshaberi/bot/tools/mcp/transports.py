@@ -154,7 +154,7 @@ async def _over_http(server: McpServer, stack: AsyncExitStack) -> Any:
 
 
 async def _bound(response: Any) -> None:
-    """Bound the body of an answer. A stream may go on for ever; its events are bounded."""
+    """Limit the body of a response. A stream may go on for ever, but its events are limited."""
     import httpx2
 
     class BoundedStream(httpx2.AsyncByteStream):

@@ -1,7 +1,7 @@
 """The queue of a channel: the running job, and a limited number of waiting messages.
 
 A question may consist of several messages that its author writes in one go (a burst): one answer
-covers them all. `queue_runner` works the queue off.
+covers them all. `queue_runner` works through the queue.
 """
 
 from __future__ import annotations
@@ -365,7 +365,7 @@ class ChannelQueue:
         return is_theirs and not job.is_uninvited
 
     def put_first(self, job: QueuedJob) -> None:
-        """Put an interrupting job first; join it with the first one if that is of the same user."""
+        """Put an interrupting job first; join it with the first one if that is the same user's."""
         head = self.waiting[0] if self.waiting else None
         if head is not None and head.user_id == job.user_id and head.is_message:
             self.waiting[0] = joined(head, job)

@@ -1,4 +1,4 @@
-"""Decides about each message that the bot receives, with what it knows of earlier ones.
+"""Decides about each message that the bot receives, with what it knows about earlier ones.
 
 `single_message_rules` decides by the message alone; this module adds the cooldown, the loop guard
 for bots and the bot's attention. All three are in memory, limited in size: an ignored message costs
@@ -100,7 +100,7 @@ class BotRounds:
         self._rounds.forget(channel_id)
 
 
-# Attention: with whom the bot talked, and by what chance it answers messages that address nobody.
+# Attention: with whom the bot talked, and how likely it is to answer messages that address nobody.
 # All of it is in memory and limited in size: an ignored message costs no database query.
 SHARE_OF_OTHERS = 0.5
 """The share of the chance that people get who did not talk with the bot."""
@@ -131,7 +131,7 @@ class RecentTalk:
 
 
 def odds_as_text(chance: float, drew: float) -> tuple[str, str]:
-    """Return both numbers as text: as short as possible, but different if they are."""
+    """Return both numbers as text: as short as possible, but different if the numbers are."""
     for digits in (2, 4, 8):
         texts = _decimal(chance, digits), _decimal(drew, digits)
         if texts[0] != texts[1]:
@@ -140,7 +140,7 @@ def odds_as_text(chance: float, drew: float) -> tuple[str, str]:
 
 
 def _decimal(number: float, digits: int) -> str:
-    """Return a number with so many significant digits, never as `1e-05`."""
+    """Return a number with this many significant digits, never as `1e-05`."""
     return f"{Decimal(f'{number:.{digits}g}'):f}"
 
 
@@ -284,8 +284,8 @@ class MessageAdmission:
     def decide(self, heard: HeardMessage, arrival: Arrival, known_why: str) -> Admission:
         """Decide with what is known of earlier messages.
 
-        A stored question is not refused any more: `known_why` is why it was admitted. Of a proxy's
-        copy it is what was decided about the original: nobody has two chances.
+        A stored question is not refused any more: `known_why` is why it was admitted. For a proxy's
+        copy, it is the decision about the original: nobody gets two chances.
         """
         incoming, config = heard.incoming, heard.settings.turn
         is_bot, is_new = incoming.said.author.is_bot, arrival == "new"

@@ -211,8 +211,10 @@ def starter_note(starter: ChannelMessage, names: TranscriptNames) -> str:
 
 
 def linked_note(linked: Sequence[FoundMessage | ServerEvent], names: TranscriptNames) -> str:
-    """List what links lead to. Every line but the first is indented, so none looks like a
-    speaker's."""
+    """List what links lead to.
+
+    Every line but the first is indented, so none looks like a speaker's.
+    """
     lines = [_LINKED]
     for one in linked:
         words = event_words(one) if isinstance(one, ServerEvent) else _linked_words(one, names)
@@ -278,7 +280,7 @@ def summary_request(
 
 
 def _line(item: ContextItem, persona: str) -> str:
-    """Return a line with images and files by name: only the words are summarised."""
+    """Return a line with images and files named: only words are summarised."""
     words = "\n".join(filter(None, map(_words, item.parts)))
     return f"{persona}: {indented(words)}" if item.role == "assistant" else words
 
@@ -296,20 +298,20 @@ def _words(part: Part) -> str:
 def context_items(around: TurnSurroundings) -> tuple[ContextItem, ...]:
     """Return all items: the rules, the persona, the history, the notes, then the question.
 
-    What is different in each turn stands last, because APIs charge less for the beginning of a
-    request that they have read before.
+    What differs in each turn comes last, because APIs charge less for the beginning of a request
+    that they have read before.
     """
     asker = plain_name(around.newest.author.name)
     character = turn_character(around.persona, asker, around.now, around.newest.id, around.lore)
     dialogue = list(ContextDialogue(around).items())
     asked = next(n for n, item in enumerate(dialogue) if item.tag == "current")
     while around.go_on and asked and dialogue[asked - 1].role == "assistant":
-        # Nothing may stand between the words that are to go on and the request to do so.
+        # Nothing may come between the words to continue and the request to continue them.
         asked -= 1
     askers = {incoming.said.author.id for incoming in around.asked}
     theirs = {one.id for one in around.history if not one.by_us and one.author.id in askers}
     while asked and around.occasion is None and dialogue[asked - 1].message_id in theirs:
-        # Nor between two messages of one question.
+        # Nor between two messages of the same question.
         asked -= 1
     before, after = with_notes(dialogue, asked, character.notes)
     return (
@@ -353,7 +355,7 @@ def _instruction(around: TurnSurroundings) -> Iterator[ContextItem]:
 
 
 def _earlier(around: TurnSurroundings) -> Iterator[ContextItem]:
-    """Yield what stands for the time before the history."""
+    """Yield what represents the time before the history."""
     talks = earlier_talks_note(around.exchanges, _begins(around))
     if talks:
         yield said("user", talks, "memory")

@@ -1,8 +1,8 @@
 """A persona as its card describes it, and the lore that the conversation wakes: for one turn.
 
-Card and lore are texts of the persona, so they may say how it behaves (decision 29). What stands in
-the middle of the conversation is marked as a direction: nobody who writes there can begin a line
-with a bracket.
+Card and lore are texts of the persona, so they may say how it behaves (decision 29). Text in the
+middle of the conversation is marked as a direction with a bracket, with which nobody else's line
+can begin.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class PlacedNote:
 
 @dataclass(frozen=True, slots=True)
 class TurnCharacter:
-    """What the model is told of a persona in one turn."""
+    """What the model is told about a persona in one turn."""
 
     system: str
     samples: tuple[ContextItem, ...]
@@ -182,10 +182,10 @@ def _notes(
     changing: Sequence[WokenEntry],
     values: MacroValues,
 ) -> Iterator[PlacedNote]:
-    """Yield what stands in the conversation.
+    """Yield the notes within the conversation.
 
-    Lore that was woken by a message stands right above the last one, whatever its book says about
-    its place around the character: further up, it would change the head of the prompt in each turn.
+    Lore that a message woke comes right before the last message, even if its book wants it near the
+    character: further up, it would change the head of the prompt in each turn.
     """
     about = []
     for one in changing:
@@ -211,7 +211,7 @@ def _role(role: str) -> Role:
 def with_notes(
     dialogue: Sequence[ContextItem], asked: int, notes: Sequence[PlacedNote]
 ) -> tuple[list[ContextItem], list[ContextItem]]:
-    """Return the dialogue with its notes: what stands before the question, and the rest.
+    """Return the dialogue with its notes: the part before the question, and the rest.
 
     `asked` is the question's place. Only a note of depth 0 stands after it; one that is deeper than
     the conversation is long stands at its beginning. Chat APIs take system text only at the start,

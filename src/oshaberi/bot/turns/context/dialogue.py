@@ -243,7 +243,7 @@ def _is_notice(one: ChannelMessage) -> bool:
 
 
 def _without_last_notices(history: Sequence[ChannelMessage]) -> Sequence[ChannelMessage]:
-    """Return the history up to the words that are to go on, without what was said about them."""
+    """Return the history up to the words to continue, without notices about them."""
     end = len(history)
     while end and _is_notice(history[end - 1]):
         end -= 1

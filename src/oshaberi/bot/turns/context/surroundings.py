@@ -273,7 +273,7 @@ def _from_start(
 
 
 def _first_shown(exchanges: Sequence[Exchange], most: int) -> datetime | None:
-    """Return when the first exchange was that the coming turns show, too: not the oldest."""
+    """Return the time of the first exchange that the coming turns will show, too."""
     shown = exchanges[-max(most - most // 4, 1) :]
     return shown[0].at if len(shown) < len(exchanges) else None
 
@@ -318,8 +318,8 @@ def _summary(
 ) -> ConversationSummary | None:
     """Return the summary, if it may be used.
 
-    A summary of messages after the question must not be used: then an old message is being answered
-    again.
+    A summary of messages after the question must not be used, which happens if an old message is
+    answered again.
     """
     found = stored.summary
     if found is None or not is_wanted or not question.author.can_read_history:

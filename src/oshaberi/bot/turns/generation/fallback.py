@@ -31,7 +31,7 @@ _OVERLOADED = frozenset(("rate_limit", "provider_overloaded"))
 
 
 def is_overload(error: ProviderError) -> bool:
-    """Return whether an error is an overload, which may soon end."""
+    """Return whether an error is an overload, which may soon be over."""
     return error.type in _OVERLOADED
 
 
@@ -125,7 +125,7 @@ class ModelTries:
         left = [(self._seconds_left(one.key), one) for one in self._left]
         chosen = next((one for one in left if not one[0]), None)
         if chosen is None and left and not self._tried:
-            # Everything rests: the one that rests shortest may be awake by now.
+            # All keys pause: the one with the shortest pause may be ready by now.
             chosen = min(left, key=itemgetter(0))
         self._tried = True
         if chosen is None:
@@ -206,6 +206,6 @@ NO_MODEL = ProviderError(
 
 
 def _has_answered(result: StreamResult) -> bool:
-    """Return whether the model said something with its key, whatever became of the stream."""
+    """Return whether the model said anything with its key, however the stream ended."""
     failed = result.status == "timeout" or isinstance(result.data, ProviderError)
     return bool(result.metrics.chunks) and not failed

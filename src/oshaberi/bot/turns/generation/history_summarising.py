@@ -74,7 +74,7 @@ class HistoryCondenser:
             return items
         # A local server may have to be asked for its window first.
         places = await self._channel.until_stopped(adapter.left_out(asked, KEPT_SHARE))
-        # What was said after the question may be left out, but is no history yet.
+        # What was said after the question may be left out, but is not history yet.
         asked_at = next((n for n, item in enumerate(items) if item.tag == "current"), len(items))
         unfit = [items[place] for place in sorted(places) if place < asked_at]
         old = [item for item in (*dropped, *unfit) if item.message_id is not None]

@@ -182,7 +182,7 @@ class ModelCaller:
         """Items that an API had no room for, and that are not summarised yet."""
 
     def forget_oldest(self, *, for_summary: bool) -> bool:
-        """Ask with less history from now on. Return False if there is nothing more to leave out."""
+        """Ask with less history from now on. Return False if nothing more can be left out."""
         fewer = without_oldest(self._items)
         shrunk = len(fewer) < len(self._items)
         kept = set(map(id, fewer))

@@ -153,8 +153,7 @@ async def preview_request(
 
 
 def _sources(services: TurnServices, channel_id: int) -> ContextSources:
-    """Return the sources of a turn, which read where the channel's history begins but store
-    nothing."""
+    """Return the sources of a turn, which only read where the history begins."""
     starts = BoundedCache[int, HistoryStart](1)
     known = services.notes.history_starts.get(channel_id)
     if known is not None:

@@ -181,7 +181,8 @@ class QueueRunner:
         if not performed.is_silent:
             self._admission.note_talk(job)
         if performed.is_settled:
-            # Both together, so that one transaction stores them. A cut is stored with its turn.
+            # Both together, so that one transaction stores them. A cut answer is stored with its
+            # turn.
             settled = () if performed.is_cut else (self._questions.settle_job(job),)
             await asyncio.gather(self._note_seen(queue), *settled)
 
@@ -192,7 +193,7 @@ class QueueRunner:
                 self._reasons.put(message_id, reason)
 
     async def _note_seen(self, queue: ChannelQueue) -> None:
-        """Store up to which message nothing waits. A restart searches only after it."""
+        """Store the message up to which nothing waits. A restart searches only after it."""
         if not queue.job.is_message:
             return
         newest, oldest = queue.job.asked[-1].said.id, queue.oldest_waiting

@@ -26,8 +26,10 @@ CLOSING_SECONDS = 5.0
 
 
 class SeenMessages:
-    """Whether somebody has spoken since the question. The bot's lines beside the answer do not
-    count."""
+    """Whether somebody has spoken since the question.
+
+    The bot's lines beside the answer do not count.
+    """
 
     def __init__(self, turn_channel: TurnChannel, seen_id: int) -> None:
         self._turn_channel = turn_channel

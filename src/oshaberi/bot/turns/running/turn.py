@@ -160,7 +160,7 @@ class Turn:
         return TurnIds(place.server_id, place.channel_id, place.user_id, self._response.key)
 
     def why_written(self, message_id: int) -> str | None:
-        """Return why the answer is given, if this message is part of it so far; else None."""
+        """Return why the answer is being given if this message is part of it so far, else None."""
         return self._job.why if self._response.has_sent(message_id) else None
 
     def newest_message_id(self) -> int | None:
@@ -220,8 +220,7 @@ class Turn:
         return await ask_any(self._models, usable, request, self._quota, NAMING, NAMING_S)
 
     def _leave_cut(self) -> None:
-        """Store a turn that is cancelled because the process ends, so that the next one continues
-        it.
+        """Store a turn that the end of the process cancels, so that the next process continues it.
 
         If nothing was about to be sent yet, only the usage is stored.
         """
@@ -262,8 +261,10 @@ class Turn:
             return StreamResult("error", data=error)
 
     async def _close_lines(self) -> None:
-        """Delete the lines beside the answer. One that is to stay is deleted together with the
-        answer."""
+        """Delete the lines beside the answer.
+
+        One that is to stay is deleted together with the answer.
+        """
         has_words = not self._response.chose_silence
         kept = None if self._working is None else await self._working.close(may_stay=has_words)
         if kept is not None:

@@ -29,7 +29,7 @@ Address = tuple[str, str, str | None, str | None, str]
 
 
 class ConnectedAdapter(Provider, Protocol):
-    """An adapter, with what a turn uses of it."""
+    """An adapter, as a turn uses it."""
 
     text: Mapping[str, Any]
     """Text settings that are different for this model."""
@@ -153,5 +153,5 @@ async def _close(entry: _PoolEntry) -> None:
         adapter = await entry.made
         await adapter.aclose()
     except Exception as error:
-        # It is let go either way; an adapter that never came to be has nothing to close.
+        # It is dropped either way; an adapter that was never made has nothing to close.
         log.info("an adapter did not close: %s", error)

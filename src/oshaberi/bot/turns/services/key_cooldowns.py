@@ -74,7 +74,8 @@ class KeyCooldowns:
     def end(self, key: KeyRecord, wall: datetime, now_s: float) -> datetime:
         """End a cooldown because the key has answered. Return when it ended, for the database."""
         known = self._known(key, wall, now_s)
-        # A copy of the record that was read before says the old end; it does not count again.
+        # A copy of the record that was read earlier still has the old end, which must not count
+        # again.
         self._put(key, _Rest(now_s, wall if known is None else max(wall, known.stored)))
         return wall
 

@@ -57,7 +57,7 @@ def _read(records: Iterable[LorebookRecord]) -> Iterator[PlacedBook]:
         try:
             book = replace(book_from(record.content), name=record.name)
         except ConfigError:
-            continue  # stored by another version; `/lore list` shows that it has no entries
+            continue  # stored by another version; `/lore list` shows it without entries
         room -= book.pattern_size
         if room < 0:
             log.warning(
@@ -83,6 +83,6 @@ def books_in(
 
 
 def smallest_window(models: Iterable[ModelRecord]) -> int | None:
-    """Return the smallest window that the options of these models name."""
+    """Return the smallest window in the options of these models."""
     named = (model.params.get("window") for model in models)
     return min((one for one in named if isinstance(one, int)), default=None)

@@ -1,4 +1,4 @@
-"""Which models may answer and whose they are, which of them fail, and which are local.
+"""Which models may answer and who owns them, which are failing, and which are local.
 
 A server, a channel or a person has a chain of models: the first one answers, the others if it
 fails. Those without a chain of their own use the operator's. `generation.fallback` goes through a
@@ -118,7 +118,8 @@ class ModelCandidate:
 
 
 class ModelAccess:
-    """The models of a process, with their adapters and what is known of their keys and failures."""
+    """The models of a process, with their adapters and what is known about their keys and
+    failures."""
 
     def __init__(
         self,
@@ -165,7 +166,7 @@ class ModelAccess:
         return (*found, *(one for one in rest if _identity(one) not in known))
 
     async def may_ask(self, model: ModelRecord) -> bool:
-        """Return whether the model may be asked: not if it is local, unless the operator says so.
+        """Return whether the model may be asked: a local one only if the operator allows it.
 
         It is checked when a model is chosen and each time it is used: by then the host name may
         have another address.
@@ -298,8 +299,9 @@ def _name(model: ModelRecord) -> str:
     return f"{model.provider}/{model.model}"
 
 
-# Models that fail: a line when the first question fails, a count every minute, the end. What a
-# question itself causes (blocked, too long) is no outage, and neither is a rate limit.
+# Models that fail: a log line for the first failure, a count every minute, and a line at the end.
+# A failure that the question itself causes (blocked, too long) is not an outage, nor is a rate
+# limit.
 
 MOST_MODELS = 200
 MOST_LOGGED = 500

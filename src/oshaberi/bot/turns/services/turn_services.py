@@ -127,7 +127,7 @@ class AnswerTimes:
 
 @dataclass(frozen=True, slots=True)
 class TurnObservers:
-    """Those that watch turns: logs, metrics, traces."""
+    """The observers of turns: logs, metrics, traces."""
 
     streams: tuple[StreamObserver, ...] = ()
     on_answered: Callable[[AnswerTimes], None] = lambda _times: None
@@ -138,7 +138,7 @@ class TurnObservers:
 
 @dataclass(frozen=True, slots=True)
 class ChannelNotes:
-    """What a process remembers of channels for a while."""
+    """What a process remembers about channels for a while."""
 
     deleted_messages: BoundedCache[int, bool] = field(
         default_factory=lambda: BoundedCache(MOST_DELETED)

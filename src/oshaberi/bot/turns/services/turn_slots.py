@@ -1,4 +1,5 @@
-"""Limits how many turns a process runs at once. Others wait in order, fairly between servers.
+"""Limits how many turns a process runs at once. Others wait in order, with fair shares between
+servers.
 
 A free slot goes to the waiting server with the fewest running turns; among equals servers take
 turns, and within a server the turn goes first that has waited longest. While turns wait, at least
@@ -176,7 +177,7 @@ class TurnSlots:
             place = places.pop(0)
             if places:
                 self._servers[server] = places  # after all others
-            if not place.given.done():  # else it is cancelled, and has not heard of it yet
+            if not place.given.done():  # otherwise it was cancelled and does not know yet
                 place.given.set_result(None)
                 self._begin(place)
         if not self._servers:
@@ -191,7 +192,7 @@ class TurnSlots:
     def _hurry(self) -> None:
         """Hurry at least as many turns as wait. A server gives way to those that run fewer turns.
 
-        It gives way with all of its turns: which of them will end soon is not known.
+        It gives way with all of its turns, because it is unknown which of them will end soon.
         """
         if not self._servers or self._hurried >= min(self._taken, self.waiting):
             return

@@ -1,6 +1,7 @@
-"""The search of a guild's messages. It sees what the bot sees, no matter who asked the bot to
-search. Every word of `content` must occur in the message. A `Fault(kind="code", code=110000)`
-imitates an index that is not ready yet.
+"""The search of a guild's messages.
+
+It sees what the bot sees, no matter who asked the bot to search. Every word of `content` must occur
+in the message. A `Fault(kind="code", code=110000)` imitates an index that is not ready yet.
 """
 
 from __future__ import annotations

@@ -85,8 +85,7 @@ async def from_message(call: RouteCall) -> object:
 
 
 def note_begun_on(state: StageState, thread: Channel, message: StageMessage, user_id: int) -> None:
-    """Mark the message from which a thread was started, and refer to it at the thread's
-    beginning."""
+    """Mark the message that a thread was started from, and refer to it in the thread."""
     message.flags |= MessageFlag.HAS_THREAD
     message_posting.announce(state, "MESSAGE_UPDATE", message)
     _point(state, thread, MessageType.THREAD_STARTER, user_id, message.channel_id, message.id)
