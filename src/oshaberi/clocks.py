@@ -1,6 +1,6 @@
 """The two clocks.
 
-Dates, and what is stored, are by the wall clock. Waits and pauses are measured by the event loop's
+Dates and stored times come from the wall clock. Waits and pauses are measured with the event loop's
 clock, which never jumps, and which tests can speed up (`virtual_time`).
 """
 
@@ -27,7 +27,7 @@ def loop_time_s() -> float:
 def loop_clock() -> Clock:
     """Return a function with the results of the running loop's `time`.
 
-    It is for what reads the clock per token, or several times per message.
+    It is for code that reads the clock per token, or several times per message.
     `asyncio.get_running_loop().time()` takes six times as long: Python 3.11 asks the system for the
     process each time, and asyncio's `time` is a method around `time.monotonic`.
     """

@@ -30,7 +30,7 @@ class ConfigError(OshaberiError):
 
 
 class TemporaryError(OshaberiError):
-    """Something is missing that may come back by itself: starting again later can help."""
+    """Something is missing that may come back by itself, so a later start can help."""
 
 
 class AddressUnavailableError(ConfigError, TemporaryError):

@@ -1,4 +1,4 @@
-"""The values between the steps of the pipeline: what the text engine returns, in order.
+"""The values between the steps of the pipeline: the text engine returns them, in order.
 
 Frozen, comparable and without behaviour: a step takes values and returns values.
 """

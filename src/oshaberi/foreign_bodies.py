@@ -1,7 +1,7 @@
 """Reads HTTP bodies from outside: bounded in bytes, in small pieces, never unpacked all at once.
 
 Ask for a body with `PLAIN` headers. A server may compress it anyway: then it is unpacked piece by
-piece, and what comes out counts. Between the pieces of one read the event loop gets its turn, so
+piece, and the unpacked bytes count. Between the pieces of one read the event loop gets its turn, so
 time limits and stops hold however fast a server sends.
 """
 
@@ -30,7 +30,7 @@ class BodyTooLargeError(Exception):
 
 
 class PackedBodyError(Exception):
-    """The body is compressed in a way that is not read, or broken."""
+    """The body is compressed in an unsupported way, or broken."""
 
 
 class Unpacker:
@@ -42,7 +42,7 @@ class Unpacker:
         self._stream = None if bits is None else zlib.decompressobj(bits)
 
     def pieces(self, packed: bytes) -> Iterator[bytes]:
-        """Yield what comes out of these bytes. Raises PackedBodyError."""
+        """Yield the unpacked bytes. Raises PackedBodyError."""
         stream = self._stream
         if stream is None:
             words = f"the server compressed its answer ({self._encoding[:40]}), unasked"
@@ -60,7 +60,7 @@ class Unpacker:
 
 
 def unpacker_for(headers: Mapping[str, str]) -> Unpacker | None:
-    """Return what unpacks a body with these headers; None if it is not compressed."""
+    """Return an unpacker for a body with these headers; None if it is not compressed."""
     encoding = headers.get("Content-Encoding", "").strip().lower()
     return None if encoding in ("", "identity") else Unpacker(encoding)
 
@@ -112,5 +112,5 @@ async def body_beginning(
 
 
 async def answer_body(answer: Any, most_bytes: int) -> bytes:
-    """Return the body of an answer of aiohttp, whose session must not unpack it itself."""
+    """Return the body of an aiohttp response, whose session must not unpack it itself."""
     return await whole_body(answer.content.iter_any(), answer.headers, most_bytes)

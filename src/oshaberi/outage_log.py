@@ -29,8 +29,8 @@ _OUTAGES: WeakSet[OutageLog] = WeakSet()
 class OutageLog:
     """The log of one thing that can be away, such as the database.
 
-    Several can notice the same outage (`by`): it begins with the first of them, and ends when it
-    has ended for all. With `counts_only`, a minute without a failure is no line.
+    Several parts can notice the same outage (`by`): it begins with the first of them, and ends when
+    it has ended for all. With `counts_only`, a minute without a failure is not logged.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class OutageLog:
         return bool(self._by)
 
     def begins(self, reason: str, consequence: str = "", *, by: Hashable = "") -> None:
-        """Note that the thing is away. If that is known already, count a failure."""
+        """Note that the thing is away. If that is already known, count a failure."""
         if self.is_on:
             if by not in self._by or by == "":
                 self.count()

@@ -1,6 +1,6 @@
 """The fonts and emoji pictures of other packages, checked by SHA-256 when first used.
 
-A file with another content is not used: the log says so, and the caller gets an `AssetError`.
+A file with different content is not used: the log says so, and the caller gets an `AssetError`.
 docs/dependencies.md says where the files come from.
 """
 

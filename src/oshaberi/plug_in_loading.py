@@ -44,7 +44,7 @@ def _loaded(point: EntryPoint) -> Callable[..., Any] | None:
         if not callable(made):
             raise TypeError(f"{point.value} cannot be called")
     except (Exception, SystemExit) as error:
-        # Any code may run there, so anything may be raised; only the operator ends the bot.
+        # Any code may run there, so anything may be raised; only the operator may end the bot.
         log.error("%s", plug_in_error(point.group, point.name, error))
         return None
     return made  # type: ignore[no-any-return]

@@ -44,7 +44,7 @@ def settings_of(config_file: Path | None) -> LoadedSettings:
 
 
 def take_secrets(config_file: Path | None) -> None:
-    """Take the variables of `oshaberi.env` into the environment, whose own ones come first."""
+    """Add the variables of `oshaberi.env` to the environment, without replacing any."""
     from oshaberi.bot.config.loading import settings_file
     from oshaberi.bot.config.secrets_file import with_secrets
 
@@ -117,7 +117,7 @@ def _parse(assignment: str) -> tuple[str, Any]:
 
 
 def _value(setting: Field[Any], value: str) -> Any:
-    """Parse a value. What cannot be parsed stays a text: the setting's own check reports it."""
+    """Parse a value. Anything else stays a text, and the setting's own check reports it."""
     if "what" in setting.metadata:
         return read(setting.metadata, value)
     return _from_json(setting.name, value)

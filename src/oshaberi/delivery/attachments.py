@@ -139,7 +139,10 @@ def _ignore(job: asyncio.Future[list[Picture]]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PersonaMessage:
-    """A message as it is to be shown. A display mode returns it changed (`dataclasses.replace`)."""
+    """A message as it will be shown.
+
+    A display mode returns a changed copy (`dataclasses.replace`).
+    """
 
     text: str
     """Empty if the message only has files."""
@@ -153,7 +156,7 @@ class PersonaMessage:
 
 
 class RenderedBlock(NamedTuple):
-    """A code block for which there is an attachment renderer."""
+    """A code block that has an attachment renderer."""
 
     language: str
     code: str
@@ -211,7 +214,7 @@ class DeliveryPlugIns:
             return message
 
     def files(self, language: str, code: str) -> tuple[File, ...]:
-        """Return what a renderer makes of a block; nothing if it is to stay code."""
+        """Return the files that a renderer makes of a block; none if it should stay code."""
         try:
             return _checked_files(self.attachments[language](code))
         except (Exception, SystemExit) as error:
@@ -255,7 +258,7 @@ async def block_files(
 ) -> tuple[File, ...]:
     """Return the files that a plug-in makes of a block, such as a diagram's picture.
 
-    Nothing if it stays code, or a stop came.
+    Returns nothing if it stays code, or a stop came.
     """
     loop = asyncio.get_running_loop()
     job = loop.run_in_executor(None, plug_ins.files, block.language, block.code)

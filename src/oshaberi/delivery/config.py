@@ -1,8 +1,8 @@
 """The settings of steps 04 and 07b, and what they mean together: degrees, live mode, pacing.
 
-The settings of the text itself are in `text`. So is what a degree means for it:
-`text.messages.packing` collects it at degree 0, `text.messages.humanize` words it casually at
-degree 3.
+The settings of the text itself are in `text`. So is the meaning of a degree for it:
+`text.messages.packing` collects it at degree 0, `text.messages.humanize` makes it casual at degree
+3.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def grows(config: StreamConfig) -> bool:
 
 
 def gathers(config: StreamConfig) -> bool:
-    """Return whether the text of a message is collected until it is complete, instead of edits."""
+    """Return whether the text of a message is collected until it is complete, without edits."""
     return config.delivery == "live" and config.notify == "last"
 
 
@@ -149,8 +149,8 @@ def shows_unfinished(config: StreamConfig) -> bool:
 def text_config(config: StreamConfig) -> TextConfig:
     """Return the settings of the text engine.
 
-    In live mode lines join the growing message, so the engine packs none: what it packs is known
-    too late to be shown in the right message.
+    In live mode lines join the growing message, so the engine packs none: packed text would be
+    known too late to be shown in the right message.
     """
     return replace(config.text, max_flush_count=MOST_FLUSHES) if grows(config) else config.text
 
@@ -159,7 +159,7 @@ LIVE_WITHOUT_MODE = Sentence('delivery = "live" shows no display_mode but "perso
 
 
 def live_remark(config: StreamConfig) -> str:
-    """Return why live mode does not show what one may expect of it; empty if it does."""
+    """Return why live mode does not work as one might expect; empty if it does."""
     if config.delivery != "live":
         return ""
     if config.notify == "last":

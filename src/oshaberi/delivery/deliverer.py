@@ -97,7 +97,7 @@ class Deliverer:
         next_edit_at = None if self._growth is None else self._next_edit_at
         response.indicator.follow(self._ends_with_this, next_edit_at)
 
-    # -- what comes from the text engine ----------------------------------------------------------
+    # -- input from the text engine ----------------------------------------------------------
 
     def add(self, events: Iterable[Deliverable]) -> None:
         """Queue the engine's messages. Never waits: the reader waits for room beforehand."""
@@ -182,7 +182,7 @@ class Deliverer:
     async def close_with(self, events: Iterable[Deliverable]) -> None:
         """Send the one closing flush after a stop (spec 04 O1). Unsent text stays queued.
 
-        A message that waited only in case it was the last one (`notify: last`) belongs to it.
+        A message that waited only because it might be the last one (`notify: last`) belongs to it.
         """
         if self._config.suppress_text_output:
             self.add(events)
@@ -205,7 +205,7 @@ class Deliverer:
 
     @property
     def _is_in_doubt(self) -> bool:
-        """Whether something may still arrive, so that nothing may overtake it."""
+        """Return whether something may still arrive, so that nothing may overtake it."""
         return self.record.in_doubt or (self._live is not None and self._live.in_doubt)
 
     async def _flush(self, flushed: Sequence[OutgoingMessage]) -> None:
@@ -215,7 +215,7 @@ class Deliverer:
         for _ in flushed:
             waiting = len(self.queue.items)
             if not waiting or self._limit_reached() is not None:
-                return  # those after a late one have been joined, or no more may leave
+                return  # those after a late one have been joined, or no more may be sent
             if await self._send(self.queue.take()) is not None:
                 return
             if len(self.queue.items) == waiting:
@@ -224,7 +224,7 @@ class Deliverer:
     # -- the loop ---------------------------------------------------------------------------------
 
     async def run(self) -> Broken | None:
-        """Send what comes. Return why delivery cannot continue, or None at the end."""
+        """Send messages as they come. Return why delivery cannot continue, or None at the end."""
         while True:
             if self._growth is not None:
                 broken = await self._growth.run(self._is_ready_or_halted)
@@ -248,7 +248,7 @@ class Deliverer:
         return broken
 
     async def _step(self, item: OutgoingMessage) -> Broken | None:
-        """Send the first waiting message, or decide what else becomes of it."""
+        """Send the first waiting message, or decide what else happens to it."""
         if self._live is not None:
             is_settled, broken = await self._step_live(self._live, item)
             if is_settled:
@@ -275,7 +275,7 @@ class Deliverer:
     async def _step_live(
         self, live: LiveEdits, item: OutgoingMessage
     ) -> tuple[bool, Broken | None]:
-        """Add it to the growing message. Return whether that settles it, and what broke."""
+        """Add it to the growing message. Return whether that settles it, and what failed."""
         home = live.live.home_of(item)
         if home is not None:
             in_time = await live.pace.wait(home)
@@ -295,7 +295,8 @@ class Deliverer:
         began = self._waits.now()
         outcome, post = await self._poster.send(item, silent=is_silent, files=files)
         if files and refuses_pictures(outcome):
-            # Perhaps only pictures are not wanted here; if it is more, the text will tell.
+            # Perhaps only pictures are unwelcome here; if it is more than that, the text will show
+            # it.
             self.queue.put_back(self._as_text(item))
             return None
         if self._live is not None:

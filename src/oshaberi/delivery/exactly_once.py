@@ -64,7 +64,7 @@ TOO_OLD_TO_EDIT = 30046
 
 @dataclass(slots=True)
 class SendAttempts:
-    """One message and its attempts, while nobody knows whether it arrived."""
+    """One message and its attempts, as long as it is unknown whether it arrived."""
 
     post: Post
     first_at: float
@@ -138,14 +138,14 @@ class ExactlyOnceSender:
             except WithdrawnError:
                 outcome = Uncertain(AmbiguousError("stopped")) if case.doubted else Withdrawn()
             except Exception as error:
-                # A fault of the sink itself: it cannot tell us what became of the message.
+                # A fault of the sink itself, which cannot tell what happened to the message.
                 return Failed(error, uncertain=True)
             if outcome is not None:
                 self._note(post, outcome)
                 return outcome
 
     async def _try(self, case: SendAttempts) -> Outcome | None:
-        """Try once. Return the outcome; None if it is worth another try."""
+        """Try once. Return the outcome; None if another attempt makes sense."""
         try:
             return await self._attempt(case)
         except DiscordRefusalError as refusal:
@@ -227,11 +227,11 @@ class ExactlyOnceSender:
             await self._request(lambda _wire: self._sink.open_webhook())
         except DiscordRefusalError as refusal:
             if refusal.code == TOKEN_REVOKED:
-                raise  # neither the bot nor a webhook will be heard
+                raise  # neither the bot nor a webhook can write there
             log.warning("no webhook, speaking as the bot: %s", refusal)
             return False
         except DOUBTS as doubt:
-            # Nothing of the message has left yet: opening again is all that is repeated.
+            # Nothing of the message has been sent yet: only the opening is repeated.
             if self._waits.now() - case.patient_since > sum(RETRY_SECONDS):
                 log.warning("no webhook, speaking as the bot: %s", doubt)
                 return False

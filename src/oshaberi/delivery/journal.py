@@ -2,7 +2,7 @@
 
 After a crash the journal says what arrived, what did not and what is uncertain. If the journal
 cannot be written now, the answer is still sent: an unrecorded message is better than a lost one,
-and what was never stored is never repeated.
+and a message that was never stored is never repeated.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class JournalledSink:
         try:
             await entry
         except Exception as error:
-            # Whatever is wrong with the journal, the answer must go out.
+            # Whatever is wrong with the journal, the answer must be sent.
             if not self._has_warned:
                 self._has_warned = True
                 level = logging.WARNING if isinstance(error, JournalAwayError) else logging.ERROR

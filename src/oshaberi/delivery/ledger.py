@@ -1,4 +1,4 @@
-"""The books of a stream: what became of each visible character, and of each message.
+"""The books of a stream: what happened to each visible character, and to each message.
 
 Each entry of the ledger gets exactly one fate: delivered with a message id, or not, with the
 reason. `problems` says at the end of a stream what does not add up. Only the `DeliveryRecord` of
@@ -88,7 +88,7 @@ class Ledger:
         self.entries[-1].expected = False
 
     def drop(self, event: Withheld) -> None:
-        """Enter text that would have been sent if the stream had not been ended."""
+        """Enter text that would have been sent if the stream had not ended early."""
         start, end = event.span
         self.entries.append(LedgerEntry(event.text, event.segment, start, end, event.reason))
 
@@ -145,7 +145,7 @@ class Ledger:
         return [*open_, *twice, *self._disorder()]
 
     def _disorder(self) -> list[str]:
-        """List segments that do not begin where the one before ended."""
+        """List segments that do not begin where the previous one ended."""
         spans = {entry.segment: entry.span for entry in self.entries if entry.segment}
         wrong, end = [], 0
         for segment in sorted(spans):
@@ -195,7 +195,10 @@ class DeliveryRecord:
         *,
         edited: bool = False,
     ) -> Broken | None:
-        """Record what became of these texts. Return why delivery cannot continue, if it cannot."""
+        """Record what happened to these texts.
+
+        Return why delivery cannot continue, if it cannot.
+        """
         match outcome:
             case Delivered(sent):
                 self._failures = 0
@@ -272,7 +275,7 @@ class DeliveryRecord:
                 self.ledger.settle(entry, reason)
 
     def split(self, item: OutgoingMessage, parts: int) -> None:
-        """Note that a message is sent in so many parts."""
+        """Note that a message is sent in `parts` parts."""
         for entry in item.entries:
             self.ledger.split(entry, parts)
 

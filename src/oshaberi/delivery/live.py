@@ -1,7 +1,7 @@
 """Live mode: one message that grows by edits, and text that was shown but not kept (spec 07).
 
 Finished text joins the last message or begins a new one. Unfinished text is only shown: after the
-kept text of the last message, or in a message of its own that keeps nothing so far. In the end
+final text of the last message, or in a message of its own that has no final text so far. In the end
 every message shows exactly its kept text, and a message without any is deleted: the final state
 does not depend on what was shown meanwhile.
 """
@@ -72,7 +72,7 @@ class LiveMessage:
 
     @property
     def differs(self) -> bool:
-        """Whether it shows text that is not kept."""
+        """Return whether it shows text that is not final."""
         return self.shown != self.post.content
 
 
@@ -126,7 +126,7 @@ class LiveMode:
     def _with_text(self, text: str, more: str) -> str | None:
         """Return both as one message, or None if the second needs its own.
 
-        Unfinished text has to be taken away from a message in which it turns out to have no room.
+        Unfinished text has to be removed from a message if it turns out not to fit.
         """
         is_sparing = self._response.sent >= self._sparing_from
         if not is_sparing and utf16_len(text) > self._limit * FULL_SHARE:
@@ -157,7 +157,7 @@ class EditPace:
     """Decides when the messages of one answer may be edited again.
 
     At most once a second, and only as often as the bucket of edits allows. The edit that ends an
-    answer leaves at once where the bucket is known to have room for it.
+    answer is sent at once where the bucket is known to have room for it.
     """
 
     def __init__(self, sink: Sink, queue: MessageQueue, waits: InterruptibleWaits) -> None:
@@ -173,16 +173,16 @@ class EditPace:
         return max(live.left_at + EDIT_SECONDS, self._even_at(room, live.left_at))
 
     def _even_at(self, room: RequestRoom | None, left_at: float) -> float:
-        """Return when the next edit leaves if all of the window are to have the same distance.
+        """Return when the next edit is sent if the edits of the window are evenly spaced.
 
-        None is kept for the end: the last edit waits for a second at most, as any other.
+        None is reserved for the end: the last edit waits for a second at most, like any other.
         """
         if room is None or left_at >= room.resets_at:
             return left_at
         return left_at + (room.resets_at - left_at) / (max(room.remaining, 0) + 1)
 
     async def wait(self, live: LiveMessage) -> bool:
-        """Wait until it may be edited. Return False if it was halted."""
+        """Wait until the message may be edited. Return False if halted."""
         while not self._waits.halted and (due_at := self.due_at(live)) > self._waits.now():
             await self._queue.change(due_at)
         return not self._waits.halted
@@ -223,7 +223,7 @@ class LiveEdits:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether unfinished text may be in a message that we do not know."""
+        """Return whether unfinished text may be in a message that we do not know."""
         return bool(self._doubted)
 
     def may_be_there(self, text: str) -> bool:
@@ -273,7 +273,7 @@ class LiveEdits:
         return max((self._looked_at + again, *map(self.pace.due_at, shown)))
 
     def next_at(self, *, is_text_waiting: bool) -> float | None:
-        """Return when a message is edited next; None if there is nothing new to be read."""
+        """Return when a message is edited next; None if there is nothing new to show."""
         is_new = self._text_came and not self._rests and self._vain_looks == 0
         shown = [live for live in (self.live.last, self.live.draft) if live]
         if not shown or not (is_new or is_text_waiting):
@@ -289,7 +289,7 @@ class LiveEdits:
         try:
             parts = preview()
         except Exception:
-            # Only a look ahead: the finished text does not depend on it.
+            # This is only a preview: the finished text does not depend on it.
             log.exception("the unfinished text could not be shown")
             self._rests = True
             return None
@@ -325,7 +325,7 @@ class LiveEdits:
         return self._note_shown(outcome)
 
     def _note_shown(self, outcome: Outcome | EditOutcome) -> Broken | None:
-        """Handle the outcome. A refusal is no failure: the finished text may be accepted."""
+        """Handle the outcome. A refusal is not a failure: the finished text may be accepted."""
         self._rests = isinstance(outcome, Refused | NoWebhook | Uncertain)
         if isinstance(outcome, Delivered | Refused | NoWebhook):
             return None

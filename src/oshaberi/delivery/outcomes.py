@@ -1,4 +1,4 @@
-"""How sending a message can end, and what is done about each of Discord's codes."""
+"""How sending a message can end, and how each of Discord's codes is handled."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Broken:
 
 
 class RefusalRecovery(Enum):
-    """What is done about a refused message: by `exactly_once`, for messages and edits."""
+    """How `exactly_once` handles a refused message or edit."""
 
     NEW_WEBHOOK = "the webhook is gone: make another"
     UNAVAILABLE = "the channel cannot be written to any more"
@@ -117,7 +117,7 @@ def recovery_of(code: int) -> RefusalRecovery:
 
 
 def refuses_pictures(outcome: Outcome) -> bool:
-    """Return whether perhaps only the pictures of a message are not wanted."""
+    """Return whether perhaps only the pictures of a message are unwelcome."""
     if isinstance(outcome, Unavailable):
         return not outcome.uncertain and outcome.error.code != TOKEN_REVOKED
     return isinstance(outcome, Refused)

@@ -1,4 +1,4 @@
-"""How a message that waits to be sent is made from an event of the engine."""
+"""Turns an event of the engine into messages that wait to be sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a person would type a message, and the wait until the next one would have been typed.
+"""How long a person would type a message, and the wait until the next one is typed.
 
 `rate_limit_waits` is the other reason why a message waits.
 """
@@ -46,7 +46,7 @@ def pause_ms(number: int, config: StreamConfig) -> float:
 
 
 def _drawn(what: str, number: int, config: StreamConfig) -> float:
-    """Return a number from 0 up to 1. To seed a `random.Random` would take ten times as long."""
+    """Return a number from 0 up to 1. Seeding a `random.Random` would take ten times as long."""
     source = f"pace {what} {config.text.seed} {number}".encode()
     return int.from_bytes(blake2b(source, digest_size=4).digest()) / 2**32
 
@@ -83,7 +83,7 @@ class TypingWaits:
         self._waits = waits
 
     def moments(self) -> list[float]:
-        """Return when each waiting message would be sent if there were no rate limit."""
+        """Return when each waiting message would be sent without a rate limit."""
         now, at = self._waits.now(), self._response.last_sent_at
         waits = [waiting.wait for waiting in self._queue.items]
         if not self._waits.simulates:

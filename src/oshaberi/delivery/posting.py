@@ -1,4 +1,4 @@
-"""One message on its way to the sink: under which name and face, and as a reply or not."""
+"""One message on its way to the sink: its name and avatar, and whether it is a reply."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class MessagePoster:
         return outcome, post
 
     def _display(self, post: Post, identity: Identity | None) -> tuple[Post, WebhookFace | None]:
-        """Return text, name and avatar as the display mode wants them."""
+        """Return text, name and avatar in the form that the display mode chooses."""
         persona = self._config.text.persona
         face = face_of(identity, persona)
         mode = self._config.display_mode
@@ -135,12 +135,12 @@ class MessagePoster:
 
     @property
     def _answers(self) -> bool:
-        """Whether the next message is a reply."""
+        """Return whether the next message is a reply."""
         may_reply = self._reply_to and (self._reply_rule.every or not self._voice.replied)
         return may_reply and self._reply_rule.is_due()
 
     async def _wear(self, face: WebhookFace, post: Post) -> Outcome:
-        # One notice is enough for a response, also where every message replies.
+        # One notice is enough for a response, even where every message replies.
         if not self._voice.replied and self._answers:
             if not await self._sender.notice(face):
                 return NoWebhook()

@@ -45,8 +45,8 @@ class Wait:
 class OutgoingMessage:
     """A Discord message that waits. After the first attempt it does not change.
 
-    `entries` are its places in the ledger. `history` is how it reads in the model's history: with
-    its label, a table as its source. A `block` is a code block that becomes a file.
+    `entries` are its places in the ledger. `history` is its form in the model's history: with its
+    label, and a table as its source. A `block` is a code block that becomes a file.
     """
 
     __slots__ = (
@@ -207,7 +207,10 @@ class MessageQueue:
         self._note()
 
     def join_groups(self, sizes: Sequence[int]) -> None:
-        """Join as many neighbours as each size says, in order. The waits of the others stay."""
+        """Join as many neighbours as each size says, in order.
+
+        The waits of the other messages stay.
+        """
         items, merged, unused_ms = iter(self.items), deque[OutgoingMessage](), 0.0
         for size in sizes:
             group = [next(items) for _ in range(size)]
@@ -225,7 +228,7 @@ class MessageQueue:
         return fits_together(first, second, self._limit, with_code=with_code)
 
     def widen_head(self) -> None:
-        """Join as much as fits into the first message: only one may leave (spec 04 O1)."""
+        """Join as much as fits into the first message: only one may be sent (spec 04 O1)."""
         while len(self.items) > 1:
             first, second = self.items[0], self.items[1]
             length = utf16_len(first.text) + 1 + utf16_len(second.text)

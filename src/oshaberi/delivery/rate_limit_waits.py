@@ -61,7 +61,7 @@ def _kept(room: RequestRoom, *, at_end: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PlannedSend:
-    """When a waiting message leaves if nothing is joined, and the window that takes it."""
+    """When a waiting message is sent if nothing is joined, and in which window."""
 
     wanted_at: float
     leaves_at: float
@@ -76,7 +76,10 @@ class PlannedSend:
 def planned_sends(
     wanted: Sequence[float], room: RequestRoom, window_s: float, now: float, *, at_end: bool = False
 ) -> list[PlannedSend]:
-    """Return when the waiting messages leave one by one. `wanted` is what pacing alone chooses."""
+    """Return when the waiting messages are sent one by one.
+
+    `wanted` is what pacing alone chooses.
+    """
     planned: list[PlannedSend] = []
     kept = _kept(room, at_end=at_end)
     renewed = now >= room.resets_at
@@ -156,9 +159,10 @@ class BucketWaits:
             self._queue.join_groups(sizes)
 
     def _groups(self, room: RequestRoom, wanted: Sequence[float]) -> list[int]:
-        """Return how many neighbours each message is to have.
+        """Return how many neighbours to join into each message.
 
-        Code stays a message of its own, unless its reader would wait for the end of the answer.
+        Code stays a message of its own, unless that would keep its reader waiting for the end of
+        the answer.
         """
         in_time = wanted[-1] + self._patience(room)
         sizes, ends_at = self._grouped(room, wanted, in_time, with_code=False)
@@ -171,7 +175,7 @@ class BucketWaits:
     def _grouped(
         self, room: RequestRoom, wanted: Sequence[float], in_time: float, *, with_code: bool
     ) -> tuple[list[int], float]:
-        """Return the sizes after the fewest possible joins, and when the last message leaves."""
+        """Return the sizes after the fewest possible joins, and when the last message is sent."""
         items, wanted = list(self._queue.items), list(wanted)
         sizes = [1] * len(items)
         best, ends_at = sizes, float("inf")
@@ -202,7 +206,7 @@ class BucketWaits:
     ) -> int | None:
         """Return where the shortest pair begins in the first window that is too full.
 
-        Only this far: what pacing sends after the window renews stays as it is.
+        It looks no further: what pacing sends after the window renews stays as it is.
         """
         pairs: list[tuple[int, int]] = []
         for at, (first, second) in enumerate(pairwise(items)):
@@ -223,7 +227,7 @@ class BucketWaits:
 
     @property
     def _at_end(self) -> bool:
-        """Whether no request is kept for the end of the answer, and none is spread.
+        """Return whether no request is reserved for the end of the answer, and none is spread.
 
         A pace that the bucket can follow is not disturbed, and a queue that may not be joined
         gains nothing by it.
@@ -237,7 +241,7 @@ class BucketWaits:
         return PATIENCE_S if begins and self._pace is not None else 0.0
 
     def _room(self) -> RequestRoom | None:
-        """Return what is known of the bucket that the next message goes through."""
+        """Return what is known about the bucket of the next message."""
         kind: RequestKind = "webhook_send" if self._has_face() else "send"
         room = self._sink.room(kind)
         if room is not None:
@@ -247,7 +251,7 @@ class BucketWaits:
     def _has_face(self) -> bool:
         """Return whether the next message goes through the webhook.
 
-        What a plug-in decides is known only when it is sent: presumably as the last time.
+        A plug-in decides only when it is sent: presumably as it did the last time.
         """
         if self._has_mode and self._response.messages:
             return self._response.messages[-1].via == "webhook"

@@ -1,7 +1,7 @@
 """One response: what lasts from stream to stream of a turn (spec 04).
 
-A tool call ends a stream, not the response: reply, limits, pacing and sprites continue. Whoever
-may read a field, only the methods here write it.
+A tool call ends a stream, not the response: reply, limits, pacing and sprites continue. Anybody may
+read a field, but only the methods here write it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SentSprite:
 
 @dataclass(frozen=True, slots=True)
 class LimitWait:
-    """A request that could not leave at once: when it was wanted, and when it left."""
+    """A request that could not be sent at once: when it was ready, and when it was sent."""
 
     wanted_at: float
     left_at: float
@@ -48,7 +48,7 @@ class ReplyRule:
 
 @dataclass(slots=True)
 class Voice:
-    """Under which name the response speaks. Belongs to the `MessagePoster`."""
+    """The name under which the response speaks. Belongs to the `MessagePoster`."""
 
     replied: bool = False
     """Whether the first message, which may reply, was sent."""

@@ -1,7 +1,7 @@
-"""Knows whether the service behind the sinks (Discord) answers at all, or only one request fails.
+"""Knows whether the service behind the sinks (Discord) is down, or only one request fails.
 
-One failed request says little: a route may be broken, or a channel. So after a failure that no
-answer follows, a probe asks for something else. If that fails too, the service is away: nothing
+One failed request says little: a route may be broken, or a channel. So after a failure without a
+later answer, a probe asks for something else. If that fails too, the service is away: nothing
 more is sent, and everybody waits, until a probe or any other request is answered. What waits then
 is in `exactly_once` (messages) and in the turns (questions).
 """
@@ -82,17 +82,17 @@ class ServiceOutage:
         self._reason = reason
         self._answered.clear()
         if self._probing is None:
-            # An outage concerns everybody: its lines in the log bear no turn's ids.
+            # An outage concerns everybody, so its log lines have no turn's ids.
             self._probing = asyncio.create_task(
                 self._find_out(), name="probing Discord", context=Context()
             )
 
     async def resolved(self) -> None:
-        """Wait until the service answers. Without a doubt about that, return at once."""
+        """Wait until the service answers. Return at once if there is no doubt about it."""
         await self._answered.wait()
 
     def seconds_since(self, moment: float) -> float:
-        """Return how many seconds the last outage lasted after that moment (loop time)."""
+        """Return for how many seconds after that moment (loop time) the last outage lasted."""
         began, ended = self._last
         if self._away_since is not None:
             began, ended = self._away_since, loop_time_s()
@@ -121,7 +121,7 @@ class ServiceOutage:
             self._answered.set()
 
     async def _quiet(self, seconds: float) -> None:
-        """Wait, or until a request is answered."""
+        """Wait for this time, or until a request is answered."""
         try:
             async with asyncio.timeout(seconds):
                 await self._answered.wait()

@@ -123,7 +123,10 @@ class UnsentError(AmbiguousError):
 
 
 class SinkAwayError(SinkError):
-    """Nothing can be sent anywhere for now, and nothing was. Worth waiting for `patience_s`."""
+    """Nothing can be sent anywhere for now, and nothing was sent.
+
+    Waiting for `patience_s` makes sense.
+    """
 
     def __init__(self, message: str, patience_s: float) -> None:
         super().__init__(message)
@@ -165,7 +168,7 @@ class Sink(Protocol):
         """Return the bot's name in this channel."""
 
     def room(self, kind: RequestKind) -> RequestRoom | None:
-        """Return what is known of the bucket for such requests; None if nothing, or no limit."""
+        """Return the known state of the bucket for such requests; None if unknown or unlimited."""
 
     async def send(self, post: Post, wire: WireState) -> Sent:
         """Create the message; through the open webhook if it has a `face`."""
@@ -177,7 +180,7 @@ class Sink(Protocol):
         """Delete a message of ours whose text is not kept (live mode)."""
 
     async def typing(self, ms: int | None) -> None:
-        """Show the indicator: before a message for `ms`, or with None just keep it alive."""
+        """Show the indicator: for `ms` before a message, or with None just keep it alive."""
 
     async def reply_notice(self, face: WebhookFace, wire: WireState) -> Sent | None:
         """Send the reply notice through the webhook, because webhooks cannot reply.
@@ -201,7 +204,7 @@ async def _nothing_to_close() -> None:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryTarget:
-    """A sink with the answer's surroundings. `close` is called after the answer's last stream."""
+    """A sink and what it needs for the answer. `close` is called after the answer's last stream."""
 
     sink: Sink
     channel: str

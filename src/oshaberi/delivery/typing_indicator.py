@@ -44,7 +44,10 @@ async def ask_for_typing(sink: Sink, ms: int | None) -> None:
 
 
 async def ask_during(wait: Coroutine[Any, Any, None], sink: Sink, seconds: float) -> None:
-    """Ask for it at the beginning of a wait of `seconds`. The request ends with the wait."""
+    """Ask for the indicator at the beginning of a wait of `seconds`.
+
+    The request ends with the wait.
+    """
     asking = asyncio.create_task(ask_for_typing(sink, round(seconds * 1000)))
     try:
         await wait
@@ -105,24 +108,24 @@ class TypingIndicator:
         self._is_last_message, self._next_edit_at = is_last_message, next_edit_at
 
     def hold(self, seconds: float) -> None:
-        """Do not show it before so many seconds have passed, whoever asks for it."""
+        """Do not show it before this many seconds have passed, no matter who asks for it."""
         self._held_until = self._now() + seconds
 
     def words_came(self) -> None:
-        """Show it from now on, unless a message comes first: the model says something."""
+        """Show it from now on, because the model says something, unless a message comes first."""
         self.awaits_words = False
         if self.is_on:
             self._set(QUIET_SECONDS)
 
     def rest(self) -> None:
-        """Ask for it no more: the answer has ended, or nothing more will come."""
+        """Stop asking for it: the answer has ended, or nothing more will come."""
         self._sink = self._asked_at = None
         self._forget_timer()
         if self._asking is not None:
             self._asking.cancel()
 
     def close(self) -> Coroutine[Any, Any, None]:
-        """End it. Await what this returns: the end of a request that is under way."""
+        """End the indicator. Await the result, which is the end of a request under way."""
         self.rest()
         self._next_edit_at, self._is_last_message = None, _goes_on
         return end_asking(self._asking)
@@ -168,7 +171,7 @@ class TypingIndicator:
         return QUIET_SECONDS if self._next_edit_at is None else EDIT_QUIET_SECONDS
 
     def _sent_at(self) -> float:
-        """Return until when a message on its way is waited for."""
+        """Return until when to wait for a message on its way."""
         if self._sending_since is None:
             return float("-inf")
         late = self._sending_since + GRACE_SECONDS
@@ -183,7 +186,7 @@ class TypingIndicator:
         return due + EDIT_MARGIN_SECONDS if due is not None and soon else float("-inf")
 
     def _set(self, seconds: float) -> None:
-        """Show it in so many seconds. A timer that fires too early is set again then."""
+        """Show it in this many seconds. A timer that fires too early is set again."""
         if seconds <= 0:
             self._forget_timer()
             self._due()
@@ -195,7 +198,7 @@ class TypingIndicator:
             self._set_timer()
 
     def _set_timer(self) -> None:
-        """Set the timer no later than a message would, so that a message need not set it again."""
+        """Set the timer early enough that a message need not set it again."""
         at = min(self._due_at, self._now() + QUIET_SECONDS)
         self._timer = self._loop.call_at(at, self._ring)
 

@@ -25,7 +25,7 @@ class WithdrawnError(SinkError):
 
 
 class AnswerDeadline:
-    """Cuts off a request to the sink: when no answer comes, or by a stop before it was sent.
+    """Cuts off a request to the sink if no answer comes, or if a stop comes before it was sent.
 
     One request at a time: `with deadline.of(wire): await sink.send(…, wire)`. It cancels the task
     that waits for the answer and turns that into an error of its own, as `asyncio.timeout` does. No
@@ -69,11 +69,11 @@ class AnswerDeadline:
             task.uncancel()
         is_ours = task.cancelling() <= self._cancelled_before
         if is_ours and isinstance(error, asyncio.CancelledError):
-            # By this deadline, or by something inside the sink that gave up.
+            # Either this deadline or something inside the sink gave up.
             raise cut_off_by or AmbiguousError("the request was cut off") from error
 
     def halt(self) -> None:
-        """Withdraw the request if it has not been sent. One on the wire is awaited a while."""
+        """Withdraw the request if it has not been sent. One on the wire gets a while to finish."""
         self._halted = True
         if self._wire is not None:
             if self._wire.on_wire:
@@ -111,7 +111,7 @@ class AnswerDeadline:
             self._ring_for(wire)
 
     def _ring_for(self, wire: WireState) -> None:
-        """The time of a request that waits for a rate limit has not begun."""
+        """The time of a request that waits for a rate limit has not started yet."""
         passed = self._now() - wire.left_at if wire.on_wire else 0.0
         if passed < ANSWER_SECONDS:
             self._set(ANSWER_SECONDS - passed)
@@ -129,8 +129,8 @@ class AnswerDeadline:
 class InterruptibleWaits:
     """Holds every wait of a delivery, so that a stop ends all of them at once.
 
-    They are open, then perhaps hurried, then perhaps halted; never back. Hurried: simulated waits
-    are over (a tool call, an error). Halted: no further request may leave.
+    They are open, then perhaps hurried, then perhaps halted, and never go back. Hurried: simulated
+    waits are over (a tool call, an error). Halted: no further request may be sent.
     """
 
     def __init__(self) -> None:

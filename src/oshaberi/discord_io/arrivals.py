@@ -120,7 +120,7 @@ class Arrivals:
 
 
 class Claims:
-    """Notes which received message belongs to which post, so that equal texts are not confused."""
+    """Records which received message belongs to which post, to keep equal texts apart."""
 
     def __init__(self) -> None:
         self._nonces: OrderedDict[int, str] = OrderedDict()

@@ -1,4 +1,4 @@
-"""A channel: its ids, what the bot may do there, whom an answer may ping, who is there."""
+"""A channel: its ids, what the bot may do there, whom an answer may ping, and who is there."""
 
 from __future__ import annotations
 

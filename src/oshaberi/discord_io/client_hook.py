@@ -1,4 +1,4 @@
-"""Attaches to a running client, once: sees its requests and the messages that it receives.
+"""Attaches to a running client, once, to see its requests and the messages that it receives.
 
 Nothing has to be passed to the client when it is made, and no handler has to be called. The client
 keeps its hook, so both live equally long; when the client is closed, the hook is removed.
@@ -21,13 +21,13 @@ _ATTRIBUTE = "_oshaberi_hook"
 
 
 class ObservingTrace(RequestTrace):
-    """Sees the requests of somebody else's client, and delays none of them but our own."""
+    """Sees the requests of somebody else's client, but delays only our own."""
 
     def __init__(self) -> None:
         super().__init__(budget=RequestBudget(per_second=0))
 
     async def _turn(self) -> None:
-        """Let it pass. A `RequestSender` waits for the ban guard before it makes a request."""
+        """Let the request pass. A `RequestSender` waits for the ban guard before it makes one."""
 
 
 class ClientHook:
@@ -44,7 +44,7 @@ class ClientHook:
         client.close = self._close  # type: ignore[method-assign]
 
     def watch(self) -> bool:
-        """See to it that the trace belongs to the client's session, which a new login replaces.
+        """Make sure that the trace belongs to the client's session, which a new login replaces.
 
         aiohttp reads the list of a session's traces at every request. Returns whether there is a
         session.
@@ -59,7 +59,7 @@ class ClientHook:
         return True
 
     async def _listen(self) -> None:
-        """Look at every message. The check is called for each, and never lets the wait end."""
+        """Look at every message. The check is called for each of them, and never ends the wait."""
         await self._client.wait_for("message", check=self._note)
 
     def _note(self, message: discord.Message) -> bool:
@@ -67,7 +67,7 @@ class ClientHook:
         return False
 
     async def _close(self) -> None:
-        """Close what is ours, then the client."""
+        """Close our part, then the client."""
         self._detach()
         self._listening.cancel()
         with suppress(asyncio.CancelledError):

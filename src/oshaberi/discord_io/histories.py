@@ -84,7 +84,7 @@ class ReceivedHistory:
             self._has_beginning = False
 
     def newest(self, before: int | None, limit: int) -> list[discord.Message] | None:
-        """Return the newest messages, newest first; None if the history does not go back so far."""
+        """Return the newest messages, newest first; None if the history is not that long."""
         older = (one for one in self._messages if before is None or one < before)
         ids = sorted(older, reverse=True)
         if len(ids) < limit and not self._has_beginning:
@@ -153,7 +153,7 @@ class ReceivedHistories:
     def reading(
         self, channel: discord.abc.MessageableChannel, before: int | None, limit: int
     ) -> Iterator[Callable[[list[discord.Message]], None]]:
-        """Keep the history that you read in this block: call the function with its messages."""
+        """Keep the history that is read in this block: call the function with its messages."""
         guild = getattr(channel, "guild", None)
         history = ReceivedHistory(0 if guild is None else guild.id, loop_time_s())
         may_keep = before is None and isinstance(channel, KEPT_KINDS)

@@ -129,7 +129,7 @@ class ClientState:
 
     @property
     def allows_reactions(self) -> bool:
-        """Whether the client may spend requests on reactions now."""
+        """Return whether the client may spend requests on reactions now."""
         return self.guard.allows_courtesies and self.budget.allows(RequestRank.REACTION)
 
     def try_again(self, channel_ids: Iterable[int]) -> None:
@@ -143,7 +143,7 @@ class ClientState:
         self.note_message(message)
 
     def note_message(self, message: discord.Message) -> None:
-        """Do the same as `on_message`, from a place that cannot wait."""
+        """Do the same as `on_message`, for callers that cannot wait."""
         me = self.client.user
         if message.webhook_id is not None or (me is not None and message.author.id == me.id):
             self.arrivals.note(message)
@@ -241,7 +241,7 @@ class DiscordSink:
             await self._state.line.call(request, wire)
 
     async def typing(self, ms: int | None) -> None:
-        """Show the typing indicator for so long; None means until it is renewed."""
+        """Show the typing indicator for this long; None means until it is renewed."""
         channel_id = self._address.channel_id
         seconds = KEEP_ALIVE_SECONDS if ms is None else ms / 1000
         if ms == 0 or not self._state.typing.may_show(channel_id, seconds):

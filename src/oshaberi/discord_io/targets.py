@@ -1,4 +1,4 @@
-"""What each object of discord.py means as the place for an answer."""
+"""Finds the place for an answer that each object of discord.py stands for."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Sinks that send with a token instead of the bot's login: interactions, and given webhooks.
 
-Neither has a nonce, so a message whose outcome is unknown is looked for before it is sent again. An
-interaction's token lasts fifteen minutes, and where only a user has installed the app, it allows
-five follow-ups.
+Neither has a nonce, so the bot looks for a message with an unknown outcome before it sends it
+again. An interaction's token lasts fifteen minutes, and where only a user has installed the app, it
+allows five follow-ups.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _TokenArrivalSearch(ArrivalSearch):
 
 
 class TokenSink:
-    """What both sinks share: sends without a nonce, and still sends once."""
+    """The part that both sinks share: it sends without a nonce, but still only once."""
 
     def __init__(
         self,
@@ -79,7 +79,10 @@ class TokenSink:
         return None
 
     async def _once(self, post: Post, form: Any, wire: WireState, newest_id: int) -> int:
-        """Create a message. An attempt whose outcome is unknown is looked for first."""
+        """Create a message.
+
+        If the outcome of an earlier attempt is unknown, look for its message first.
+        """
         since = self._doubted.get(post.nonce)
         if since is not None and (found := await self._find(post, since)) is not None:
             return found
@@ -111,8 +114,8 @@ class TokenSink:
 class WebhookSink(TokenSink):
     """The sink of an answer that a given webhook sends, under any name and face.
 
-    Without a client (`state`), nobody can look whether a message arrived: one whose outcome is
-    unknown is not sent again.
+    Without a client (`state`), nothing can check whether a message arrived, so one with an unknown
+    outcome is not sent again.
     """
 
     def __init__(
@@ -178,7 +181,7 @@ MOST_CHARACTERS = 2000
 
 @dataclass(slots=True)
 class _Slot:
-    """A message under the token: what it shows, and the texts that it shall show."""
+    """A message under the token: what it shows, and the texts that it should show."""
 
     id: int
     shown: str
@@ -190,9 +193,9 @@ class _Slot:
 class InteractionSink(TokenSink):
     """The sink of an answer to an interaction that has been deferred or answered.
 
-    The first message fills the deferred answer. Follow-ups come after it; where Discord takes no
-    more of them, their text is joined to the last ones. When the token has expired, the bot goes on
-    in the channel, unless the answer is for one person only.
+    The first message fills the deferred answer. Follow-ups come after it; where Discord accepts no
+    more of them, their text is joined to the last ones. When the token has expired, the bot
+    continues in the channel, unless the answer is for one person only.
     """
 
     def __init__(
@@ -290,7 +293,7 @@ class InteractionSink(TokenSink):
     async def _join(self, post: Post, wire: WireState) -> int:
         """Join a text to the last messages by edits, and return the one that it is in.
 
-        All edits are planned first. After a failure they are made again, as far as they are left.
+        All edits are planned first. After a failure, the remaining ones are made again.
         """
         if post.nonce not in self._joined:
             self._plan(post)
@@ -320,7 +323,7 @@ class InteractionSink(TokenSink):
             slot.texts = share
 
     def _movable(self) -> list[_Slot]:
-        """Return the last messages that are all text: what one says can move to the one before."""
+        """Return the last messages with nothing but text, which can move to the one before."""
         at = len(self._slots)
         while at > 0 and self._slots[at - 1].is_text:
             at -= 1
@@ -409,10 +412,10 @@ def channel_of(interaction: discord.Interaction[Any]) -> Any:
 
 
 def _packed(texts: list[str], count: int) -> list[list[str]] | None:
-    """Pack texts into so many messages, in order, the first ones full. None if they do not fit."""
+    """Pack texts into `count` messages, in order, the first ones full. None if they do not fit."""
     packed: list[list[str]] = []
     for at, text in enumerate(texts):
-        # As soon as each of the texts that are left can have a message of its own, it gets one.
+        # As soon as there is a message for each remaining text, each gets its own.
         is_spare = len(texts) - at > count - len(packed)
         if packed and is_spare and _fits([*packed[-1], text]):
             packed[-1].append(text)

@@ -1,8 +1,8 @@
 """The inspector: shows why a stream became these messages.
 
-`trace` (`stream_trace`) describes a recorded stream, `replayed` what it becomes at another
-degree. `engine_recorder` runs the engine again, `message_origins` finds which text became which
-message, `decisions` explains it in sentences.
+`trace` (`stream_trace`) describes a recorded stream, `replayed` shows it at another degree.
+`engine_recorder` runs the engine again, `message_origins` finds which text became which message,
+`decisions` explains it in sentences.
 
 `StreamLog` (`stream_log`) keeps the streams of a running bot, `recorded_sends` finds what was
 really sent. `inspector_api` is the inspector's part of the control API.

@@ -268,7 +268,7 @@ class _Teller:
 
 
 def _face(identity: Identity | None) -> str:
-    """Say which name a message has, and why if it is unusual."""
+    """Say under which name a message is sent, and why if the name is unusual."""
     if identity is None:
         return ""
     name = f", as {identity.username}"

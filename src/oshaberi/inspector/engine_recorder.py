@@ -18,7 +18,7 @@ Entry = Decision | Event
 
 @dataclass(frozen=True, slots=True)
 class FedText:
-    """One piece of text that the engine was fed, and when."""
+    """One piece of text that was fed to the engine, and when."""
 
     text: str
     at: float

@@ -139,7 +139,7 @@ async def _in_thread(make: Callable[..., Any], *args: object) -> Any:
 
 
 def _at_this_moment(told: Json) -> Json:
-    """Adjust the trace of a running stream: text that its scene dropped is only waiting."""
+    """Adjust the trace of a running stream: the text that its scene drops is in fact waiting."""
     told["steps"] = told["steps"][:-1]
     for one in told["lost"]:
         if one["fate"] == NOW:

@@ -1,4 +1,4 @@
-"""What was really sent to Discord during a stream: every attempt at every message.
+"""What was actually sent to Discord during a stream: every attempt at every message.
 
 Nothing here is computed: times, statuses and faults come from the stage's request log.
 """
@@ -121,7 +121,7 @@ def _try(record: RequestRecord, began_s: float, waits: Sequence[LimitWait]) -> S
 
 
 def _waited_s(record: RequestRecord, waits: Sequence[LimitWait]) -> float:
-    """Return how long a request was held back. The stage notices it a moment after it was sent."""
+    """Return how long a request was held back. The stage notices it a moment after it is sent."""
     left = (wait for wait in waits if 0 <= record.at - wait.left_at <= UNDER_WAY_S)
     return next((wait.left_at - wait.wanted_at for wait in left), 0.0)
 

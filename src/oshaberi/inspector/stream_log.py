@@ -151,7 +151,7 @@ class LoggedStream:
         }
 
     def _last_step(self) -> str:
-        """Return the step that makes the scene end as the stream did."""
+        """Return the step that makes the scene end the way the stream did."""
         if self.status == "follow_up_interrupt":
             return "follow_up"
         by_request = self.stop_reason in ("user_request", "system_request")

@@ -1,4 +1,4 @@
-"""The languages of what the bot itself says: notices, answers to commands, buttons.
+"""The languages of the bot's own words: notices, answers to commands, buttons.
 
 The code contains the English sentences, which are gettext's message ids: `translated("Deleted:
 {name}.", name=name)`. `current_language` is the language of the current task, and how it is

@@ -90,7 +90,7 @@ def read_catalogue(file: Path) -> NullTranslations:
 @lru_cache(maxsize=16)
 def _compile(file: Path, _changed_at: int) -> bytes:
     """Return the catalogue in gettext's own form, made once for each version of the file."""
-    import polib  # only needed where somebody speaks another language
+    import polib  # only needed if somebody speaks another language
 
     catalogue = polib.pofile(str(file))
     plurals = catalogue.metadata.get("Plural-Forms")

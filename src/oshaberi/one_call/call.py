@@ -39,7 +39,7 @@ LIBRARIES = {
 """The Discord libraries by the name of their package, and the module that knows its objects."""
 
 DEFAULTS: dict[str, Any] = {
-    # What a model says is delivered whole, and as it is.
+    # A model's words are delivered in full and unchanged.
     "max_flush_count": 1000,
     "emoji_preserve_unresolved_shortcodes": True,
     "participant_guard_enabled": False,
@@ -90,7 +90,7 @@ async def deliver(
     after: Delivery | None = None,
     **settings: Any,
 ) -> Delivery:
-    """Deliver a model's stream to Discord as whole messages, and return what became of it.
+    """Deliver a model's stream to Discord as whole messages, and return the result.
 
     `stream` is any iterator of text or `Chunk`s, asynchronous or not, or the stream object of the
     OpenAI, Anthropic or Google SDK or of pydantic-ai. `to` is a message (the answer is a reply), a
@@ -229,7 +229,7 @@ class _Answer:
 
 
 def _raise_fault(result: StreamResult) -> None:
-    """Raise what is a bug: in a sink, or here. That Discord refuses or is away is a value."""
+    """Raise bugs, in a sink or here. A refusal or an outage of Discord is returned as a value."""
     if isinstance(result.data, Exception) and not isinstance(result.data, OshaberiError | OSError):
         raise result.data
 
@@ -274,7 +274,7 @@ async def open_target(to: Any, ephemeral: bool | None = None) -> DeliveryTarget:
         return DeliveryTarget(to, channel=str(id(to)))
     for package in (cls.__module__.partition(".")[0] for cls in type(to).__mro__):
         if package in LIBRARIES:
-            # py-cord has the same package as discord.py, and another title.
+            # py-cord has the same package name as discord.py, but another title.
             package = getattr(sys.modules[package], "__title__", package)
             opening = import_module(LIBRARIES[package]).open_target
             target: DeliveryTarget = await opening(to, ephemeral)
@@ -325,7 +325,7 @@ def _channel_id(place: Any) -> str:
 
 
 class DeliveryWriter:
-    """Takes an answer piece by piece. After the block, `result` says what became of it."""
+    """Takes an answer piece by piece. After the block, `result` has the outcome."""
 
     def __init__(self) -> None:
         self.result: Delivery | None = None

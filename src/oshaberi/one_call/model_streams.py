@@ -84,7 +84,7 @@ class WireReader:
 def _chat_reader() -> ItemReader:
     def read(item: Any) -> Sequence[Step]:
         if _kind(item) is not None:
-            # `chat.completions.stream()` tells everything twice: as a chunk, and in other words.
+            # `chat.completions.stream()` sends everything twice: as a chunk, and as another event.
             item = _field(item, "chunk")
         return () if item is None else chat_events.read(_plain(item))
 

@@ -1,7 +1,7 @@
 """A sink over plain requests to Discord, which a Discord library makes, or which a token allows.
 
-It sends text as the bot. It does without what needs more: a persona's name stands in bold before
-the text, and a table is sent as aligned code.
+It sends text as the bot and does without anything more: a persona's name comes in bold before the
+text, and a table is sent as aligned code.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def refusal(status: int, code: int, message: str) -> SinkError:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a sink writes, and whom its messages may ping."""
+    """The channel of a sink, and whom its messages may ping."""
 
     channel_id: int
     guild_id: int | None = None
@@ -204,8 +204,8 @@ def _parsed(content: bytes) -> Json:
 class InteractionRestSink(RestSink):
     """The answer to an interaction that has been deferred or answered.
 
-    Whether a follow-up arrived cannot be found out, so one whose outcome is unknown is not sent
-    again. When the token has expired, the channel is written to, unless the answer is ephemeral.
+    There is no way to check whether a follow-up arrived, so one with an unknown outcome is not sent
+    again. When the token has expired, the answer continues in the channel, unless it is ephemeral.
     """
 
     def __init__(

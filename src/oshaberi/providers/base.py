@@ -87,13 +87,14 @@ class Adapter(ABC):
         return False
 
     def capabilities(self) -> ModelCapabilities:
-        """Return the model's capabilities, as far as they are known now."""
+        """Return what is known at the moment about the model's capabilities."""
         return ModelCapabilities()
 
     async def left_out(self, request: Request, share: float = 1.0) -> frozenset[int]:
         """Return the indexes of the items that do not fit into the window.
 
-        If some do not fit, it returns so many that the others take at most `share` of the room.
+        If some do not fit, it returns enough of them that the others take at most `share` of the
+        room.
         """
         if self.endpoint is None:
             return frozenset()

@@ -136,7 +136,7 @@ _BY_WORDS: tuple[tuple[ErrorType, re.Pattern[str]], ...] = (
             r"unauthenticated",
             r"permission[_ ](?:error|denied)",
             r"no auth credentials",
-            r"\bno_db_connection\b",  # LiteLLM without a database, about a key it does not know
+            r"\bno_db_connection\b",  # LiteLLM without a database, about an unknown key
         ),
     ),
     (
@@ -199,7 +199,7 @@ def error_type(failure: ProviderFailure) -> ErrorType:
     if failure.status in _NO_SUCH_MODEL and not said and named_parameter(failure.body) == "model":
         return "model_error"
     if "affordability" in said:
-        # A smaller request could be paid; the code only says that money is short.
+        # A smaller request might be affordable; the code only says that credit is low.
         return "affordability"
     for kind in said:
         if failure.status not in _DECISIVE or kind in _MONEY:

@@ -1,6 +1,6 @@
 """Asks a model one short question, to see whether it answers. The panel and `doctor` use it.
 
-It ends at the first words: no more is generated, and nobody waits for more than they need to see.
+It ends at the first words: nothing more is generated, and nobody waits longer than necessary.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class NoAnswerError(OshaberiError):
 
 @dataclass(frozen=True, slots=True)
 class TriedModel:
-    """How an answer began. `text` is empty if the model has thought, but come to no answer yet."""
+    """How an answer began. `text` is empty if the model has thought, but not answered yet."""
 
     text: str
     after_s: float
@@ -97,7 +97,7 @@ async def _read(adapter: Adapter, request: Request) -> str:
 
 
 class _VisibleBeginning:
-    """The beginning of an answer, without what the model thinks, aloud or not."""
+    """The beginning of an answer, without the model's thoughts, in tags or not."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -115,7 +115,7 @@ class _VisibleBeginning:
         if len(self._plain) <= MOST_SHOWN:
             self._plain += chunk.content
         if "<" not in self._plain and len(self._plain.split()) > ENOUGH_WORDS:
-            self.text = self._plain.strip()  # no tag can change what these words are
+            self.text = self._plain.strip()  # no later tag can turn these words into thoughts
 
     def finish(self) -> None:
         self._take(self._engine.finish())

@@ -93,7 +93,7 @@ class LocalWindow:
         return ToldWindow(_told(about, longest).tokens)
 
     def _mine(self, listed: Any, name: str) -> Mapping[str, Any]:
-        """Return the entry of this model. Ollama's `x` is `x:latest`."""
+        """Return the entry of this model. In Ollama, `x` is `x:latest`."""
         given = listed if isinstance(listed, list) else []
         entries = [one for one in given if isinstance(one, dict)]
         wanted = (self._model, f"{self._model}:latest")

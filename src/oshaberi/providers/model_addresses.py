@@ -1,4 +1,4 @@
-"""The address of a model server, made whole: what people type often lacks `http://` or `/v1`.
+"""Completes the address of a model server: people often leave out `http://` or `/v1`.
 
 The panel, `/model`, the settings file and `oshaberi doctor` all use `whole_address`, so that an
 address that works in one place works in all of them.

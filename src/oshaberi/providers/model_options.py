@@ -1,6 +1,6 @@
 """The options of one model, and their checks, for the settings file and `/model`.
 
-Some options belong to the endpoint (`window`), some to each request (`thinking`), `price` to
+Some options belong to the endpoint (`window`), some to each request (`thinking`), and `price` to
 neither. Parameters that Oshaberi does not know go to the model's API unchanged.
 """
 

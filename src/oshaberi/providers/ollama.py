@@ -245,7 +245,7 @@ def _messages(request: Request) -> list[Fields]:
 
 
 def _said(turn: DialogueTurn) -> Fields:
-    """Return a message. Its pictures stand beside the text."""
+    """Return a message. Its pictures are beside the text."""
     data = [part.data for part in turn.parts if isinstance(part, ImagePart) and part.data]
     texts = [part for part in turn.parts if not (isinstance(part, ImagePart) and part.data)]
     said = {"role": turn.role, "content": "\n".join(map(as_text, texts))}
@@ -283,7 +283,7 @@ def read(event: Event) -> Sequence[Step]:
     if event.get("error"):
         raise StreamError(body_failure(event))
     if "message" not in event and event.get("status"):
-        # A step of a pull: it says nothing, but it is a sign of life.
+        # A step of a pull has no text, but is a sign of life.
         return (TokenCount(),)
     message = event.get("message") or {}
     steps: list[Step] = []

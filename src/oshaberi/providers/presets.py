@@ -1,4 +1,4 @@
-"""Known providers, as data. `quirks` has what a server wants differently from its family.
+"""Known providers, as data. `quirks` says how a server differs from its family.
 
 `openai` is the Responses API at OpenAI's own address and chat completions at any other, because
 that is what other servers offer; `openai-chat` and `openai-responses` are one of them everywhere.
@@ -32,8 +32,8 @@ class Preset:
     """A known provider. `key_name` is the usual environment variable of its key.
 
     `family_elsewhere` is the family to use at any other base URL. A provider that `needs_base_url`
-    has a different address for every user. `window` is for models about which nothing better is
-    known.
+    has a different address for every user. `window` is the default for models whose window is
+    unknown.
     """
 
     name: str

@@ -21,7 +21,7 @@ from oshaberi.virtual_time import settle
 
 
 class RecordingOverError(OshaberiError):
-    """More streams were asked for than were recorded."""
+    """More streams were requested than recorded."""
 
 
 class ReplayAdapter(Adapter):
@@ -48,7 +48,7 @@ class ReplayAdapter(Adapter):
             elif isinstance(step, Silence) and self._timed:
                 await settle()
                 await asyncio.sleep(step.ms / 1000)
-        await settle()  # as the player of scenes: what was said is sent before the end (spec 10)
+        await settle()  # as the player of scenes: send the text before the end (spec 10)
         yield (FinishStep(),)
 
     def read(self, event: Sequence[Step]) -> Sequence[Step]:

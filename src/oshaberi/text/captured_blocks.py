@@ -32,7 +32,7 @@ _TAG: Final = regex.compile(
 )
 _SUMMARY: Final = re.compile(r"<summary\b[^<>\n]*>.*?</summary\s*>", re.IGNORECASE | re.DOTALL)
 # A `<` before one of these signs, or before another complete name, does not begin a tag. Most need
-# no # closer look.
+# no closer look.
 _TICK_OR_TAG: Final = re.compile(
     r"`|<(?![\x00-,:-@\[-^`{-\x7f]"
     r"|/?(?!(?i:think|thinking|reasoning|details)[^\w.-])[A-Za-z0-9_.-]+[\x00-,/;-@\[-^`{-\x7f])"

@@ -19,7 +19,7 @@ from oshaberi.text.config import TextConfig
 # Settings that had another name in an earlier release.
 #
 # If you use an old name, an error tells you the new one. Values that a server's admins stored under
-# an old name still apply. A test compares the settings of # each release with this table.
+# an old name still apply. A test compares the settings of each release with this table.
 
 
 RENAMED: dict[str, str] = {}

@@ -334,8 +334,8 @@ def _refused_word(name: str) -> Sentence:
 
 
 # What the bot posts beside its answers: the model's thoughts, what it is doing, what it asks before
-# it # goes on. It recognises these messages by their first characters, and leaves them out of the
-# # conversation.
+# it goes on. It recognises these messages by their first characters, and leaves them out of the
+# conversation.
 MARK, WORK = "💭", "⚙️"
 SUBTEXT = "-# "
 SPOILER = "||"

@@ -152,8 +152,7 @@ _THIS_MACHINE = "this machine"
 
 
 def _address(request: web.Request) -> str:
-    """Return which addresses count as one: a single address, or the /64 network of an IPv6
-    address."""
+    """Return what counts as one sender: an address, or the /64 network of an IPv6 address."""
     try:
         address = ip_address((request.remote or "").partition("%")[0])
     except ValueError:

@@ -22,7 +22,7 @@ from oshaberi.clocks import loop_time_s
 # SQLite: a lock file for each instance name.
 #
 # Two bots would mistake each other's running answers for those of a crashed process, and tell
-# people # so. The lock ends with the process, however it ends; the empty lock file stays.
+# people so. The lock ends with the process, however it ends; the empty lock file stays.
 
 
 @contextmanager

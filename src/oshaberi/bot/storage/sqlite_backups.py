@@ -109,8 +109,10 @@ def restore_backup(source: Path, file: Path, known: Collection[str]) -> Path | N
 
 
 def revision_of(path: Path) -> str:
-    """Return the schema's revision. Raises StorageError if this is not a database of this
-    program."""
+    """Return the schema's revision.
+
+    Raises StorageError if this is not a database of this program.
+    """
     try:
         with closing(_readable(path)) as database:
             row = database.execute(_REVISION).fetchone()
@@ -145,8 +147,7 @@ def _copy(file: Path, path: Path) -> None:
         with closing(_readable(file)) as source, closing(sqlite3.connect(partial)) as copy:
             source.backup(copy)
             _check_pages(copy, file)
-            copy.execute("PRAGMA journal_mode=DELETE")  # so that it is a single file, however it is
-            copied later
+            copy.execute("PRAGMA journal_mode=DELETE")  # one file is easier to copy
         _name(partial, path)
     finally:
         partial.unlink(missing_ok=True)
@@ -202,8 +203,7 @@ def _keep_aside(file: Path) -> Path | None:
 def _link(file: Path, revision: str) -> Path:
     kept = _free_path(file, revision)
     os.link(file, kept)
-    for beside in ("-wal", "-shm"):  # only a damaged database has them, because it was not closed
-    properly
+    for beside in ("-wal", "-shm"):  # after an unclean shutdown
         with suppress(FileNotFoundError):
             file.with_name(file.name + beside).rename(kept.with_name(kept.name + beside))
     return kept

@@ -1,5 +1,7 @@
-"""Transactions, the base of every repository. Each call has a session; SQLite has a single
-writer."""
+"""Transactions, the base of every repository.
+
+Each call has a session; SQLite has a single writer.
+"""
 
 from __future__ import annotations
 

@@ -234,8 +234,7 @@ class StatusReactions:
     def done(
         self, job: QueuedJob, working: asyncio.Task[None] | None, has_succeeded: bool | None
     ) -> None:
-        """Replace the "working" reaction by the one for the outcome; None: somebody stopped the
-        turn."""
+        """Replace the "working" reaction by the one for the outcome; None: the turn was stopped."""
         sign = None if has_succeeded is None else DONE if has_succeeded else TROUBLE
         if working is not None:
             self._background.start("a reaction", _replace_working(working, job, sign))

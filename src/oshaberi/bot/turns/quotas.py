@@ -202,8 +202,10 @@ class RequestQuota:
         self._known_limits: dict[bool, _Limits] = {}
 
     async def refusal(self, candidates: Sequence[ModelCandidate]) -> QuotaRefusal | None:
-        """Return why none of these may be asked, or None. It is for use before a turn, and counts
-        nothing."""
+        """Return why none of these may be asked, or None.
+
+        It is for use before a turn, and counts nothing.
+        """
         refused: QuotaRefusal | None = None
         for pays in dict.fromkeys(one.is_operators for one in candidates if not one.lacks_key):
             refused = await self._look(self._limits(pays))

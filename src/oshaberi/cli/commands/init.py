@@ -110,8 +110,7 @@ class _Questions:
 
 
 async def _checked_account(token: str, questions: _Questions) -> DiscordAccount:
-    """Say which account the token belongs to, what must be switched on, and how to invite the
-    bot."""
+    """Say whose token this is, what must be switched on, and how to invite the bot."""
     from oshaberi.bot.config.going_live import account_of
     from oshaberi.terminal_output import harmless
 

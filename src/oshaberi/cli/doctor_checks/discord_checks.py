@@ -42,7 +42,7 @@ async def examine(
         return
     discord = DiscordApi(settings.discord_token, environ, settings.discord_api_url)
     stage = environ.get(STAGE_VARIABLE)
-    # No proxy for requests stands in front of the gateway.
+    # A proxy for requests does not apply to the gateway.
     gateway = f"{stage.rstrip('/').replace('http', 'ws', 1)}/gw/" if stage else GATEWAY
     me = await discord.get("/users/@me")
     yield _sides(me, await hears_from(gateway))
@@ -61,7 +61,7 @@ async def examine(
 
 
 def _sides(me: HttpAnswer, gateway: str | None) -> Finding:
-    """Whether Discord can be reached: the bot hears by the gateway, and speaks by REST."""
+    """Return whether Discord can be reached: through the gateway and through REST."""
     rest = None if 0 < me.status < 500 and me.status != RATE_LIMITED else me.reason
     problems = {"REST": rest, "gateway": gateway}
     if rest is None and gateway is None:

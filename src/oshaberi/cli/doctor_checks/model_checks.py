@@ -105,7 +105,7 @@ async def examine(
 
 
 async def _without_models(settings: LoadedSettings) -> Finding:
-    """Return whether somebody answers although the settings have no model."""
+    """Return whether the bot can answer although the settings have no model."""
     advice = "add [[models]] to oshaberi.toml, or use /model in a server"
     if settings.discord_token is None:
         text = "none in the settings; on the local stage the demo model answers"
@@ -157,7 +157,7 @@ async def _ask_models(
             yield note(label, f"{has}; only a call can check it: the provider lists no models")
             continue
         offered = await list_models(preset.family, base_url, key)
-        # Path, name and password of an address may be secrets. They are not in this part of it.
+        # Path, user name and password of an address may be secret. This part has none of them.
         place = urlsplit(shown_address(base_url)).netloc
         finding = _judge(label, entry, key, offered, place)
         if finding.state != "bad":
@@ -189,6 +189,6 @@ def _judge(name: str, entry: ModelEntry, key: str, offered: OfferedModels, place
 
 
 def _place_of(entry: ModelEntry) -> str:
-    """Return where the key of a model belongs, in words."""
+    """Say where the key of a model belongs."""
     own = "api_keys of this model in oshaberi.toml"
     return own if entry.api_keys or entry.variable is None else entry.variable

@@ -44,7 +44,7 @@ def _modules(settings: LoadedSettings) -> list[Finding]:
     together: list[Tool] = list(builtin_tools())
     for name in settings.tools:
         try:
-            with redirect_stdout(sys.stderr):  # what a module prints is no finding
+            with redirect_stdout(sys.stderr):  # a module's own output is not a finding
                 tools = load_tools([name], folder)
         except ConfigError as error:
             found.append(

@@ -155,7 +155,7 @@ def note_answer(outage: ServiceOutage, status: int, headers: Mapping[str, str]) 
 
 
 def note_failure(outage: ServiceOutage, error: BaseException, seconds: float) -> None:
-    """Report that a request got no answer within so many seconds."""
+    """Report that a request got no answer within this many seconds."""
     if isinstance(error, asyncio.CancelledError):
         if seconds >= LONG_SECONDS:
             outage.failed(f"no answer within {seconds:.0f} s")
@@ -184,7 +184,7 @@ def rest_probe(token: str) -> Probe:
 
 
 def _problem(status: int, headers: Mapping[str, str]) -> str | None:
-    """Return what is wrong with an answer; None if it comes from Discord's API itself."""
+    """Return what is wrong with a response; None if it comes from Discord's API itself."""
     if status >= 500:
         return f"HTTP {status}"
     is_json = "json" in headers.get("Content-Type", "")

@@ -1,4 +1,4 @@
-"""What holds requests back: ban guard, circuit breaker of a channel, typing gate, lease fence."""
+"""Holds requests back: ban guard, circuit breaker of a channel, typing gate, lease fence."""
 
 from __future__ import annotations
 
@@ -220,8 +220,8 @@ OFF_SECONDS = 3600.0
 class TypingGate:
     """The typing indicators of one client, for all channels.
 
-    A request is left out where Discord refuses it, where the indicator is shown anyway, and, before
-    all others, when requests are scarce.
+    A request is left out where Discord refuses it, where the indicator is shown anyway, and, as the
+    first kind of request, when requests are scarce.
     """
 
     def __init__(self, guard: BanGuard, budget: RequestBudget, rooms: KnownRooms) -> None:
@@ -232,7 +232,7 @@ class TypingGate:
         self._shown_until: dict[int, float] = {}
 
     def may_show(self, channel_id: int, seconds: float) -> bool:
-        """Return whether to send a request, for so long; not if the indicator is shown anyway."""
+        """Return whether to send a request for this long: not if the indicator shows anyway."""
         if not self._guard.allows_courtesies or not self._budget.allows(RequestRank.TYPING):
             return False
         room, now_s = self._rooms.of("typing", channel_id), loop_time_s()

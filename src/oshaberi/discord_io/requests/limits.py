@@ -144,7 +144,7 @@ class RequestBudget:
         return sum(map(len, self._waiting.values()))
 
     def allows(self, rank: RequestRank) -> bool:
-        """Return whether such a request may be made at all now. Needed requests always may."""
+        """Return whether such a request may be made at all now. Necessary requests always may."""
         if self._per_second == 0 or rank is RequestRank.NEEDED:
             return True
         if rank is RequestRank.REACTION:

@@ -1,6 +1,6 @@
 """The parameters of a send, a webhook send and an edit.
 
-With what is in them: the embeds of notices, the reply notice, and a table's source inside its
+Also their contents: the embeds of notices, the reply notice, and a table's source inside its
 picture.
 """
 
@@ -51,7 +51,7 @@ _HEADER_END = len(SIGNATURE) + 25  # IHDR is always first, and 13 bytes long
 
 
 def with_text(png: bytes, text: str) -> bytes:
-    """Return the picture with the text stored in it. A file that is no PNG stays unchanged."""
+    """Return the picture with the text stored in it. A file that is not a PNG stays unchanged."""
     if not text or not png.startswith(SIGNATURE) or len(png) < _HEADER_END:
         return png
     packed = zlib.compress(text.encode("utf-8", "replace"))
@@ -203,8 +203,8 @@ def _files(files: Sequence[File]) -> list[discord.File]:
     ]
 
 
-# The reply notice: the line before a webhook's first message, with whom and what it answers and a
-# link (spec 07). `delivery.posting` decides when it is sent.
+# The reply notice: the line before a webhook's first message that says whom and what it answers,
+# with # a link (spec 07). `delivery.posting` decides when it is sent.
 MOST_QUOTED = 80
 
 _TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -152,7 +152,7 @@ class RequestTrace(aiohttp.TraceConfig):
     """Sees every request of the client's session: `discord.Client(http_trace=RequestTrace())`.
 
     It reports progress to the calls of a `RequestSender`, and every answer to the ban guard and
-    to the meter. No request is sent before the budget has one left.
+    to the meter. No request is sent before the budget has room for it.
     """
 
     def __init__(
@@ -325,8 +325,8 @@ class RequestSender:
         task.add_done_callback(self._released)
         answered = exchange.answer.done() and exchange.answer.exception() is None
         exchange.withdrawn = True
-        # Cancelled while it sleeps for everybody, discord.py would never let anybody go on; and
-        # after a success it only waits for its bucket.
+        # If it is cancelled while it sleeps for everybody, discord.py never lets anybody go on; and
+        # after a # success it only waits for its bucket.
         if not (task.done() or exchange.pauses_all or answered):
             task.cancel()
 

@@ -37,8 +37,8 @@ from oshaberi.providers.wire.steps import PAUSED
 
 # Continues an answer that the API paused while it ran its own tools (`pause_turn`).
 #
-# To continue, the API wants back everything that it has sent so far. The continuation starts its
-# indexes and token counts again; here they become those of one answer. Nothing is done per token
+# To continue, the API wants back everything that it has sent so far. The continuation restarts its
+# # indexes and token counts; here they become those of a single answer. Nothing is done per token
 # before a pause: the body that ended with the pause is parsed once more.
 
 
@@ -187,7 +187,10 @@ class _AnswerBlock:
 
 
 async def _events(body: bytes) -> AsyncIterator[Event]:
-    """Yield the events of a body. The loop gets its turn in between, as when they came."""
+    """Yield the events of a body.
+
+    The event loop gets a turn in between, as it did when they arrived.
+    """
     decoder = SseDecoder()
     for piece in cut(body):
         for data in decoder.feed(piece):

@@ -91,7 +91,7 @@ def body(
     """Return the JSON of the request. The API requires `max_tokens`."""
     known = capabilities or known_capabilities(endpoint, FAMILY)
     if known.thinking == "budget" and _is_in_foreign_loop(request, endpoint):
-        # Such a model wants to see its own thoughts before the calls, and they are another's.
+        # Such a model wants its own thoughts before the calls, but these are another model's.
         request = replace(request, thinking=None)
     limited = replace(request, max_output_tokens=request.max_output_tokens or DEFAULT_OUTPUT)
     longest = output_tokens(limited, known) or DEFAULT_OUTPUT
@@ -145,9 +145,9 @@ def cache_mark(wanted: CacheTime) -> Fields:
 
 
 def _mark_stable(made: Sequence[Fields], mark: Fields) -> None:
-    """Mark the last of these blocks, and one that is as far before it as the API looks back.
+    """Mark the last of these blocks, and one as far before it as the API looks back.
 
-    So a mark of the last request is found even if much was said since.
+    So a mark of the last request is found even if much has been said since.
     """
     blocks = [block for message in made for block in message["content"]]
     for block in (*blocks[-1:], *blocks[-LOOK_BACK : 1 - LOOK_BACK]):
@@ -175,7 +175,7 @@ def messages(request: Request, endpoint: Endpoint, capabilities: ModelCapabiliti
             _say(made, "assistant", _asked(turn, ids, endpoint))
             _say(made, "user", _answered(turn, ids))
     if request.items and isinstance(request.items[-1], ToolRound):
-        # The next round begins with all that is here.
+        # The next round begins with everything up to here.
         made[-1]["content"][-1].update(mark)
     prefill = (request.prefill or "").rstrip()
     if prefill and takes_prefill(request, capabilities):
@@ -234,7 +234,7 @@ def _asked(turn: ToolRound, ids: list[str], endpoint: Endpoint) -> list[Fields]:
 
 
 def _texts(text: str, begins: list[int]) -> list[str]:
-    """Cut the text of an answer where its blocks began; if that is not known, nowhere."""
+    """Cut the text of an answer where its blocks began, or nowhere if that is unknown."""
     encoded = text.encode()
     if not begins or begins != sorted(begins) or begins[0] or begins[-1] > len(encoded):
         return [text]

@@ -1,4 +1,4 @@
-"""What endpoints taught us while the process runs: refused fields, and how they count tokens."""
+"""What endpoints have taught this process: refused fields, and how they count tokens."""
 
 from __future__ import annotations
 
@@ -163,12 +163,12 @@ class LearnedLimits:
         return capabilities
 
     def doubts(self, place: ModelPlace) -> tuple[Doubt, ...]:
-        """Return what is refused without a name, as far as it has been found out."""
+        """Return the open doubts: what is refused, but was not named."""
         memory = self._fresh(place)
         return () if memory is None else memory.doubts
 
     def doubt(self, place: ModelPlace, doubts: tuple[Doubt, ...]) -> None:
-        """Remember what an answered request has proved. Says in the log what stays out."""
+        """Remember what an answered request has proved, and log what is left out from now on."""
         before = self.doubts(place)
         if doubts == before:
             return

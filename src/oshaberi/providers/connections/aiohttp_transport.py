@@ -31,7 +31,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
         try:
             response = await self._session.get().request(
                 request.method,
-                # The client has made a header of the name and password in it.
+                # The client has turned its user name and password into a header.
                 URL(str(request.url), encoded=True).with_user(None),
                 headers=request.headers.multi_items(),
                 data=await request.aread() or None,

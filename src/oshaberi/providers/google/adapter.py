@@ -146,7 +146,7 @@ class GoogleAdapter(EndpointAdapter):
                 "aiohttp_client": self._session.get(),
                 "client_args": {"verify": self._tls},
                 "async_client_args": {"verify": self._tls, "ssl": self._tls},
-                # Without this a refused connection is tried again after up to ten seconds.
+                # Otherwise a refused connection is tried again after up to ten seconds.
                 "retry_options": {"attempts": 1},
             }
             self._client = self._genai.Client(**self._account(), http_options=options)
@@ -177,7 +177,7 @@ class GoogleAdapter(EndpointAdapter):
 
 
 async def _take(request: Any, handler: Any) -> Any:
-    """Take streams and refusals away from the SDK, which would read all of them."""
+    """Take streams and refusals away from the SDK, which would read them to the end."""
     response = await handler(request)
     try:
         await check_status(response, refusal_failure)

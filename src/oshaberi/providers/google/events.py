@@ -300,7 +300,7 @@ def _finished(
     calls = event.calls_before + sum("functionCall" in part for part in parts)
     message = str(candidate.get("finishMessage") or reason)
     if reason == _MALFORMED:
-        # What the model wrote is told back to it as an error of the call (spec 03).
+        # The model's text goes back to it as an error of the call (spec 03).
         written = _WRITTEN.search(message)
         yield CallPiece(calls, written["name"], written["rest"]) if written else CallPiece(calls)
         yield FinishStep("tool_calls")

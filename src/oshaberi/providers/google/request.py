@@ -174,7 +174,7 @@ def _say(made: list[Content], role: str, parts: list[Content]) -> None:
 
 
 def _part(part: Part) -> Content:
-    """Return bytes of a type that Gemini can read as data, everything else as text."""
+    """Return bytes as data if Gemini can read their type, everything else as text."""
     if isinstance(part, ImagePart | FilePart) and part.data and part.mime.startswith(_READABLE):
         return {"inline_data": {"data": part.data, "mime_type": part.mime}}
     return {"text": as_text(part)}

@@ -164,6 +164,6 @@ def _note(reason: str) -> TextPart:
 
 
 def begins_like_an_image(body: bytearray) -> None:
-    """Refuse what is no picture as soon as its first bytes are there."""
+    """Refuse a file that is not a picture as soon as its first bytes are there."""
     if len(body) >= MAGIC_LENGTH and image_type(bytes(body[:MAGIC_LENGTH])) is None:
         raise FetchRefusedError("it is not a PNG, JPEG, GIF or WebP")

@@ -1,4 +1,4 @@
-"""Makes a still image of a picture file, within limits that are checked before decoding."""
+"""Makes a still image from a picture file, within limits that are checked before decoding."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 # Reads a picture's format and size before it is decoded, and leaves only the picture itself.
 #
-# Comments, profiles, thumbnails and later frames do not reach Pillow: it takes each of them apart
-# in Python, and warns about each tag that it does not like. A file with absurdly many parts
-# raises DamagedPictureError. Pure.
+# Comments, profiles, thumbnails and later frames do not reach Pillow: it parses each of them in
+# Python, and warns about each tag that it does not like. A file with absurdly many parts raises
+# DamagedPictureError. Pure.
 
 
 PNG_START = b"\x89PNG\r\n\x1a\n"
@@ -199,7 +199,7 @@ def jpeg_is_buffered(raw: bytes) -> bool:
 
 
 def jpeg_scans(raw: bytes) -> int:
-    """Return how often the decoder reads the picture at most (scans of a thumbnail count too)."""
+    """Return the most scans that the decoder reads (those of a thumbnail count, too)."""
     return raw.count(bytes((0xFF, _JPEG_SCAN)))
 
 
@@ -224,7 +224,7 @@ def _jpeg_parts(raw: bytes) -> Iterator[tuple[int, int, int]]:
         at = end
 
 
-# Makes a still image of a picture file, within limits that are checked before decoding.
+# Makes a still image from a picture file, within limits that are checked before decoding.
 #
 # One thread decodes one picture at a time, so that many at once need no more memory than one.
 

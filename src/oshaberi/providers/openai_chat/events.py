@@ -209,7 +209,7 @@ def _tokens(event: Event) -> Iterator[TokenCount]:
             usage.get("cost"),
         )
     elif isinstance(timings := event.get("timings"), Mapping):
-        # llama.cpp counts even where nobody asked it to (`stream_options`).
+        # llama.cpp counts even if nobody asked it to (`stream_options`).
         cached = timings.get("cache_n")
         yield token_count(
             (timings.get("prompt_n"), cached), (timings.get("predicted_n"),), (cached,)

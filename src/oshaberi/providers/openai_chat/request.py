@@ -133,7 +133,7 @@ def body(
     return made
 
 
-# Models that cache only what a request marks, or cache it better. All others do it by themselves.
+# Models that cache only what a request marks, or cache it better. All others need no marks.
 
 
 _MARKED_BY_OPENAI = re.compile(r"gpt-(?:5\.[6-9]|[6-9])")
@@ -257,7 +257,7 @@ def _kept(signature: str | None) -> Fields:
         if not kind:
             fields.update(block)
         elif kind.startswith("reasoning."):
-            # Blocks of another API that goes by the same name have other types.
+            # Blocks of another API with the same name have other types.
             fields.setdefault("reasoning_details", []).append(block)
         elif kind in THINKING_BLOCKS:
             fields.setdefault("thinking_blocks", []).append(block)

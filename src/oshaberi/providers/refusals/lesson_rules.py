@@ -168,7 +168,7 @@ def _output_limit(_refusal: Refusal, found: Found) -> Lesson | None:
 
 
 def _other_limit_field(_refusal: Refusal, found: Found) -> Lesson:
-    """Learn the model's name for the output limit. Only reasoning models refuse the usual one."""
+    """Learn the model's name for the output limit. Only reasoning models refuse the usual name."""
     changes = {"limit_field": found["field"], **REASONS}
     return Lesson(f"its limit is called {found['field']}", changes)
 
@@ -205,7 +205,7 @@ def _stop(refusal: Refusal, _found: Found) -> Lesson | None:
 
 
 def _number(digits: str) -> int:
-    """Return a number of an error message; a very long one is only very large."""
+    """Return a number in an error message; a very long one counts as very large."""
     return int(digits[:_LONGEST_NUMBER])
 
 

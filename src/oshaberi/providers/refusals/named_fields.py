@@ -86,7 +86,7 @@ _PLACE_OF_A_TOOL = re.compile(r"(?:function_?declarations|tools)(?:\.|\[)(\d{1,4
 
 
 def named_tools(message: str, detail: Any, tools: Sequence[str]) -> list[str]:
-    """Return the tools that an error names, or whose place in the list it names."""
+    """Return the tools that an error names, directly or by their place in the list."""
     words = frozenset(_QUOTED_TOOL.findall(message))
     quoted = [name for name in tools if name in words]
     if quoted:

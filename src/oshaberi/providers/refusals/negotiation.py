@@ -29,8 +29,8 @@ from oshaberi.providers.request.parameters import known_capabilities
 # Finds what a server refuses without naming it: fields of the request, or single tools.
 #
 # A request is tried again with less in it, and what helped is remembered as a `Doubt`: one of these
-# is # refused. Each later request leaves out only half of a doubt, until one name is left. So
-# nothing # innocent is left out for long, and one bad schema does not cost the other tools. Pure.
+# is refused. Each later request leaves out only half of a doubt, until one name is left. So nothing
+# innocent is left out for long, and one bad schema does not cost the other tools. Pure.
 
 
 Names = frozenset[str]
@@ -248,7 +248,7 @@ class RequestNegotiation:
             self._others = []
             return _without(guilty, before, words)
         if not self._others:
-            # What the refused attempts seemed to prove may have had another reason.
+            # The refused attempts may have failed for another reason than it seemed.
             known = RequestAttempt(before.left_out, self._doubts)
             tools = frozenset(map(tool_name, offered))
             self._others = unexplained(known, optional, tools, failure.message, words)

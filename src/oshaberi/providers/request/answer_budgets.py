@@ -1,7 +1,7 @@
 """How many bytes one answer of a model may have: text, thoughts, arguments of calls, whole body.
 
-Beyond a budget the answer ends with an error that names it (`text_budget`, …). What came before is
-delivered as usual.
+Beyond a budget the answer ends with an error that names it (`text_budget`, …). The part before that
+is delivered as usual.
 """
 
 from __future__ import annotations

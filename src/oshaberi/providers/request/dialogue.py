@@ -1,4 +1,4 @@
-"""Arranges a conversation for chat APIs, and writes as text what an API has no form for."""
+"""Arranges a conversation for chat APIs, and turns into text what an API cannot represent."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def system_text(items: Iterable[Item]) -> str:
 def stable_end(items: Sequence[Item]) -> int:
     """Return how many items the next turn's request will begin with, too.
 
-    These are what comes before the notes of this turn and the question. An API that caches
-    prompts is told where they end.
+    These are the items before the notes of this turn and the question. An API that caches prompts
+    is told where they end.
     """
     asked = next((n for n, item in enumerate(items) if _is_tagged(item, "current")), len(items))
     ends = [n + 1 for n in range(asked) if _is_tagged(items[n], "history", "sample")]
@@ -120,7 +120,7 @@ def _join(joined: list[DialogueTurn | ToolRound], turn: DialogueTurn, *, is_apar
 
 
 def _on_a_new_line(before: Sequence[Part], after: tuple[Part, ...]) -> tuple[Part, ...]:
-    """Begin with a line break if a text follows a text: APIs join them without one."""
+    """Begin with a line break if one text follows another: APIs join them without one."""
     if before and after and isinstance(before[-1], TextPart) and isinstance(after[0], TextPart):
         return (TextPart(f"\n{after[0].text}"), *after[1:])
     return after

@@ -50,7 +50,7 @@ Part = TextPart | ImagePart | FilePart
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """One piece of what the model is shown. `system` items are never dropped.
+    """One piece of what the model sees. `system` items are never dropped.
 
     `message_id` is the message from which it was made, if there is one.
     """

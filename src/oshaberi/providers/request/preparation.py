@@ -62,7 +62,7 @@ def overflowing(
 ) -> frozenset[int]:
     """Return the indexes of the items to drop.
 
-    If some must be dropped, it drops so many that the rest takes at most `share` of the room. The
+    If some must be dropped, it drops enough that the rest takes at most `share` of the room. The
     history before the question is dropped in steps of an eighth of the room: as it grows, several
     requests in a row begin with the same words, which an API may have in its cache.
     """
@@ -99,7 +99,8 @@ def _reply_tokens(request: Request, window: int) -> int:
     return request.max_output_tokens or min(REPLY, window // 4)
 
 
-# A window that has no room for what is never left out: first the tools go, then it is an error.
+# If the window has no room for the required items, first the tools are dropped; then it is an
+# error.
 
 
 SEARCH_OR_TOOLS = "it takes its own search or the tools, not both: the tools are left out"
@@ -115,7 +116,7 @@ def _base_tokens(request: Request, cost: RequestCost) -> int:
 
 
 def _tools_fit(request: Request, window: int | None, cost: RequestCost) -> bool:
-    """Return whether the window has room for the tools, what is never left out, and an answer."""
+    """Return whether the window has room for the tools, the required items and an answer."""
     if window is None or not request.tools:
         return True
     return _base_tokens(request, cost) + cost.tools + window // LEAST_REPLY <= window
@@ -132,7 +133,7 @@ def window_words(base: int, window: int) -> Sentence:
 
 
 class WindowTooSmallError(Exception):
-    """The model cannot be asked, whatever is left out."""
+    """The model cannot be asked, no matter what is left out."""
 
     def __init__(self, base: int, window: int) -> None:
         super().__init__(window_words(base, window))
@@ -140,16 +141,16 @@ class WindowTooSmallError(Exception):
 
 
 def comparable_tokens(request: Request) -> int:
-    """Estimate the tokens, to compare them with what the API counts; 0 if that says nothing.
+    """Estimate the tokens, to compare them with the API's count; 0 if that would be meaningless.
 
-    What an image or a file costs is different for each API and says nothing about texts.
+    The cost of images and files is different for each API and says nothing about text.
     """
     parts = [p for item in request.items if isinstance(item, ContextItem) for p in item.parts]
     return request_tokens(request) if all(isinstance(p, TextPart) for p in parts) else 0
 
 
 def _expendable(items: Sequence[Item]) -> list[int]:
-    """Return the items that may be dropped, in order: samples, history, what was said later.
+    """Return the items that may be dropped, in order: samples, history, later messages.
 
     Samples show how a character speaks until real messages need their room. Messages after the
     question go last, because they may change what is asked. The tool calls of this turn stay.

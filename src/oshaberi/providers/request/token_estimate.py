@@ -43,10 +43,11 @@ def text_tokens(text: str) -> int:
 
 
 def request_tokens(request: Request, count: Count = text_tokens) -> int:
-    """Estimate the tokens that a model reads, rather too high than too low.
+    """Estimate the tokens that a model reads, preferably too high rather than too low.
 
-    Too low costs more than too high: a request that exceeds the window is refused, or a local
-    server silently cuts off its beginning, and a quota is exceeded. So:
+    An estimate that is too low costs more than one that is too high: a request that exceeds the
+    window is refused, or a local server silently cuts off its beginning, and a quota is exceeded.
+    So:
 
     - A text has a third of its UTF-8 bytes, rounded up. English has about four bytes a token;
       Japanese, with three bytes a character, has about one token a character.

@@ -1,6 +1,6 @@
-"""Pictures and sounds in an answer: which ones are taken, and under what name they are sent.
+"""Pictures and sounds in an answer: which ones are accepted, and under what name they are sent.
 
-What a server says about a file is not believed: its first bytes decide.
+The server's own description of a file is ignored: the first bytes decide.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def from_data_url(url: object) -> FileStep | None:
 
 
 def answer_file(step: FileStep, number: int) -> AnswerFile:
-    """Return the file; without content if it is too large, broken, or of no type that is shown."""
+    """Return the file; without content if it is too large, broken, or of an unsupported type."""
     content = _decoded(step.data) if number <= MOST_FILES else b""
     if content and step.mime.lower().startswith(_RAW_SOUND):
         content = _as_wave(content, step.mime)

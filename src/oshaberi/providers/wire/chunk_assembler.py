@@ -287,7 +287,7 @@ class ChunkAssembler:
         return self._last(self._outlet.ended_by)
 
     def _count(self, step: TokenCount) -> None:
-        """Take what a count says. What it does not say, an earlier one may have said."""
+        """Apply a token count. Values that it lacks stay as an earlier count had them."""
         said = {name: value for name, value in step._asdict().items() if value is not None}
         self._tokens = (self._tokens or TokenCount())._replace(**said)
 
@@ -313,7 +313,7 @@ class ChunkAssembler:
         return Chunk("error", error=error, finish_reason=reason, usage=self._usage())
 
     def _signed(self) -> tuple[ThoughtPart, ...]:
-        """Return one signature that contains everything that goes back to the API."""
+        """Return a single signature with everything that goes back to the API."""
         packed = None if self._signed_blocks is None else self._signed_blocks.packed()
         return (ThoughtPart("", self._thought or "raw", packed),) if packed else ()
 

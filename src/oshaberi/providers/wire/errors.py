@@ -53,7 +53,7 @@ ReadRefusal = Callable[[int, bytes], ProviderFailure]
 
 
 class StreamError(Exception):
-    """An open stream contains an error event, or the response is no stream at all."""
+    """An open stream contains an error event, or the response is not a stream at all."""
 
     def __init__(self, failure: ProviderFailure) -> None:
         super().__init__(failure.message)
@@ -182,7 +182,7 @@ def _upstream(inner: Mapping[str, Any]) -> str:
 
 
 def _connection_failure(error: Exception) -> ProviderFailure:
-    """Return what is wrong, in our words. What the library said is kept for programs."""
+    """Return what is wrong, in our words. The library's own words are kept for programs."""
     words = connection_problem(error)
     cause = _TLS_OBJECT.sub("", _short(str(error.__cause__ or error)))
     message = f"{words} ({cause})" if words is FAILED and cause else words
@@ -233,7 +233,8 @@ async def explained(problem: ProviderError, endpoint: Endpoint, family: str) -> 
 
 
 def with_window(problem: ProviderError, size: RequestSize) -> ProviderError:
-    """Add which number is too small, if the request was too long although nothing more can go."""
+    """Say which limit is too small, if the request was too long although nothing more can be
+    dropped."""
     is_too_long = problem.type == "context_length" and size.window > 0
     if not is_too_long or size.base_tokens <= size.window:
         return problem
@@ -275,7 +276,7 @@ def _where(problem: ProviderError, endpoint: Endpoint) -> ErrorHint:
 
 
 def _at(address: str, asks: bool) -> Sentence:
-    """Return the address as a hint. With `asks`, the server may simply not have been started."""
+    """Return the address as a hint. With `asks`, also ask whether the server has been started."""
     if asks:
         return Sentence("at {address}; is the server running?", address=address)
     return Sentence("at {address}", address=address)

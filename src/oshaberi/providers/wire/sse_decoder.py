@@ -191,7 +191,7 @@ def _whole_answer(body: bytes) -> list[str]:
     """Read a whole answer, from a server that does not stream, or raise.
 
     Gemini sends a list of objects that would be events. A server may also report an error in plain
-    JSON, or be no API server at all.
+    JSON, or not be an API server at all.
     """
     text = body.decode("utf-8", "replace").strip()
     try:

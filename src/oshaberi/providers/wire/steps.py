@@ -17,8 +17,8 @@ class CallPiece(NamedTuple):
     """A piece of a tool call. Pieces with the same `key` belong together; `arguments` is JSON text.
 
     A call that arrives whole is one piece. Without a key, name and id decide where a piece belongs.
-    `is_whole`: these are all arguments, whatever came before. A piece that `only_continues` is
-    ignored if its call has not begun.
+    `is_whole`: these are all the arguments, regardless of earlier pieces. A piece that
+    `only_continues` is ignored if its call has not begun.
     """
 
     key: int | str | None
@@ -72,9 +72,9 @@ def token_count(
     stored: Iterable[object] = (),
     cost_dollars: object = None,
 ) -> TokenCount:
-    """Return an API's counts, each the sum of what was given.
+    """Return an API's counts, each the sum of the given numbers.
 
-    If one of them cannot be a count, none is believed: the request is estimated instead.
+    If one of them cannot be a count, none is trusted: the request is estimated instead.
     """
     counted = (read_in, written, cached, stored)
     given = [[one for one in counts if one is not None] for counts in counted]

@@ -62,13 +62,13 @@ class StopStringCut:
         return self._released(text, at, self._complete[state] or self._begun[state][1], state)
 
     def finish(self) -> str:
-        """Return the held-back text, which was no stop string."""
+        """Return the held-back text, which was not a stop string."""
         stop, length = self._begun[self._state]
         self._state = START
         return stop[:length]
 
     def _released(self, text: str, at: int, kept: int, state: int) -> str:
-        """Return what was held back and `text` up to `at`, without the last `kept` characters."""
+        """Return the held-back text and `text` up to `at`, without the last `kept` characters."""
         stop, held = self._begun[self._state]
         self._state = START if self.is_found else state
         shown = held + at - kept
@@ -122,7 +122,8 @@ class SpeakerHoldback:
         names = sorted({*map(str.strip, speakers), *RESERVED} - {""}, key=len, reverse=True)
         alternatives = "|".join(map(re.escape, names))
         label = rf"\n[ \t]*{_BOLD}({alternatives})[ \t]?{_BOLD}[ \t]?[:：]"
-        # Not `::`, not `://`: that takes a character or two more, unless it is the end.
+        # Neither `::` nor `://`: to know that takes a character or two more, unless this is the
+        # end.
         self._label = re.compile(rf"{label}(?=[^:：/]|/[^/])", re.IGNORECASE)
         self._last_label = re.compile(rf"{label}(?=[^:：/]|/[^/]|/?\Z)", re.IGNORECASE)
         self.found: str | None = None

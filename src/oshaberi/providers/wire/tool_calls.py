@@ -43,7 +43,7 @@ class _ObjectEnd:
             self.state = "no object"
 
     def _in_string(self, piece: str, at: int) -> int:
-        """Go on to the character after the next quote or escaped character."""
+        """Move to the character after the next quote or escaped character."""
         if self._is_escaped:
             self._is_escaped = False
             return at + 1
@@ -55,7 +55,7 @@ class _ObjectEnd:
         return found.end()
 
     def _outside(self, piece: str, at: int) -> int:
-        """Go on to the character after the next bracket or quote."""
+        """Move to the character after the next bracket or quote."""
         found = _BRACKET_OR_QUOTE.search(piece, at)
         if found is None:
             return len(piece)
@@ -91,7 +91,7 @@ class _ArgumentText:
         return bool(self._pieces)
 
     def is_complete(self) -> bool:
-        """Whether the arguments are complete. Empty arguments are not: more may follow."""
+        """Return whether the arguments are complete. Empty arguments are not: more may follow."""
         if self._length <= SHORT:
             return self._parses()
         for piece in self._unseen:
@@ -99,7 +99,7 @@ class _ArgumentText:
         self._unseen.clear()
         if self._end.state != "ended":
             return False
-        if self._is_valid is None:  # nothing but blanks can follow, so the answer stays
+        if self._is_valid is None:  # nothing but spaces can follow, so the result stays the same
             self._is_valid = self._parses()
         return self._is_valid
 

@@ -262,7 +262,7 @@ def foreign_names(config: TextConfig) -> list[str]:
 def participant_names(config: TextConfig) -> list[str]:
     """Return the names whose label ends the answer if words follow it.
 
-    Not a name that is a word of prose as well (`Note`, `Python`), nor a single letter.
+    Names that are also words of prose (`Note`, `Python`) and single letters are left out.
     """
     if guards_all_names(config) or not config.participant_guard_enabled:
         return []

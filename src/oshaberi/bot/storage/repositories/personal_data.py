@@ -128,8 +128,7 @@ class DepartedServerRepository:
             await session.execute(in_passing(delete(DepartedServerRow).where(here)))
 
     async def departed(self, before: datetime | None = None) -> tuple[int, ...]:
-        """Return the servers that the bot has left; with `before`, only those that it left before
-        then."""
+        """Return the servers that the bot has left; with `before`, only those left by then."""
         found = select(DepartedServerRow.server_id)
         if before is not None:
             found = found.where(DepartedServerRow.left_at <= before)

@@ -30,8 +30,7 @@ _ID = re.compile(r"(?:https://\S+/)?(\d{1,20})")
 
 
 def message_id_of(context: ToolContext, written: str | None) -> int:
-    """Return the id from a number or a message link; with neither, the id of the answered
-    message."""
+    """Return the id from a number or a message link; without either, the answered message's."""
     if written is None:
         return context.incoming.said.id
     found = _ID.fullmatch(written.strip())

@@ -118,8 +118,7 @@ class ModelCandidate:
 
 
 class ModelAccess:
-    """The models of a process, with their adapters and what is known about their keys and
-    failures."""
+    """The models of a process, with their adapters, and what is known of keys and failures."""
 
     def __init__(
         self,

@@ -1,5 +1,6 @@
-"""Limits how many turns a process runs at once. Others wait in order, with fair shares between
-servers.
+"""Limits how many turns a process runs at once.
+
+Others wait in order, with fair shares between servers.
 
 A free slot goes to the waiting server with the fewest running turns; among equals servers take
 turns, and within a server the turn goes first that has waited longest. While turns wait, at least
