@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup servers docs run generate test test-slow test-compiled check lint bench bench-bot distance crowd fuzz faults soak soak-bot crash fleet turns walks requirements release clean
+.PHONY: help setup servers docs run generate test test-slow test-compiled check lint bench bench-bot distance crowd fuzz faults soak soak-bot crash fleet turns walks first-answer requirements release clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,6 +116,9 @@ turns: setup ## 10 000 turns, one after another
 
 walks: setup ## how many modules an answer passes through, and the calls between them
 	$(BIN)/python -W ignore -m tests.walks $(ARGS)
+
+first-answer: setup ## from a fresh clone to the answer of an own model on the page, timed: one to three minutes
+	PYTHONPATH=stage/tests $(BIN)/python -m tests.first_answer
 
 requirements: setup ## pin the versions of the Docker image with their hashes: those that are installed here
 	$(BIN)/python -m tests.pinned_requirements

@@ -117,6 +117,7 @@ async def opened(browser: Browser, stage: Stage, channel: str, theme: Theme) -> 
         f"/channels/{place.guild_id}/{place.id}",
     )
     await page.get_by_label("Close the greeting").click()
+    await page.mouse.move(SIZE["width"] - 1, SIZE["height"] - 1)  # over no message
     await (
         page.get_by_text(f"Message #{channel}")
         .or_(page.get_by_placeholder(f"Message #{channel}"))

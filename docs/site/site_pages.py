@@ -36,6 +36,8 @@ HOMES = {"delivery": "oshaberi.one_call.call.open_delivery"}
 DECISIONS = "decisions/*"
 REFERENCE = "reference/python.md"
 _LINK = re.compile(r"""(\]\(|\bsrc="|\bsrcset=")([^)"\s]+)([)"])""")
+_EMPTY_HEAD = re.compile(r"<th(?: style=\"[^\"]*\")?></th>")
+_SEARCH = '<div class="md-search" data-md-component="search" role="dialog"'
 _CODE = re.compile(r"^(`{3,}).*?^\1$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 
 
@@ -80,6 +82,16 @@ def on_page_markdown(markdown: str, page: Page, **_others: object) -> str:
     return _outside_code(markdown, led)
 
 
+def on_page_content(html: str, **_others: object) -> str:
+    """A cell above the names of rows is no heading."""
+    return _EMPTY_HEAD.sub("<td></td>", html)
+
+
+def on_post_page(output: str, **_others: object) -> str:
+    """Name the theme's dialog, which screen readers announce."""
+    return output.replace(_SEARCH, f'{_SEARCH} aria-label="Search"')
+
+
 def python_reference() -> str:
     """Return the page of the public names, which mkdocstrings fills from their docstrings."""
     lines = [
@@ -92,7 +104,8 @@ def python_reference() -> str:
     for name in sorted(oshaberi.__all__, key=lambda one: (one not in FIRST, one.lower())):
         home = HOMES.get(name) or f"{getattr(oshaberi, name).__module__}.{name}"
         if home.startswith("oshaberi."):  # not `Event`, which is a union
-            lines += [f"::: {home}", "    options:", f"      heading: {name}", ""]
+            named = [f"      heading: {name}", f"      toc_label: {name}"]
+            lines += [f"::: {home}", "    options:", *named, ""]
     return "\n".join(lines)
 
 

@@ -16,7 +16,7 @@ from oshaberi.bot.wiring import bot_wiring
 from oshaberi.errors import TemporaryError
 from tests.e2e.bot_harness import settings_of
 
-UPKEEP = ["reloader", "departures", "orphans", "pruning", "retention", "schedules"]
+UPKEEP = ["reloader", "departures", "orphans", "pruning", "retention", "schedules", "openings"]
 
 
 class Life:
@@ -35,6 +35,7 @@ class Life:
         self.orphaned_journals = SimpleNamespace(run=lambda: self.lasting("orphans"))
         self.data_retention = SimpleNamespace(run=lambda: self.lasting("retention"))
         self.due_schedules = SimpleNamespace(run=lambda: self.lasting("schedules"))
+        self.openings = SimpleNamespace(run=lambda: self.lasting("openings"))
         self.db = None
 
     async def lasting(self, name: str) -> None:

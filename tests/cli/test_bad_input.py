@@ -122,6 +122,13 @@ TEXTS: tuple[tuple[str, ...], ...] = (
     ("models", "--provider", "openai", "--base-url", "ftp://x"),
     ("models", "--provider", "openai", "--key-env", "NO_SUCH_KEY"),
     ("init", "--yes"),
+    ("init", "--yes", "--provider", "nobody"),
+    ("init", "--yes", "--base-url", "no address"),
+    ("run", "--record", "note.md"),
+    ("record", "--out", "x.json", "--model", "m", "--prompt", "hi", "--set", "no_such=1"),
+    ("data", "export", "--user", "1", "--out", "nowhere/x.json"),
+    ("data", "import", "--server", "x", "note.md"),
+    ("persona", "import", "--server", "x", "note.md"),
     ("bench", "--only", "nothing"),
     ("bench", "--only", ""),
     ("stage", "exec", "--permissions", "fly", "note.py"),
@@ -131,6 +138,13 @@ TEXTS: tuple[tuple[str, ...], ...] = (
     ("data", "delete", "--yes"),
     ("data", "export"),
 )
+FREE = {
+    ("init", "--model"),
+    ("init", "--persona"),
+    ("record", "--system"),
+    ("stage exec", "--token"),
+}
+"""Any text will do here."""
 FILES = {"note.md": "Hello.\n", "note.py": "", "deep.json": DEEP}
 ROWS = (*rows(), *POSITIONAL, *TEXTS)
 """`-` and a file that can be read are no bad input."""
@@ -145,6 +159,32 @@ def test_every_positional_argument_has_a_row() -> None:
     assert {
         words for words in with_one if any(row[: len(words)] == words for row in POSITIONAL)
     } == with_one
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [(["--provider", "nobody"], "nobody"), (["--base-url", "no address"], "no address")],
+)
+def test_init_looks_at_its_options_before_it_asks_anything(
+    options: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["init", "--yes", *options]) == 2
+    err = capsys.readouterr().err
+    assert named in err
+    assert "TOKEN" not in err
+
+
+def test_every_option_with_a_text_has_a_row() -> None:
+    missing = {
+        (" ".join(words), flag)
+        for words, command in commands()
+        for option in command.params
+        for flag in option.opts[:1]
+        if isinstance(option, click.Option) and not option.is_flag and flag.startswith("--")
+        if not bad_values(option)
+        if not any(row[: len(words)] == words and flag in row[:-1] for row in (*TEXTS, *POSITIONAL))
+    }
+    assert missing <= FREE, "add a row, or say that any text will do"
 
 
 def test_the_table_reaches_every_command() -> None:

@@ -201,6 +201,7 @@ def test_an_id_from_elsewhere_gives_no_rights() -> None:
         secret = last(here)
         here.ask("hi", channel="logs", user=ADMIN)
         await here.wait_for(lambda: here.ours("logs") and here.ours("logs")[-1].components)
+        await here.idle()  # while its turn is being stored, a channel is busy
         for action in ("why", "menu", "edit", "delete", "show", "again", "continue"):
             for more in ("", ":1"):
                 asked = forged(
@@ -340,6 +341,34 @@ def test_two_presses_at_once_turn_once() -> None:
         await here.stage.settled()
         await here.idle()
         assert here.said() == ["Two."]
+
+    run_with_bot(scenario, "One.", "Two.", "Three.", **SWIPES)
+
+
+def test_who_presses_very_often_keeps_nobody_waiting() -> None:
+    """Each turning is several requests, and what comes later waits for them."""
+
+    async def scenario(here: BotHarness) -> None:
+        await answered(here)
+        press(here, "Again")
+        await has(here, *ROW, "◀", "2/2", "▶")
+        people, shown = here.stage.people, last(here)
+        before = len(here.stage.calls("PATCH /channels/*/messages/*"))
+        row = shown.components[1]["components"]
+        first, second = (str(row[0]["custom_id"]), str(row[0]["custom_id"])[:-1] + "2")
+        pressed = []
+        for number in range(40):
+            row[0]["custom_id"] = (first, second)[number % 2]
+            pressed.append(people.press(shown, row[0]["custom_id"], user=MEMBER))
+        await here.wait_for(lambda: sum(map(bool, refused(here, pressed))) >= 30)
+        here.ask("and now?")
+        await here.wait_for(lambda: "Three." in here.said())
+        await here.idle()
+        assert len(here.stage.calls("PATCH /channels/*/messages/*")) - before < 20
+
+    def refused(here: BotHarness, pressed: list[Interaction]) -> list[bool]:
+        answers = (private_answer(here, one) for one in pressed)
+        return [one is not None and "before" in one.content for one in answers]
 
     run_with_bot(scenario, "One.", "Two.", "Three.", **SWIPES)
 

@@ -17,6 +17,7 @@ from oshaberi.bot.client.answer_reactions import (
 )
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.clocks import utc_now
+from oshaberi.errors import ConfigError
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER, world
 from tests.e2e.bot_harness import BotHarness, run_lives, run_with_bot
 
@@ -148,6 +149,40 @@ def test_own_emoji_and_none() -> None:
         await here.wait_for(lambda: not here.ours())
 
     run_with_bot(scenario, "One.", "Two.", reaction_delete=":wave:", reaction_again="none", **ON)
+
+
+@pytest.mark.parametrize(
+    ("typed", "is_good"),
+    [
+        ("🗑️", True),
+        ("👨‍👩‍👧", True),
+        ("1️⃣", True),
+        ("‼️", True),
+        ("🇯🇵", True),
+        (":wave:", True),
+        ("none", True),
+        ("trash", False),
+        ("🗑 please", False),
+        ("日本", False),
+        ("x" * 101, False),
+        ("🗑" * 30, False),
+    ],
+)
+def test_the_settings_are_emoji(typed: str, is_good: bool) -> None:
+    if is_good:
+        assert TurnConfig(reaction_delete=typed).reaction_delete == typed
+    else:
+        with pytest.raises(ConfigError, match="is not an emoji"):
+            TurnConfig(reaction_delete=typed)
+
+
+def test_an_admin_is_told_what_is_no_emoji() -> None:
+    async def scenario(here: BotHarness) -> None:
+        for value, told in (("trash", "is not an emoji"), ("🗑️", "is now")):
+            set_ = {"key": "reaction_delete", "value": value}
+            assert told in await here.run("config set", set_, user=ADMIN)
+
+    run_with_bot(scenario)
 
 
 def test_a_flood_of_one_person_is_bounded() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from discord_stage.model_servers.scripts import Refuse
 from discord_stage.world.records import Interaction
 from oshaberi.bot.storage.records import PersonaRecord
 from tests.bot.client_harness import ADMIN, MEMBER
@@ -91,6 +92,19 @@ def test_a_draft_that_cannot_be_read_is_asked_for_once_more() -> None:
         assert len(here.model.requests) == 4
 
     run_with_bot(scenario, "A stargazer!", TEXT, "no", "never")
+
+
+def test_a_model_that_fails_is_followed_by_the_next_and_then_by_a_clear_line() -> None:
+    async def scenario(here: BotHarness) -> None:
+        asked = await drafted(here)
+        message = here._reply(asked)
+        assert message is not None
+        assert "A draft of **Hoshi**:" in message.content
+        told = await here.run("persona create", IDEA, user=ADMIN)
+        assert told.startswith("No model answered.")
+
+    away = Refuse("provider_overloaded")
+    run_with_bot(scenario, away, away, scripts=[(TEXT, away)])
 
 
 def test_only_those_who_may_create_personas_and_at_every_step() -> None:

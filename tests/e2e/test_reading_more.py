@@ -30,7 +30,10 @@ PLACES = world(
     {"name": "logs", "threads": ["side", {"name": "hush", "private": True}]},
     {"name": "team", "overwrites": TEAM},
     {"name": "desk", "overwrites": TEAM},
-    {"name": "archive", "overwrites": [{"role": "@everyone", "deny": ["read_message_history"]}]},
+    {
+        "name": "archive",
+        "overwrites": [{"role": "@everyone", "deny": ["read_message_history"]}, BOT_READS],
+    },
     {"name": "cellar", "nsfw": True},
     {"name": "bar", "nsfw": True},
     {"name": "help", "type": "forum", "tags": ["tea"]},
@@ -343,6 +346,18 @@ def test_a_search_finds_messages_newest_first_with_author_place_and_link() -> No
     play(scenario)
 
 
+def test_a_search_finds_no_thoughts_and_no_working_lines_of_the_bot() -> None:
+    async def scenario(here: BotHarness) -> None:
+        here.post("-# ⚙️ the vault, by hand", user=OWNER, channel="logs")
+        channel = here.bot.client.get_partial_messageable(here.id_of("logs"))
+        await channel.send("-# ⚙️ `vault` …")
+        await channel.send("-# 💭 the vault is mine")
+        (found,) = (await told(here, searching())).splitlines()
+        assert "by hand" in found
+
+    play(scenario)
+
+
 def test_a_search_is_no_way_into_a_closed_room() -> None:
     """Whoever asks, wherever: only what they and everybody there may read."""
 
@@ -424,6 +439,25 @@ def test_a_search_has_the_rights_of_the_person_who_asked_and_of_this_moment() ->
         assert await told(here, searching(), user=MODERATOR, channel="desk") == "Nothing was found."
 
     play(scenario)
+
+
+def test_a_persona_that_another_calls_searches_as_the_person_who_began() -> None:
+    """Its question was written by the bot, which may read more than they."""
+
+    async def scenario(here: BotHarness) -> None:
+        await here.persona("Oshaberi", is_default=True)
+        await here.persona("Mochi", triggers=("mochi",))
+        here.post(SECRET, user=OWNER, channel="archive")
+        for who, finds in ((MEMBER, False), (OWNER, True)):
+            before = len(here.model.requests)
+            for step in (Say("mochi, look it up"), searching(), Say("Hm.")):
+                here.model.play(step)
+            here.post(f"{mention(here)} ask around", user=who, channel="archive")
+            await here.asked_times(before + 3)
+            await here.idle()
+            assert ("4711" in results(here)[-1]) is finds, who
+
+    play(scenario, self_trigger_limit=1)
 
 
 def test_an_index_that_is_not_ready_is_waited_for_within_a_bound() -> None:

@@ -10,9 +10,11 @@ from datetime import timedelta
 from typing import Any
 
 from discord_stage.model_servers.scripts import Call
+from discord_stage.rest.routes.thread_routes import new_thread
 from discord_stage.scaled_loop import run_scaled
+from discord_stage.world.ids import now_iso
 from discord_stage.world.permissions import NAMES
-from discord_stage.world.records import Overwrite
+from discord_stage.world.records import ChannelType, Overwrite
 from discord_stage.world_changes.channel_changes import channel_changed
 from oshaberi.bot.storage.records import ScheduleRecord
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER
@@ -365,3 +367,51 @@ def test_a_task_cannot_schedule_another() -> None:
 
     more = called(action="add", when="in 1 hour", text="multiply", what="task")
     run_with_bot(scenario, more, "No.", schedule_tasks_enabled=True)
+
+
+# -- other places --------------------------------------------------------------------------------
+
+
+def test_direct_messages_have_reminders_too() -> None:
+    async def scenario(here: BotHarness) -> None:
+        place = f"@{MEMBER}"
+        here.stage.people.dm("hi", user=MEMBER)
+        await here.asked_times(1)
+        await here.idle()
+        told = await add(here, "in 20 minutes", "stretch", channel=place)
+        assert "Reminder #1 is set" in told
+        assert "stretch" in await here.run("schedule list", user=MEMBER, channel=place)
+        assert "nothing here" in await here.run("schedule list", user=MEMBER)
+        await later(here, minutes=21)
+        words = f"⏰ <@{id_of(here)}>, you wanted to be reminded: stretch"
+        (direct,) = (one for one in here.stage.world.channels.values() if one.guild_id is None)
+        assert words in [one.content for one in here.stage.world.history(direct.id)]
+
+    run_with_bot(scenario, "Hi.")
+
+
+def test_who_is_no_longer_in_a_private_thread_posts_nothing_there() -> None:
+    async def scenario(here: BotHarness) -> None:
+        state, parent, me = here.stage.state, here.stage.world.channel("general"), id_of(here)
+        thread = new_thread(state, parent, "whispers", me, kind=ChannelType.PRIVATE_THREAD)
+        assert thread.thread is not None
+        thread.thread.members[here.stage.world.bot.id] = now_iso()
+        await here.wait_for(lambda: here.bot.client.get_channel(thread.id))
+        for text in ("inside", "outside"):
+            await here.db.schedules.add(
+                ScheduleRecord(
+                    here.server_id, thread.id, id_of(here), "reminder", text, here.clock()
+                ),
+                10,
+                100,
+            )
+            if text == "outside":
+                del thread.thread.members[me]
+            await later(here)
+        assert [one for one in here.said(thread.id) if "side" in one] == [
+            f"⏰ <@{id_of(here)}>, you wanted to be reminded: inside"
+        ]
+        record = await only(here)
+        assert record.problem == "its author does not see the channel any more"
+
+    run_with_bot(scenario)

@@ -16,7 +16,7 @@ from oshaberi.bot.storage.records import JournalledPost, JournalledStream
 from oshaberi.delivery.journal import LINES
 from tests.bot.client_harness import ADMIN, MEMBER, MODERATOR, OWNER
 from tests.e2e import asking_tools
-from tests.e2e.bot_harness import BotHarness, BotScenario, run_with_bot
+from tests.e2e.bot_harness import BotHarness, BotScenario, run_lives, run_with_bot
 from tests.e2e.test_answer_buttons import private_answer, told
 from tests.e2e.test_tools import results
 
@@ -275,6 +275,22 @@ def test_a_press_after_the_wait_says_so_and_removes_the_question() -> None:
     run(scenario, "Hello.")
 
 
+def test_after_a_restart_it_asks_anew() -> None:
+    async def before(here: BotHarness) -> None:
+        asking_tools.USED.clear()
+        here.ask("tea, please")
+        await question(here)
+
+    async def after(here: BotHarness) -> None:
+        asked = await question(here)
+        assert here.ours() == [asked]  # the earlier one is gone
+        press(here, asked, "Allow")
+        await here.says("It comes.")
+        assert asking_tools.USED == ["tea oolong"]
+
+    run_lives([before, after], [TEA], [TEA], "It comes.", tools="tests.e2e.asking_tools")
+
+
 def test_a_question_that_a_crash_left_is_deleted() -> None:
     async def scenario(here: BotHarness) -> None:
         asked = here.ask("hi")
@@ -283,16 +299,19 @@ def test_a_question_that_a_crash_left_is_deleted() -> None:
         assert isinstance(place, DiscordTurnChannel)
         channel = here.bot.client.get_partial_messageable(here.id_of("general"))
         await channel.send("-# ⚙️ I ask before I go on\nMay I use `order_tea`?")
-        await channel.send("The beginning of an answer.")
+        words = "-# ⚙️ A model may begin like this, too."
+        said = await channel.send(words)
         journal = here.db.journal
         stream = JournalledStream(
             "k1", "other", here.server_id, place.channel_id, 1, answering_id=asked
         )
         await journal.begin(stream)
         await journal.intend("k1", JournalledPost(f"k1{LINES}", 0, {}, asked, state="refused"))
+        await journal.intend("k1", JournalledPost("k1-1", 1, {}, asked))
+        await journal.mark_sent("k1", "k1-1", said.id)
         recovery = CrashRecovery(here.db, "other", here.bot.client.find_turn_channel)
         assert await recovery.run() == 1
-        assert here.said()[:2] == ["Hello.", "The beginning of an answer."]
+        assert here.said()[:2] == ["Hello.", words]
 
     run(scenario, "Hello.")
 

@@ -232,7 +232,7 @@ def test_another_degree_in_two_columns(in_browser: PanelBrowser) -> None:
             other_way = await asyncio.to_thread(replayed, panel.log.scene(kept), degree)
             texts = [m["text"] for m in other_way]
             other = page.locator(".in-column").nth(1)
-            await expect(other.locator("h4")).to_have_text(f"At degree {degree}, played again")
+            await expect(other.locator("h3")).to_have_text(f"At degree {degree}, played again")
             await expect(other.locator(".in-bubble")).to_have_count(len(texts))
             await expect(other.locator(".in-bubble").first).to_contain_text(texts[0])
             await expect(page.locator(".in-column").first.locator(".in-bubble")).to_have_count(2)

@@ -13,6 +13,7 @@ from tests.local_run_page.chat_page import ChatPage, until
 
 pytestmark = pytest.mark.slow
 
+LAPTOP = {"width": 1366, "height": 768}
 INSPECTED = {"width": 1400, "height": 900}
 
 
@@ -42,6 +43,22 @@ def test_nobody_is_shut_out(talked: LocalRunProcess, visit: Visit, scheme: str) 
     chat.inspector.get_by_role("slider", name="Degree").press("ArrowRight")
     expect(chat.inspector.locator(".in-column")).to_have_count(2)
     assert barriers(chat.page) == []
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["1366", "390"])
+def test_what_opens_shuts_nobody_out(
+    talked: LocalRunProcess, visit: Visit, size: dict[str, int], scheme: str
+) -> None:
+    page = ChatPage(talked, visit(talked.address, viewport=size, color_scheme=scheme)).page
+    assert barriers(page) == []
+    for button in ("#things-to-try", "#connect-model", "#go-live", "#break"):
+        page.locator(button).click()
+        page.locator("dialog[open], .menu").wait_for()
+        assert (button, barriers(page)) == (button, [])
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= size["width"], button
+        page.keyboard.press("Escape")
+        expect(page.locator("dialog[open], .menu")).to_have_count(0)
 
 
 def test_a_phone(talked: LocalRunProcess, visit: Visit) -> None:

@@ -88,11 +88,11 @@ def test_another_degree_beside_what_was_sent(chat: ChatPage) -> None:
     columns = chat.inspector.locator(".in-column")
     expect(columns).to_have_count(2)
     expect(columns.first.locator(".in-bubble")).to_have_count(len(turn.messages))
-    expect(columns.last.locator("h4")).to_have_text("At degree 3, played again")
+    expect(columns.last.locator("h3")).to_have_text("At degree 3, played again")
     assert columns.last.locator(".in-bubble").count() > len(turn.messages)
     for _ in range(3):
         slider.press("ArrowLeft")
-    expect(columns.last.locator("h4")).to_have_text("At degree 0, played again")
+    expect(columns.last.locator("h3")).to_have_text("At degree 0, played again")
 
 
 def test_what_is_copied_is_a_scene(chat: ChatPage, tmp_path: Path) -> None:

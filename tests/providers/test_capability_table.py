@@ -17,7 +17,9 @@ from oshaberi.providers.anthropic.request import body as anthropic_body
 from oshaberi.providers.google.events import GeminiEvent
 from oshaberi.providers.google.events import read as read_google
 from oshaberi.providers.google.request import arguments
+from oshaberi.providers.novelai import body as novelai_body
 from oshaberi.providers.ollama import body as ollama_body
+from oshaberi.providers.ollama import read as read_ollama
 from oshaberi.providers.openai_chat.events import read as read_chat
 from oshaberi.providers.openai_chat.request import body as chat_body
 from oshaberi.providers.openai_responses.events import read as read_responses
@@ -35,6 +37,7 @@ from oshaberi.providers.wire.steps import Step, TokenCount
 from tests.providers.adapter_runs import chunks
 from tests.providers.provider_families import FAMILIES as SUITE
 from tests.real_servers.test_llamacpp import APIS
+from tests.real_servers.test_proxy_litellm import BEHIND
 
 PAGE = Path(__file__).parents[2] / "docs" / "providers.md"
 BEGIN, END = "<!-- families: begin -->", "<!-- families: end -->"
@@ -89,10 +92,12 @@ def _steps(family: str) -> list[Step]:
             return list(read_anthropic({"type": "message_start", "message": message}))
         case "google":
             return list(read_google(_google_usage()))
-    return []
+        case "ollama":
+            return list(read_ollama({"done": True, "prompt_eval_count": 9, "cost": 0.1}))
+    return []  # NovelAI counts no tokens
 
 
-FAMILIES: dict[str, tuple[str, str, Ask | None]] = {
+FAMILIES: dict[str, tuple[str, str, Ask]] = {
     "openai": ("OpenAI-compatible", "gpt-5", chat_body),
     "openai-responses": ("OpenAI Responses", "gpt-5", responses_body),
     "anthropic": ("Anthropic", "claude-sonnet-4-5", anthropic_body),
@@ -102,24 +107,34 @@ FAMILIES: dict[str, tuple[str, str, Ask | None]] = {
     "vertex-claude": ("Anthropic on Vertex AI", "claude-sonnet-4-5", anthropic_body),
     "vertex": ("Gemini on Vertex AI", "gemini-3-flash", _google),
     "azure-entra": ("OpenAI Responses on Azure, Entra ID", "gpt-5", responses_body),
+    "novelai": ("NovelAI", "any", novelai_body),
 }
-"""Families that are asked more than text: how each is called, a model, and how it is asked."""
-TRIED = {
-    "openai": "llama.cpp, LiteLLM",
-    "openai-responses": "llama.cpp",
-    "anthropic": "llama.cpp",
+"""How each family is called, a model of it, and how it is asked."""
+REAL: dict[str, set[str]] = {
+    "llama.cpp": {*APIS},
+    "LiteLLM": {one.preset for one in BEHIND},
 }
-"""The servers of `tests/real_servers`."""
+"""The presets with which `tests/real_servers` asks each server."""
 
 
 def family_table() -> str:
     lines = [f"| {' | '.join(HEADS)} |", "|---" * len(HEADS) + "|"]
     for family in (one for one in registry.FAMILIES if one != "replay"):
-        title, model, ask = FAMILIES.get(family) or (PRESETS[family].title, "any", None)
+        title, model, ask = FAMILIES[family]
         found = {**_played(family), **_tried_out(family, model, ask)}
         cells = ["yes" if found.get(head) else "no" for head in HEADS[1:-1]]
-        lines.append(f"| {' | '.join([title, *cells, TRIED.get(family, 'none')])} |")
+        lines.append(f"| {' | '.join([title, *cells, _real_servers(family)])} |")
     return "\n".join(lines)
+
+
+def _real_servers(family: str) -> str:
+    asked = {
+        server
+        for server, presets in REAL.items()
+        for preset in presets
+        if PRESETS[preset].family_at("http://127.0.0.1/v1") == family
+    }
+    return ", ".join(server for server in REAL if server in asked) or "none"
 
 
 def _played(family: str) -> dict[str, bool]:
@@ -135,10 +150,8 @@ def _played(family: str) -> dict[str, bool]:
     }
 
 
-def _tried_out(family: str, model: str, ask: Ask | None) -> dict[str, bool]:
+def _tried_out(family: str, model: str, ask: Ask) -> dict[str, bool]:
     """What a request carries, and what is read from the API's count."""
-    if ask is None:
-        return {}
     endpoint = Endpoint(family, model)
     sent = ask(ASKED, endpoint)
     shown = json.dumps(sent, default=lambda data: b64encode(data).decode())
@@ -181,10 +194,10 @@ def test_the_table_is_what_was_tried_out() -> None:
     assert page == written(page), "run: make generate"
 
 
-def test_every_family_of_the_table_is_in_the_registry() -> None:
-    assert FAMILIES.keys() <= registry.FAMILIES.keys()
+def test_every_family_of_the_registry_is_in_the_table() -> None:
+    assert FAMILIES.keys() == registry.FAMILIES.keys() - {"replay"}
 
 
-def test_the_servers_are_those_of_the_tests() -> None:
-    presets = {"llamacpp": "openai", "openai-responses": "openai-responses"}
-    assert {presets.get(preset, preset) for preset in APIS} == TRIED.keys()
+def test_every_preset_that_asks_a_real_server_has_a_family_of_the_table() -> None:
+    named = {_real_servers(family) for family in registry.FAMILIES}
+    assert named == {"llama.cpp, LiteLLM", "llama.cpp", "none"}

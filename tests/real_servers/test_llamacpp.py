@@ -1,4 +1,4 @@
-"""llama.cpp's own server, over each of the three APIs that it offers."""
+"""llama.cpp's own server, over each of the three APIs that it offers, and behind LiteLLM."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ from oshaberi.providers.request.model_request import (
 from tests.providers.adapter_runs import error, read, text, thoughts
 
 from .server_processes import (
+    LITELLM_KEY,
     LLAMA_KEY,
     ServerProcess,
     begin_litellm_proxy,
+    litellm_proxy,
     llama_server,
     llama_server_without_jinja,
     new_llama_server,
@@ -46,7 +48,10 @@ BROKEN = ToolDeclaration(
 )
 """A tool whose schema llama.cpp cannot compile into a grammar."""
 APIS = {"llamacpp": "/v1", "openai-responses": "/v1", "anthropic": ""}
+PROXIED = "litellm"
+"""Chat completions through the real proxy: what the server says comes back in LiteLLM's words."""
 every_api = pytest.mark.parametrize("preset", APIS)
+every_way = pytest.mark.parametrize("preset", [*APIS, PROXIED])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,6 +65,11 @@ def asking(words: str, *tools: ToolDeclaration, **more: Any) -> Request:
 
 
 def adapter_for(preset: str, server: ServerProcess, **settings: Any) -> Adapter:
+    if preset == PROXIED:
+        behind = {"api_base": f"{server.url}/v1", "api_key": LLAMA_KEY}
+        given = {"api_key": LITELLM_KEY, "quirks": {"body": behind}, **settings}
+        base_url = f"{litellm_proxy().url}/v1"
+        return connect("openai", "openai/scripted", base_url=base_url, **given)
     given = {"api_key": LLAMA_KEY, "base_url": server.url + APIS[preset], **settings}
     return connect(preset, "scripted", **given)
 
@@ -84,7 +94,7 @@ def answer(preset: str, request: Request, **settings: Any) -> list[Chunk]:
     return run(preset, lambda adapter: read(adapter, request), **settings)
 
 
-@every_api
+@every_way
 def test_text(preset: str) -> None:
     found = answer(preset, asking("PLAIN"))
     assert text(found) == "Hello there, friend. It is a fine day."
@@ -92,7 +102,7 @@ def test_text(preset: str) -> None:
     assert len(found) > 4, "it is a stream, not one piece"
 
 
-@every_api
+@every_way
 def test_a_conversation(preset: str) -> None:
     items = (
         said("system", "Be brief."),
@@ -103,19 +113,19 @@ def test_a_conversation(preset: str) -> None:
     assert text(answer(preset, Request(items))) == "Smile 😀 please."
 
 
-@every_api
+@every_way
 def test_an_emoji_that_is_four_tokens(preset: str) -> None:
     assert text(answer(preset, asking("EMOJI"))) == "Smile 😀 please."
 
 
-@every_api
+@every_way
 def test_reasoning(preset: str) -> None:
     found = answer(preset, asking("REASON"))
     assert thoughts(found).strip() == "I wonder what they mean."
     assert text(found).strip() == "Forty-two."
 
 
-@every_api
+@every_way
 @pytest.mark.parametrize("words", ["TOOL", "TALK"])
 def test_a_tool_and_the_second_round(preset: str, words: str) -> None:
     request = asking(words, DICE)
@@ -134,7 +144,7 @@ def test_a_tool_and_the_second_round(preset: str, words: str) -> None:
     assert text(run(preset, scenario)) == "The dice came out well."
 
 
-@every_api
+@every_way
 def test_tokens_are_counted_and_come_from_the_cache(preset: str) -> None:
     request = asking("PLAIN, as I asked before: " + "the same words again " * 10)
 
@@ -149,7 +159,7 @@ def test_tokens_are_counted_and_come_from_the_cache(preset: str) -> None:
     assert usage.input_tokens > usage.cached_tokens
 
 
-@every_api
+@every_way
 def test_a_stop_reaches_the_server(preset: str) -> None:
     async def scenario(adapter: Adapter) -> None:
         stream: Any = adapter.open(asking("LONG"))
@@ -169,7 +179,7 @@ def test_the_answer_limit_is_said(preset: str) -> None:
     assert (last.type, last.finish_reason) == ("done", "length")
 
 
-@every_api
+@every_way
 def test_a_context_that_is_too_long(preset: str) -> None:
     problem = error(answer(preset, asking("PLAIN " + "far too long " * 900), window=100_000))
     assert (problem.type, problem.retryable) == ("context_length", False)
@@ -197,13 +207,13 @@ def test_any_name_of_a_model_will_do(preset: str) -> None:
     assert text(asyncio.run(main())).startswith("Hello there")
 
 
-@every_api
+@every_way
 def test_a_wrong_key(preset: str) -> None:
     problem = error(answer(preset, asking("PLAIN"), api_key="sk-of-somebody-else"))
     assert (problem.type, problem.retryable) == ("auth", False)
 
 
-@every_api
+@every_way
 def test_a_server_that_is_killed_in_mid_sentence(preset: str) -> None:
     victim = new_llama_server(n_parallel="1", api_keys=LLAMA_KEY)
 
@@ -218,11 +228,12 @@ def test_a_server_that_is_killed_in_mid_sentence(preset: str) -> None:
 
     found = run(preset, scenario, victim)
     problem = error(found)
-    assert (problem.type, problem.retryable) == ("network", True)
+    kind = "api_error" if preset == PROXIED else "network"  # the proxy is still there
+    assert (problem.type, problem.retryable) == (kind, True)
     assert text(found).startswith("word0 word1")
 
 
-@every_api
+@every_way
 def test_eight_at_once(preset: str) -> None:
     """The server has four places."""
     words = ["PLAIN", "EMOJI", "REASON", "PLAIN"] * 2
@@ -235,7 +246,8 @@ def test_eight_at_once(preset: str) -> None:
     assert found == [plain, emoji, "Forty-two.", plain] * 2
 
 
-def test_without_jinja_there_are_no_tools() -> None:
+@every_way
+def test_without_jinja_there_are_no_tools(preset: str) -> None:
     learned = LearnedLimits()
     server = llama_server_without_jinja()
 
@@ -243,13 +255,13 @@ def test_without_jinja_there_are_no_tools() -> None:
         await read(adapter, asking("TOOL", DICE))
         return await read(adapter, asking("TOOL", DICE))
 
-    found = run("llamacpp", scenario, server, learned=learned)
+    found = run(preset, scenario, server, learned=learned)
     assert (found[-1].type, found[-1].error) == ("done", None)
-    place = ModelPlace("llamacpp", server.url + "/v1", "scripted")
-    assert learned.told(place) == ("it takes no tools",)
+    assert learned.told(place_of(preset, server)) == ("it takes no tools",)
 
 
-def test_a_schema_that_the_server_cannot_compile_costs_only_its_tool() -> None:
+@every_way
+def test_a_schema_that_the_server_cannot_compile_costs_only_its_tool(preset: str) -> None:
     learned = LearnedLimits()
     others = [replace(DICE, name=f"tool_{n}") for n in range(4)]
     tools = (others[0], BROKEN, *others[1:], DICE)
@@ -259,10 +271,9 @@ def test_a_schema_that_the_server_cannot_compile_costs_only_its_tool() -> None:
             assert text(await read(adapter, asking("PLAIN", *tools))).startswith("Hello there")
         return await read(adapter, asking("TOOL", *tools))
 
-    found = run("llamacpp", scenario, learned=learned)
+    found = run(preset, scenario, learned=learned)
     assert [call.name for call in found[-1].calls] == ["roll_dice"]
-    place = ModelPlace("llamacpp", llama_server().url + "/v1", "scripted")
-    [told] = learned.told(place)
+    [told] = learned.told(place_of(preset, llama_server()))
     assert told.startswith("it is not sent tool ask_oracle (")
     assert "unrecognized type banana" in told
 
@@ -271,6 +282,13 @@ def test_tokens_are_counted_even_where_nobody_asks() -> None:
     last = answer("llamacpp", asking("PLAIN"), quirks={"no_stream_options": True})[-1]
     assert last.usage is not None
     assert last.usage.output_tokens == 7
+
+
+def place_of(preset: str, server: ServerProcess) -> ModelPlace:
+    """Return where lessons are kept."""
+    if preset == PROXIED:
+        return ModelPlace("openai", f"{litellm_proxy().url}/v1", "openai/scripted")
+    return ModelPlace(preset, server.url + APIS[preset], "scripted")
 
 
 async def slots(server: ServerProcess) -> list[dict[str, Any]]:

@@ -94,6 +94,9 @@ def open_status() -> Iterator[StatusHarness]:
             described=WORLD,
             health_port=port,
             status_token=TOKEN,
+            blocked_tools=["current_time"],
+            asking_tools=["user_info"],
+            tool_approver="manage_messages",
         )
         run = asyncio.run_coroutine_threadsafe
         here = run(opened.__aenter__(), loop).result(2 * PATIENCE_S)

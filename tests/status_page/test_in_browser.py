@@ -39,6 +39,7 @@ def test_an_operator_sees_what_runs_what_failed_and_what_was_used(visit: Visit) 
         runs(page, status)
         failed(page, status)
         used(page)
+        tools(page)
         settings(page)
         assert TOKEN not in page.content()
         assert KEY not in page.content()
@@ -67,6 +68,13 @@ def failed(page: Page, status: StatusHarness) -> None:
     expect(line).to_contain_text(HOSTILE_ERROR)
     expect(line).to_contain_text(str(status.here.server_id))
     expect(line.locator(".ids code").first).to_have_text(re.compile("^[0-9a-f]{12}$"))
+
+
+def tools(page: Page) -> None:
+    rows = page.locator("#tools tbody tr")
+    expect(rows.filter(has_text="remember")).to_contain_text("offered")
+    expect(rows.filter(has_text="current_time")).to_contain_text("blocked by your settings")
+    expect(rows.filter(has_text="user_info")).to_contain_text("Manage Messages")
 
 
 def used(page: Page) -> None:

@@ -64,6 +64,19 @@ def test_recent_messages() -> None:
     ]
 
 
+def test_what_stands_beside_answers_is_no_message() -> None:
+    here = FakeToolChannel(
+        [
+            said(10, "-# ⚙️ is how I begin"),
+            said(11, "-# ⚙️ `read_web_page` …", REN, by_us=True),
+            said(12, "-# 💭 hm", REN, by_us=True),
+            said(13, "Tea.", REN, by_us=True),
+        ]
+    )
+    lines = ask(context(here), "recent_messages").split("\n")
+    assert [one.partition("]")[0] for one in lines] == ["[10", "[13"]
+
+
 @pytest.mark.parametrize(
     ("args", "ids"),
     [

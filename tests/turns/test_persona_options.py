@@ -36,6 +36,8 @@ def at(hours: int, minutes: int = 0) -> datetime:
         ("awake_hours", " 8 -23:30  Asia/Tokyo ", "8 -23:30 Asia/Tokyo"),
         ("awake_hours", "7-9, 18-24", "7-9, 18-24"),
         ("greeting", "any", "any"),
+        ("blocked_tools", "*", ("*",)),
+        ("blocked_tools", "react, my files/*, react", ("react", "my files/*")),
         ("colour", "FF8800", "#ff8800"),
     ],
 )

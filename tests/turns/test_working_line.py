@@ -228,6 +228,18 @@ def test_the_model_does_not_read_it() -> None:
     run_turns(scenario, DIG, [text("Done.")], [text("Yes.")], turn=turn, stream=AT_ONCE)
 
 
+def test_where_the_bot_listens_there_is_one_unless_the_model_says_nothing() -> None:
+    async def scenario(here: TurnHarness) -> None:
+        await here.answer("hello?", mention=False)
+        assert left(here) == ["-# ⚙️ thought for 4.2 s", "Tea."]
+        await here.answer("hm.", mention=False)
+        assert left(here) == ["-# ⚙️ thought for 4.2 s", "Tea."]
+
+    silent: list[Step] = [thoughts("Not for me."), Silence(4200), text("NO_REPLY")]
+    turn = {"working_line": "keep", "auto_channels": (CHANNEL,)}
+    run_turns(scenario, THINK, silent, turn=turn, stream=AT_ONCE)
+
+
 def test_nobody_sees_that_the_bot_reads_what_was_not_for_it() -> None:
     async def scenario(here: TurnHarness) -> None:
         await here.answer("so what?", mention=False)

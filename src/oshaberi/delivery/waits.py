@@ -176,11 +176,11 @@ class InterruptibleWaits:
         make: Callable[[WireState], Coroutine[Any, Any, T]],
         on_limit: Callable[[float, float], None],
     ) -> T:
-        """Make one request to the sink. On a stop, one on the wire is awaited for a while, an
-        unsent one is withdrawn.
+        """Make one request to the sink.
 
-        Discord's limits are waited for without a word: `on_limit` is told when the request was
-        wanted, and when it left.
+        A stop withdraws a request that has not been sent, and waits a while for one that has. If
+        the request had to wait for one of Discord's limits, `on_limit` is called with the times at
+        which it was wanted and at which it left.
         """
         wanted_at = self.now()
         wire = WireState(wanted_at)

@@ -363,7 +363,7 @@ def _add(world: World, found: _FoundRecords) -> None:
 
 
 def _add_member(world: World, guild_id: int, member: Member) -> None:
-    """Add who joined later. Of the others, their profile in the guild is restored."""
+    """Add a member who joined later. If they are there already, restore their guild profile."""
     guild = world.guilds[guild_id]
     known = guild.members.get(member.user.id)
     if known is None:

@@ -30,7 +30,6 @@ PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser")
 expect.set_options(timeout=PATIENCE_MS)
 EXPECTED = ("ERR_CONNECTION", "WebSocket connection to", "status of 40")
 """What a browser writes to its console that is no mistake of the page's."""
-MATTERS = ("serious", "critical")
 
 
 def chromium() -> str:
@@ -162,15 +161,11 @@ def visits(browser: Browser, kept: KeptPage | None = None) -> Iterator[Visit]:
 
 
 def barriers(page: Page) -> list[str]:
-    """Rules of accessibility that are broken, and where."""
+    """Rules of accessibility that are broken, and where, however little it matters."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(axe_source())
     found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
-    return [
-        f"{v['id']}: {[node['target'] for node in v['nodes']][:4]} {v['help']}"
-        for v in found
-        if v["impact"] in MATTERS
-    ]
+    return [f"{v['id']}: {[node['target'] for node in v['nodes']][:4]} {v['help']}" for v in found]
 
 
 @cache

@@ -174,6 +174,17 @@ def test_it_becomes_elements(harness: PageHarness, page: Page) -> None:
     expect(text.locator(".tok-keyword")).to_have_text("if")
 
 
+def test_headings_are_counted_below_the_title_without_a_gap(
+    harness: PageHarness, page: Page
+) -> None:
+    harness.say("### third\n# first\n### third again\n## second")
+    found = page.locator(".message .markdown").last.get_by_role("heading")
+    expect(found).to_have_count(4)
+    levels = found.evaluate_all("all => all.map(one => Number(one.ariaLevel))")
+    assert levels == [2, 2, 3, 3]
+    expect(page.get_by_role("heading", name="general", exact=True, level=1)).to_be_visible()
+
+
 def test_mentions_say_names_and_links_stay_on_the_page(harness: PageHarness, page: Page) -> None:
     world = harness.stage.world
     mika, random = world.user("mika").id, world.channel("random").id

@@ -242,7 +242,7 @@ def png_of(card: Card, picture: bytes | None) -> bytes:
 
 
 def _carried_by_png(one: CardAsset) -> str:
-    """Return the address of an asset in a PNG; empty if it cannot go with it."""
+    """Return the address of an asset for a PNG; empty if a PNG cannot carry the asset."""
     if one.uri == INLINE and one.content is not None:
         kind = f"image/{one.ext}" if one.ext in _PICTURES else "application/octet-stream"
         return f"{INLINE}{kind};base64,{base64.b64encode(one.content).decode()}"

@@ -1,6 +1,6 @@
 """Macros in the texts of a character: `{{char}}`, `{{user}}`, `{{random:a,b}}` and the like.
 
-Known are those of V1 and V3 and the common ones of SillyTavern; what nobody knows stays as it is.
+These are the macros of V1 and V3 and the common ones of SillyTavern; unknown ones stay as they are.
 `expanded` is a function of its values alone: the same message gives the same dice. What changes
 from turn to turn (`is_volatile`) must not stand at the head of a prompt, or no provider can cache
 it: `prompt` moves such lines down.

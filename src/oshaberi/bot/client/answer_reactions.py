@@ -20,7 +20,7 @@ from oshaberi.bot.client.discord_values import path_of, person_of
 from oshaberi.bot.client.message_reader import MessageReader
 from oshaberi.bot.client.turn_channel import DiscordTurnChannel
 from oshaberi.bot.conversation.messages import ChannelPath, Person
-from oshaberi.bot.conversation.turn_config import TurnConfig
+from oshaberi.bot.conversation.turn_config import NO_EMOJI, TurnConfig
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import AnswerReaction, TurnRecord, Verdict
 from oshaberi.bot.turns.admission.questions import Claim
@@ -38,8 +38,6 @@ WITHIN_SECONDS = 20.0
 """How many reactions of one user count within that time; the others are ignored."""
 USERS_KEPT = 4000
 LONGEST_EMOJI = 40
-NO_EMOJI = "none"
-"""The value of a setting for which no reaction stands."""
 SAME_SECONDS = 60
 """Within this time the same reaction of the same user has one effect, in all processes."""
 VERDICTS: dict[Meaning, Verdict] = {"good": 1, "bad": -1}

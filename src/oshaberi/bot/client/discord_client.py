@@ -114,6 +114,8 @@ class OshaberiClient(MovableShardsClient):
         self.reader = MessageReader(self, context.db.opt_outs.ids, TalkStarts(context.db).of)
         self.claim = claim
         """Decides which process handles an interaction; None if there is only one."""
+        self.pressing: set[tuple[int, int]] = set()
+        """Channels and users whose press of an answer's button is being carried out."""
         self.reactions = AnswerReactions(context, self.reader, claim)
         self.tree = command_tree(self)
         self._alone = alone

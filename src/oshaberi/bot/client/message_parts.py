@@ -147,7 +147,7 @@ def _component_texts(components: Iterable[Component], with_names: WithNames) -> 
 
 
 def _control(one: Component) -> str:
-    """Return a button or a menu; empty for what has no words."""
+    """Return a button or a menu as text; empty if it has no label."""
     if isinstance(one, discord.components.Button):
         label = one.label or ("" if one.emoji is None else one.emoji.name)
         return f"[button: {_label(label)}]" if label else ""

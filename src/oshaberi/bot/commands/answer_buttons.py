@@ -46,6 +46,7 @@ from oshaberi.bot.turns.control_reply import (
 from oshaberi.languages import translatable, translated
 
 Button = discord.ui.Button[discord.ui.View]
+STILL_AT_IT = translatable("One moment: I am still doing what you pressed before.")
 WHAT_NEXT = translatable("What would you like to do with this answer?")
 WHAT_NEXT_WITH_MESSAGE = translatable("What would you like to do with this message?")
 
@@ -86,6 +87,22 @@ class AnswerItem(discord.ui.DynamicItem[Button], template=ID_PATTERN):
 
 
 async def _carry_out(interaction: Interaction, pressed: PressedButton) -> None:
+    """Carry out one press of a user after the other. One is many requests, so none waits."""
+    pressing = client_of(interaction).pressing
+    who = (interaction.channel_id or 0, interaction.user.id)
+    if pressed.action == "stop":
+        await _do(interaction, pressed)
+        return
+    if who in pressing:
+        raise CommandRefusedError(translated(STILL_AT_IT))
+    pressing.add(who)
+    try:
+        await _do(interaction, pressed)
+    finally:
+        pressing.discard(who)
+
+
+async def _do(interaction: Interaction, pressed: PressedButton) -> None:
     context, asker, turn_channel = context_here(interaction)
     if pressed.action == "menu":
         await _open_menu(interaction, pressed.message_id)

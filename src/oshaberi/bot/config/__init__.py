@@ -10,9 +10,8 @@
   reads the file again when it changes.
 - Made: `going_live` checks a token and writes the first settings, `secrets_file` keeps the secrets.
 - Changed by admins: `server_settings` says which settings, within which limits, and which value
-  applies.
-  `presets` are several of them at once.
-  `current_settings` are those in force now, for every server and channel.
+  applies; `presets` change several at once. `current_settings` are those in force now, for every
+  server and channel.
 - Shown: `redaction` masks what is secret.
 
 Importing this package imports neither pydantic nor other large modules.

@@ -72,6 +72,7 @@ _WORDS = {
     "strings": Sentence("a list of texts that are not empty"),
     "ids": Sentence("a list of ids"),
     "path": Sentence("a path"),
+    "emoji": Sentence("an emoji, the name of one of the server's own (`:wave:`), or `none`"),
     "name": Sentence("a name, or nothing"),
     "passage": Sentence("a text, or nothing"),
     "text": Sentence("a text"),

@@ -148,6 +148,7 @@ class McpServerEntry:
     cwd: str | None = None
     permission: Literal["everyone", "manage_messages", "manage_server"] = "everyone"
     timeout_ms: int | None = None
+    asks: Literal["asker", "manage_messages", "manage_server"] | None = None
 
     def __post_init__(self) -> None:
         if (self.command is None) == (self.url is None):

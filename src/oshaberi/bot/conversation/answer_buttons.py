@@ -138,9 +138,9 @@ def _buttons(message_id: int, *actions: Action) -> tuple[AnswerButton, ...]:
 
 
 def _turning(message_id: int, place: VersionPlace | None) -> ButtonRows:
-    """Return the row with which one turns between versions. Each button names its version.
+    """Return the buttons that turn to another version.
 
-    So if somebody presses twice, both mean the same version.
+    Each button names its version, so that pressing it twice shows the same one.
     """
     if place is None:
         return ()

@@ -27,7 +27,7 @@ LONGEST_MODEL = 250
 MOST_SPANS = 6
 LONGEST_HOURS = 120
 _MODEL = re.compile(r"([a-z0-9_-]{1,40})/(\S{1,200})")
-_TOOL = re.compile(r"\*|[A-Za-z_][A-Za-z0-9_-]{0,63}|[^\s`*/,]{1,64}/\*")
+_TOOL = re.compile(r"\*|[A-Za-z_][A-Za-z0-9_-]{0,63}|[^`*/,\x00-\x1f]{1,64}/\*")
 _COLOUR = re.compile(r"#?([0-9a-fA-F]{6})")
 _SPAN = re.compile(r"(\d{1,2})(?::(\d\d))?\s?[-–]\s?(\d{1,2})(?::(\d\d))?")
 

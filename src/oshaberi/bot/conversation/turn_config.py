@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields
 from typing import Any
+from unicodedata import category
 
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.errors import Sentence
@@ -20,6 +22,16 @@ MOST_IDS = 250
 """As many as fit into the option of a command, which has 6000 characters."""
 PROXY_BOTS = (466378653216014359, 431544605209788416)
 """PluralKit and Tupperbox."""
+
+
+NO_EMOJI = "none"
+"""The value of a setting for which no emoji stands."""
+LONGEST_EMOJI = 20
+_OWN_EMOJI = re.compile(r":\w{1,32}:|<a?:\w{1,32}:\d{1,20}>")
+_WORD = re.compile(r"[A-Za-z\s]")
+_SIGNS = frozenset({"So", "Sm", "Me"})
+_PUNCTUATION = "‼⁉〰"
+"""Emoji that Unicode counts as punctuation."""
 
 
 def strings(what: str, default: tuple[str, ...] = ()) -> Any:
@@ -47,6 +59,12 @@ def channel(what: str) -> Any:
 
 def name(what: str, default: str = "") -> Any:
     about = {"name": True, "server_longest": LONGEST_TEXT, "what": what}
+    return field(default=default, metadata=about)
+
+
+def emoji(what: str, default: str) -> Any:
+    """Declare an emoji: Unicode, or one of the server's own by its name."""
+    about = {"emoji": True, "name": True, "server_longest": LONGEST_TEXT, "what": what}
     return field(default=default, metadata=about)
 
 
@@ -161,11 +179,11 @@ class TurnConfig:
     reaction_actions: bool = switch(
         False, "people act on an answer, or rate it, by reacting to it with one of these emoji"
     )
-    reaction_delete: str = name("reaction that deletes an answer, or `none`", "❌")
-    reaction_again: str = name("reaction that asks for an answer again, or `none`", "🔁")
-    reaction_continue: str = name("reaction that continues an answer, or `none`", "▶️")
-    reaction_good: str = name("reaction that calls an answer good, or `none`", "👍")
-    reaction_bad: str = name("reaction that calls an answer bad, or `none`", "👎")
+    reaction_delete: str = emoji("reaction that deletes an answer, or `none`", "❌")
+    reaction_again: str = emoji("reaction that asks for an answer again, or `none`", "🔁")
+    reaction_continue: str = emoji("reaction that continues an answer, or `none`", "▶️")
+    reaction_good: str = emoji("reaction that calls an answer good, or `none`", "👍")
+    reaction_bad: str = emoji("reaction that calls an answer bad, or `none`", "👎")
     reactions_in_context: bool = switch(False, "the model sees how people reacted to its messages")
     thought_log_channel_id: int = channel("channel in which thoughts are posted; 0 is none")
     picture_channel_id: int = channel(
@@ -331,6 +349,8 @@ class TurnConfig:
                 object.__setattr__(self, setting.name, _checked_strings(setting.name, value))
             elif "ids" in setting.metadata:
                 object.__setattr__(self, setting.name, _checked_ids(setting.name, value))
+            elif "emoji" in setting.metadata:
+                object.__setattr__(self, setting.name, _checked_emoji(setting.name, value))
             elif "name" in setting.metadata:
                 object.__setattr__(self, setting.name, _checked_name(setting.name, value))
             elif "passage" in setting.metadata and not isinstance(value, str):
@@ -353,6 +373,18 @@ def _checked_strings(key: str, value: object) -> tuple[str, ...]:
     ):
         raise not_allowed(key, value, Sentence("a list of texts that are not empty"))
     return tuple(value)
+
+
+def _checked_emoji(key: str, value: object) -> str:
+    """Check the form alone: which emoji there are changes with every version of Unicode."""
+    text = value.strip() if isinstance(value, str) else ""
+    is_own = _OWN_EMOJI.fullmatch(text) is not None
+    has_sign = any(category(one) in _SIGNS or one in _PUNCTUATION for one in text)
+    is_sign = len(text) <= LONGEST_EMOJI and has_sign and _WORD.search(text) is None
+    if not (text == NO_EMOJI or is_own or is_sign):
+        allowed = Sentence("an emoji, the name of one of the server's own (`:wave:`), or `none`")
+        raise not_allowed(key, value, allowed)
+    return text
 
 
 def _checked_name(key: str, value: object) -> str:

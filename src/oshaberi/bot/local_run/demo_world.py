@@ -50,10 +50,10 @@ def _description(bot: str) -> dict[str, object]:
         "owner": VISITOR,
         "members": [{"name": VISITOR, "display_name": "You"}, *others],
         "channels": [
-            {"name": "general", "topic": f"Say something: {bot} answers everything here."},
+            {"name": "general", "topic": f"{bot} answers everything here. Say something!"},
             {
                 "name": "quiet",
-                "topic": f"Here {bot} answers whoever mentions it or calls its name.",
+                "topic": f"Mention {bot} here, or say its name.",
             },
             {
                 "name": "thoughts",

@@ -294,6 +294,7 @@ async def _remove_lines(
     if since is None:
         return
     kept = {message_id for turn in turns for message_id in turn.message_ids}
+    kept |= {one.message_id for one in stream.posts if one.message_id is not None}
     seen = await turn_channel.channel_info(None, MOST_SEEN)
     left = [
         one.id

@@ -76,12 +76,15 @@ class ToolBox:
 
     def _offered_tools(self, context: ToolContext) -> Mapping[str, NamedTool]:
         self._refresh()
-        permissions = context.permissions
+        permissions, turn = context.permissions, context.turn
+        has_lists = any(
+            (turn.allowed_tools, turn.blocked_tools, context.persona_allows, context.persona_blocks)
+        )
         return {
             name: one
             for name, one in self._tools.items()
             if one.tool.permission in permissions
-            and _is_chosen(one, context)
+            and (not has_lists or _is_chosen(one, context))
             and _is_offered(one.tool, context)
         }
 

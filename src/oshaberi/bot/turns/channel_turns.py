@@ -89,7 +89,7 @@ class ChannelTurns:
 
     @classmethod
     def over(cls, services: TurnServices, *, claim: Claim | None = None) -> Self:
-        """Make them from what all turns share: each part gets only what it uses.
+        """Build this from what all turns share. Each part gets only what it uses.
 
         `claim` is asked before a message is accepted.
         """

@@ -58,6 +58,7 @@ def command(
     from oshaberi.bot.config.loading import settings_file
 
     take_secrets(config_file)
+    _check_options(provider, base_url)
     questions = _Questions(yes)
     token = os.environ.get(TOKEN_VARIABLE, "").strip() or questions.secret(
         "Token of the bot (https://discord.com/developers/applications, Bot)", TOKEN_VARIABLE
@@ -69,6 +70,25 @@ def command(
     for written in write_settings(path, token, chosen, name):
         click.echo(f"✓ wrote {written}")
     click.echo("\nStart it: oshaberi run")
+
+
+def _check_options(provider: str | None, base_url: str | None) -> None:
+    """Refuse what is wrong in any case, before anything is asked."""
+    from oshaberi.providers.model_addresses import whole_address
+    from oshaberi.providers.registry import unknown
+
+    if provider is not None and provider not in _providers():
+        raise ConfigError(unknown("--provider", provider, _providers()))
+    if base_url is not None:
+        whole_address(provider or DEFAULT_PROVIDER, base_url)
+
+
+def _providers() -> list[str]:
+    """Return the providers to choose from. A model of a cloud needs more than an address and a key:
+    it is written into the file."""
+    from oshaberi.providers.presets import PRESETS
+
+    return [name for name, one in PRESETS.items() if name != "replay" and not one.cloud]
 
 
 class _Questions:
@@ -137,12 +157,10 @@ async def _tried_model(
     from oshaberi.providers.presets import PRESETS
     from oshaberi.providers.registry import unknown
 
-    # A model of a cloud needs more than an address and a key: it is written into the file.
-    names = [name for name, one in PRESETS.items() if name != "replay" and not one.cloud]
     chosen = provider or questions.text("Provider of the model", DEFAULT_PROVIDER)
-    preset = PRESETS.get(chosen) if chosen in names else None
+    preset = PRESETS.get(chosen) if chosen in _providers() else None
     if preset is None:
-        raise ConfigError(unknown("--provider", chosen, names))
+        raise ConfigError(unknown("--provider", chosen, _providers()))
     if base_url is None and preset.needs_base_url:
         base_url = questions.text("Address of its server", None, "--base-url")
     address = whole_address(chosen, base_url) if base_url is not None else None

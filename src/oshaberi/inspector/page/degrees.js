@@ -71,6 +71,6 @@ export class Degrees {
 function column(title, messages) {
   const last = messages.at(-1);
   const count = counted(messages.length, "message");
-  return el("div", { class: "in-column" }, el("h4", {}, title), el("p", { class: "in-count" }, last ? `${count} in ${seconds(last.at_ms)}` : "nothing"),
+  return el("div", { class: "in-column" }, el("h3", {}, title), el("p", { class: "in-count" }, last ? `${count} in ${seconds(last.at_ms)}` : "nothing"),
     el("ol", {}, messages.map((message) => el("li", { class: `in-bubble ${message.kind}`, dir: "auto" }, message.username ? el("b", {}, message.username) : null, preview(message), el("time", {}, seconds(message.at_ms))))));
 }

@@ -188,7 +188,7 @@ class GeminiEvent(NamedTuple):
 
 
 def follow(last: GeminiEvent, document: Mapping[str, Any]) -> GeminiEvent:
-    """Return the event that comes after another one."""
+    """Return the next event, with the parts and calls that came before it counted."""
     parts = _parts(last.document)
     calls = sum("functionCall" in part for part in parts)
     return GeminiEvent(document, last.parts_before + len(parts), last.calls_before + calls)

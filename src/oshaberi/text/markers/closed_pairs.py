@@ -117,8 +117,9 @@ def _line(open_markers: OpenMarkers, text: str, at: int) -> int:
     after = at + 1
     while after < len(text) and text[after].isspace():
         after += 1
-    start = text.rfind("\n", at, after) + 1
-    open_markers.line_break()
+    start = at + 1 if after == at + 1 else text.rfind("\n", at, after) + 1
+    if open_markers.has_links:
+        open_markers.line_break()
     if start > at + 1:
         open_markers.blank_line(at)
     return _quote_block(open_markers, text, start)

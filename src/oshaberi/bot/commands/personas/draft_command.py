@@ -25,7 +25,12 @@ from oshaberi.bot.commands.command_context import (
 )
 from oshaberi.bot.commands.personas.card_commands import import_card
 from oshaberi.bot.commands.personas.persona_changes import check_room, checked_name, may_create
-from oshaberi.bot.turns.generation.character_draft import LONGEST, CharacterDraft, draft_character
+from oshaberi.bot.turns.generation.character_draft import (
+    LONGEST,
+    CharacterDraft,
+    DraftFailure,
+    draft_character,
+)
 from oshaberi.bot.turns.quotas import QuotaBook, QuotaPlace, RequestQuota, quota_words
 from oshaberi.clocks import utc_now
 from oshaberi.languages import translatable, translated
@@ -35,10 +40,15 @@ DRAFT_S = 600.0
 MOST_SHOWN = 700
 MOST_GREETING = 150
 """How much of a draft is shown above its buttons: twice as many units must fit in a message."""
-UNREADABLE = translatable(
-    "The model wrote no draft that I can read. Try again with other words, or write it yourself: "
-    "`/persona create` with a name."
-)
+NO_DRAFT: Mapping[DraftFailure, str] = {
+    DraftFailure.SILENT: translatable(
+        "No model answered. Try again later, or write it yourself: `/persona create` with a name."
+    ),
+    DraftFailure.UNREADABLE: translatable(
+        "The model wrote no draft that I can read. Try again with other words, or write it "
+        "yourself: `/persona create` with a name."
+    ),
+}
 FIELDS: Mapping[str, str] = {
     "name": translatable("Its name"),
     "description": translatable("Who it is, how it speaks"),
@@ -70,8 +80,8 @@ async def drafted(
             found = await draft_character(services.models, candidates, quota, idea, chosen)
         finally:
             quota.settle_soon()
-    if found is None:
-        raise CommandRefusedError(translated(UNREADABLE))
+    if isinstance(found, DraftFailure):
+        raise CommandRefusedError(translated(NO_DRAFT[found]))
     return found
 
 

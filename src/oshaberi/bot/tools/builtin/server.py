@@ -1,7 +1,7 @@
 """The tools `search_messages` and `server_events`: what else there is on this server.
 
-They show what the asking person may read at that moment, and only what everybody may read who sees
-the channel of the answer: the model repeats it to all of them.
+They show only what the person who asks may read at that moment, and what everybody who sees the
+channel of the answer may read, too: the model repeats it to all of them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,12 @@ async def search_messages(
 
 async def _listed(context: ToolContext, found: tuple[FoundMessage, ...]) -> str:
     """Return one line per message, with names under which nobody can pose as somebody else."""
-    from oshaberi.bot.conversation.transcript import plain_name, shortened, words_of
+    from oshaberi.bot.conversation.transcript import (
+        is_beside_the_answer,
+        plain_name,
+        shortened,
+        words_of,
+    )
 
     channel_info = await context.turn_channel.channel_info(None, 0)
     others = (one.said.author for one in found if not one.said.by_us)
@@ -88,6 +93,8 @@ async def _listed(context: ToolContext, found: tuple[FoundMessage, ...]) -> str:
     lines = []
     for one in found:
         said = one.said
+        if said.by_us and is_beside_the_answer(said.text):
+            continue
         name = plain_name(said.shown_as or "") if said.by_us else names.of(said.author)
         words = shortened(words_of(names.in_text(said)), MOST_WORDS)
         when = said.at.strftime("%Y-%m-%d %H:%M")

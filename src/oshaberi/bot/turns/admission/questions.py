@@ -118,7 +118,7 @@ CLAIMED = "claimed"
 def with_part(begun: QueuedJob, part: QueuedJob) -> QueuedJob:
     """Return a job with one more message of its author's burst.
 
-    The personas that any of its messages calls answer.
+    All personas that one of its messages calls will answer.
     """
     asked = tuple(sorted((*begun.asked, *part.asked), key=lambda one: one.said.id))
     return replace(

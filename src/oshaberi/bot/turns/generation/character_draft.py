@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any
 
 from oshaberi.bot.turns.generation.side_requests import ask_any, whole_answer
@@ -21,6 +22,8 @@ from oshaberi.text.captured_blocks import THINK_NAME
 PURPOSE = "character"
 PATIENCE_S = 120.0
 DRAFT_TOKENS = 4000
+MOST_ASKED = 3
+"""How many models are asked if one after the other fails."""
 LONGEST_IDEA = 500
 MOST_SHOWN_AGAIN = 8000
 """How many characters of an answer that could not be read the model is shown."""
@@ -110,22 +113,41 @@ def _with_escaped_breaks(text: str) -> str:
     return "".join(pieces)
 
 
+class DraftFailure(Enum):
+    """Why there is no draft."""
+
+    SILENT = auto()
+    """No model answered: there is none, or all that were asked failed."""
+    UNREADABLE = auto()
+
+
 async def draft_character(
     models: ModelAccess,
     candidates: Sequence[ModelCandidate],
     quota: RequestQuota,
     idea: str,
     name: str,
-) -> CharacterDraft | None:
-    """Ask the first usable model, once more if its answer cannot be read. None: without success."""
-    unread = ""
-    for _attempt in range(2):
-        request = draft_request(idea, name, unread)
-        answer = await ask_any(
-            models, candidates, request, quota, PURPOSE, PATIENCE_S, ask=whole_answer
-        )
-        found = draft_of(answer, name)
-        if found is not None or not answer:
-            return found
-        unread = answer
-    return None
+) -> CharacterDraft | DraftFailure:
+    """Ask the models in turn until one answers; that one once more if it cannot be read."""
+    asked = 0
+    for candidate in candidates:
+        if candidate.lacks_key or not await models.may_ask(candidate.model):
+            continue
+        unread = ""
+        for _attempt in range(2):
+            request = draft_request(idea, name, unread)
+            answer = await ask_any(
+                models, (candidate,), request, quota, PURPOSE, PATIENCE_S, ask=whole_answer
+            )
+            found = draft_of(answer, name)
+            if found is not None:
+                return found
+            if not answer:
+                break
+            unread = answer
+        if unread:
+            return DraftFailure.UNREADABLE
+        asked += 1
+        if asked == MOST_ASKED:
+            break
+    return DraftFailure.SILENT

@@ -51,6 +51,12 @@ async def ask_any(
         options = options_of(model.params)
         settings = {**options.endpoint_settings(), **candidate.settings}
         address = (model.provider, model.model, model.base_url, candidate.secret)
+        try:
+            await models.adapters.warm(*address, settings)
+        except Exception as error:
+            # Whatever an SDK or a plug-in raises, another model may do.
+            log.warning("%s cannot be used: %s", model.provider, type(error).__name__)
+            continue
         async with models.adapters.lease(*address, settings) as adapter:
             if adapter.continues:
                 continue

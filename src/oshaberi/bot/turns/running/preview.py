@@ -7,6 +7,7 @@ asked first. Only a summary of what does not fit is not made, because a model wo
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -42,6 +43,8 @@ from oshaberi.providers.model_options import options_of as options_of_model
 from oshaberi.providers.request.model_request import ContextItem, Request, Tag
 from oshaberi.providers.request.preparation import FittedRequest
 from oshaberi.providers.request.token_estimate import item_tokens, request_cost
+
+log = logging.getLogger(__name__)
 
 TAGS: tuple[Tag, ...] = (
     *("system", "persona", "sample", "memory", "history", "knowledge", "current"),
@@ -136,12 +139,17 @@ async def preview_request(
     tools = services.answer_tools.tools.declarations(
         _tool_context(services, settings, job, stream, memory_of(persona))
     )
-    candidate = await _first_usable(models, chain)
-    options = options_of_model(candidate.model.params if candidate is not None else {})
-    request = request_for(options, context_items(around), tools, stream, settings.turn)
-    if candidate is None:
-        return RequestPreview(FittedRequest(request, window, request_cost(request)))
-    return await _fitted(models, candidate, request)
+    items = context_items(around)
+    for candidate in chain:
+        if candidate.lacks_key or not await models.may_ask(candidate.model):
+            continue
+        options = options_of_model(candidate.model.params)
+        request = request_for(options, items, tools, stream, settings.turn)
+        found = await _fitted(models, candidate, request)
+        if found is not None:
+            return found
+    request = request_for(options_of_model({}), items, tools, stream, settings.turn)
+    return RequestPreview(FittedRequest(request, window, request_cost(request)))
 
 
 def _sources(services: TurnServices, channel_id: int) -> ContextSources:
@@ -176,22 +184,19 @@ def _tool_context(
     )
 
 
-async def _first_usable(
-    models: ModelAccess, chain: tuple[ModelCandidate, ...]
-) -> ModelCandidate | None:
-    for candidate in chain:
-        if not candidate.lacks_key and await models.may_ask(candidate.model):
-            return candidate
-    return None
-
-
 async def _fitted(
     models: ModelAccess, candidate: ModelCandidate, request: Request
-) -> RequestPreview:
+) -> RequestPreview | None:
+    """Return the request as this model would get it; None if the model cannot be used."""
     model = candidate.model
     options = options_of_model(model.params)
     settings = {**options.endpoint_settings(), **candidate.settings}
     address = (model.provider, model.model, model.base_url, candidate.secret)
-    name = f"{model.provider}/{model.model}"
-    async with models.adapters.lease(*address, settings) as adapter:
-        return RequestPreview(await adapter.fitted(request), name)
+    try:
+        async with models.adapters.lease(*address, settings) as adapter:
+            name = f"{model.provider}/{model.model}"
+            return RequestPreview(await adapter.fitted(request), name)
+    except Exception as error:
+        # Whatever an SDK or a plug-in raises, another model may do.
+        log.info("%s cannot be used: %s", model.provider, type(error).__name__)
+        return None

@@ -20,6 +20,7 @@ from oshaberi.bot.tools.questions import (
     id_of_button,
 )
 from oshaberi.bot.turns.running.quiet_lines import QuietLines
+from oshaberi.clocks import loop_time_s
 from oshaberi.delivery.sink import PostButton
 from oshaberi.languages import translatable, translated
 from oshaberi.stream.stops import ActiveChannel
@@ -115,7 +116,7 @@ class TurnQuestions:
 
 def _hurry(limit: asyncio.Timeout) -> None:
     """End the wait soon: others wait for this turn's slot."""
-    soon = asyncio.get_running_loop().time() + HURRIED_SECONDS
+    soon = loop_time_s() + HURRIED_SECONDS
     when = limit.when()
     if when is None or when > soon:
         limit.reschedule(soon)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -56,19 +55,13 @@ from oshaberi.bot.turns.quotas import (
 )
 from oshaberi.bot.turns.running.quiet_lines import QuietLines, SeenMessages
 from oshaberi.bot.turns.running.tool_questions import TurnQuestions
+from oshaberi.bot.turns.running.turn_journal import TurnJournal
 from oshaberi.bot.turns.running.working_line import WorkingLine
 from oshaberi.bot.turns.services.lore_shelf import smallest_window
 from oshaberi.bot.turns.services.model_access import ModelAccess, ModelCandidate
 from oshaberi.bot.turns.services.turn_services import AnswerTimes, AnswerTools, ChannelNotes
 from oshaberi.chunks import Chunk
 from oshaberi.delivery.config import StreamConfig
-from oshaberi.delivery.journal import (
-    LINES,
-    JournalAwayError,
-    JournalledPost,
-    JournalledSink,
-    JournalledStream,
-)
 from oshaberi.delivery.response import ReplyRule, ResponseState
 from oshaberi.delivery.sink import Sink
 from oshaberi.delivery.typing_indicator import QUIET_SECONDS
@@ -112,62 +105,6 @@ CROWDED_SECONDS = 4.0
 message."""
 
 
-class TurnJournal:
-    """The entry of one turn in the database's journal, from which a restart goes on."""
-
-    def __init__(
-        self,
-        records: TurnRecords,
-        asked: TurnRequest,
-        response: ResponseState,
-    ) -> None:
-        self._records = records
-        self._asked = asked
-        self._response = response
-        self._newest_id = asked.job.newest.said.id
-
-    def begin(self) -> None:
-        job = self._asked.job
-        answering, occasion = job.answering_message, job.occasion
-        answering_id = None if answering is None else answering.said.id
-        stream = JournalledStream(
-            key=self._response.key,
-            instance=self._records.instance,
-            server_id=job.turn_channel.server_id,
-            channel_id=job.turn_channel.channel_id,
-            user_id=job.user_id,
-            answering_id=answering_id if occasion is None else occasion.id,
-            persona=self._asked.persona.name,
-            began=self._records.clock(),
-        )
-        self._records.db.journal.queue_begin(stream)
-
-    def journalled(self, sink: Sink) -> Sink:
-        """Return a sink that stores each message before it sends it."""
-        return JournalledSink(sink, self._records.db.journal, self._newest, self._response.key)
-
-    def note_seen(self, message_ids: Iterable[int]) -> None:
-        """Note messages that were in the channel before the answer."""
-        self._newest_id = max([self._newest_id, *message_ids])
-
-    async def announce_lines(self) -> None:
-        """Store that messages beside the answer may be in the channel from now on.
-
-        Like every message, they are sent even if this cannot be stored.
-        """
-        key = self._response.key
-        entry = JournalledPost(f"{key}{LINES}", 0, {}, self._newest(), state="refused")
-        with suppress(JournalAwayError):
-            await self._records.db.journal.intend(key, entry)
-
-    async def finish(self) -> None:
-        """Close the entry of a turn that said nothing."""
-        await self._records.db.journal.finish(self._response.key)
-
-    def _newest(self) -> int:
-        return max([self._newest_id, *(sent.id or 0 for sent in self._response.messages)])
-
-
 class Turn:
     """Runs one turn. `channel` is the entry in the stop registry that is held for it."""
 
@@ -208,7 +145,7 @@ class Turn:
         self._sink = self._journal.journalled(self._bare_sink)
         self._announcer = NoticeSender(self._sink, self._response, channel)
         self._lines = QuietLines(job.turn_channel, channel, seen, self._journal.announce_lines)
-        mode = "off" if job.is_unaddressed else self._settings.turn.working_line
+        mode = "off" if job.is_uninvited else self._settings.turn.working_line
         self._working = None if mode == "off" else WorkingLine(self._lines, keeps=mode == "keep")
         self._post_turn = PostTurnEffects(records, asked, self._announcer, answer_tools.plug_ins)
         self._place = quota_place(job.turn_channel, job.user_id)
@@ -326,7 +263,8 @@ class Turn:
 
     async def _close_lines(self) -> None:
         """Delete what stands beside the answer. A line that stays is deleted with the answer."""
-        kept = None if self._working is None else await self._working.close()
+        has_words = not self._response.chose_silence
+        kept = None if self._working is None else await self._working.close(may_stay=has_words)
         if kept is not None:
             self._response.notices.append(kept)
         await self._lines.close()

@@ -88,14 +88,14 @@ class WorkingLine:
     def ended(self, _context: StreamContext, _result: StreamResult) -> None:
         self.think(thinks=False)
 
-    async def close(self) -> Sent | None:
+    async def close(self, *, may_stay: bool = True) -> Sent | None:
         """End it. Return its message if that stays."""
         self.think(thinks=False)
         if self._updating is not None:
             self._updating.cancel()
             await asyncio.wait({self._updating})
         sent = self._sent
-        if sent is None or not self._keeps or not self._lines.may_post:
+        if sent is None or not (self._keeps and may_stay and self._lines.may_post):
             return None  # `QuietLines` deletes it
         await self._show()
         return sent if self._lines.keep(sent) else None

@@ -72,8 +72,9 @@ function item(entry, opener) {
 }
 
 function show(box, opener, at) {
-  // Inside an open dialog it has to be above that dialog.
-  (opener?.closest("dialog") ?? document.body).append(box);
+  // Inside an open dialog it has to be above that dialog; elsewhere it stays in its landmark.
+  const around = opener?.closest("dialog") ?? opener?.closest("main, nav, aside");
+  (around ?? document.body).append(box);
   opener?.setAttribute("aria-expanded", "true");
   place(box, at ?? opener.getBoundingClientRect());
   open = { box, opener };

@@ -14,7 +14,17 @@ export function renderMarkdown(text, people) {
   const nodes = parse(text);
   const box = el("div", { class: "markdown", dir: "auto" }, renderAll(nodes, people));
   if (isJumbo(nodes)) box.classList.add("jumbo");
+  orderHeadings(box);
   return box;
+}
+
+// Below the channel's title, without a gap: people write `###` first, and screen readers count.
+function orderHeadings(box) {
+  let level = 1;
+  for (const heading of box.querySelectorAll("[role=heading]")) {
+    level = Math.min(Number(heading.getAttribute("aria-level")), level + 1);
+    heading.setAttribute("aria-level", String(level));
+  }
 }
 
 export function renderInline(text, people) {
@@ -41,7 +51,7 @@ const RENDER = {
   heading: (node, people) =>
     el(
       "div",
-      { class: `heading h${node.level}`, role: "heading", "aria-level": String(node.level + 3) },
+      { class: `heading h${node.level}`, role: "heading", "aria-level": String(node.level + 1) },
       inside(node, people),
     ),
   subtext: (node, people) => el("small", { class: "subtext" }, inside(node, people)),
@@ -174,7 +184,7 @@ export function codeBlock(text, lang = "") {
     { class: "code-block" },
     el(
       "pre",
-      { tabindex: "0", role: "region", "aria-label": lang ? `Code, ${lang}` : "Code" },
+      { tabindex: "0", role: "group", "aria-label": lang ? `Code, ${lang}` : "Code" },
       code,
     ),
     copy,
