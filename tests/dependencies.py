@@ -23,12 +23,12 @@ REASONS: Mapping[str, str] = {
     "stage use it too",
     "aiosqlite": "SQLite without blocking the event loop",
     "alembic": "migrations of the database",
-    "cryptography": "stored API keys are encrypted. 16 MB, since OpenSSL is in it. It raises its "
+    "cryptography": "encrypts stored API keys. 16 MB, because it contains OpenSSL. It raises its "
     "major version often, and its security fixes must get in, so the upper bound is wide",
     "discord.py": "Discord. Only one minor version: `discord_io` uses its internals",
     "discord-stage": "the local stage, in `stage/` of this repository: `oshaberi run` without a "
     "token, and `oshaberi stage`",
-    "jsonschema": "arguments of tools are checked against their schema",
+    "jsonschema": "checks the arguments of tools against their schema",
     "polib": "reads the translations (`.po` files) of what the bot itself says",
     "prometheus-client": "`/metrics`",
     "pydantic": "checks the settings",
