@@ -1,6 +1,6 @@
 """Finds atoms: inline code, URLs and Discord tokens (mentions, emoji, timestamps).
 
-Pure functions over complete text. `segments.prose` and `markers.rules` use the same
+Pure functions over complete text. `segments.lines` and `markers.rules` use the same
 parts for text that is still arriving.
 """
 

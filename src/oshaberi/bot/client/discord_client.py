@@ -27,7 +27,7 @@ from oshaberi.bot.storage.errors import StorageAwayError, StorageError
 from oshaberi.bot.storage.records import ShardShare
 from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.questions import CLAIMED, Claim
-from oshaberi.bot.turns.admission.single_message_rules import ADMITTED
+from oshaberi.bot.turns.admission.rules import ADMITTED
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.own_threads import TalkStarts
 from oshaberi.delivery.service_outage import ServiceOutage

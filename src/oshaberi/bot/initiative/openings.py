@@ -38,7 +38,7 @@ from oshaberi.bot.schedules.zones import zone_of
 from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.records import Birthday, PersonaRecord, StoredQuestion
 from oshaberi.bot.turns.admission.occasions import NOBODY, Occasion
-from oshaberi.bot.turns.admission.single_message_rules import unlisted
+from oshaberi.bot.turns.admission.rules import unlisted
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.personas import default_of, persona_called

@@ -28,7 +28,7 @@ class Occasion:
     id: int
     """As if it were a message of that moment (`schedules.schedule_rules.id_of_due`)."""
     why: str
-    """The reason as it is stored: a word of `single_message_rules.OCCASIONS`, then its details."""
+    """The reason as it is stored: a word of `rules.OCCASIONS`, then its details."""
     at: datetime
     person: Person = NOBODY
     """For whom: their quota counts, and what they may read. NOBODY: for everybody."""
