@@ -1,10 +1,6 @@
 """`python -m bench.whole_bot.bare_bot`: the least that a bot can do, for comparison.
 
-<<<<<<< HEAD
-Answers each message that mentions it: asks the model through its SDK, as a stream, and sends
-=======
 Answers each message that mentions it: asks the model through OpenAI's SDK, as a stream, and sends
->>>>>>> main
 every line as a message. No history, no settings, no database, no typing indicator.
 """
 
