@@ -23,12 +23,12 @@ REASONS: Mapping[str, str] = {
     "stage use it too",
     "aiosqlite": "SQLite without blocking the event loop",
     "alembic": "migrations of the database",
-    "cryptography": "stored API keys are encrypted. 16 MB, since OpenSSL is in it. It raises its "
+    "cryptography": "encrypts stored API keys. 16 MB, because it contains OpenSSL. It raises its "
     "major version often, and its security fixes must get in, so the upper bound is wide",
     "discord.py": "Discord. Only one minor version: `discord_io` uses its internals",
     "discord-stage": "the local stage, in `stage/` of this repository: `oshaberi run` without a "
     "token, and `oshaberi stage`",
-    "jsonschema": "arguments of tools are checked against their schema",
+    "jsonschema": "checks the arguments of tools against their schema",
     "polib": "reads the translations (`.po` files) of what the bot itself says",
     "prometheus-client": "`/metrics`",
     "pydantic": "checks the settings",
@@ -233,12 +233,12 @@ BY_HAND: Mapping[str, str] = {
         "whole document) must be kept"
     ),
     "src/oshaberi/providers/connections/aiohttp_transport.py": (
-        "aiohttp under the SDKs | 80 | the OpenAI SDK's own transport | A token costs 24 "
-        "instead of 26 µs; its errors keep their class ([decision "
+        "aiohttp under Anthropic's SDK | 80 | the transport that the SDK brings | It shares the "
+        "connections of all models and costs less per token; errors keep their class ([decision "
         "21](decisions/0021-aiohttp-under-the-sdks.md))"
     ),
     "src/oshaberi/providers/request/token_estimate.py": (
-        "estimated tokens | 90 | tiktoken | It knows only OpenAI's models and downloads its "
+        "estimated tokens | 110 | tiktoken | It knows only OpenAI's models and downloads its "
         "tables; an API's own counts correct our estimate"
     ),
     "src/oshaberi/providers/images/preparation.py": (
@@ -250,7 +250,7 @@ BY_HAND: Mapping[str, str] = {
         "once and lets aiohttp connect to that address only"
     ),
     "src/oshaberi/checked_json.py": (
-        "JSON from outside | 260 | pydantic, msgspec | The library has neither; limits on "
+        "JSON from outside | 260 | pydantic, msgspec | The library needs neither; limits on "
         "depth, length and numbers are checked before anything is built"
     ),
     "src/oshaberi/bot/tools/builtin/web.py": (
@@ -262,8 +262,8 @@ BY_HAND: Mapping[str, str] = {
         "JSON schema of a function | 410 | pydantic | Errors must name the parameter and "
         "the remedy; `Args:` of docstrings are read as well"
     ),
-    "src/oshaberi/bot/conversation/names.py": (
-        "names that look alike | 270 | confusable-homoglyphs | It compares letters; small "
+    "src/oshaberi/bot/conversation/transcript.py": (
+        "names that look alike | 140 | confusable-homoglyphs | It compares letters; small "
         "capitals, strokes, kana and mixed scripts count here, too"
     ),
     "src/oshaberi/bot/characters/card_files.py": (
@@ -314,7 +314,7 @@ BY_HAND: Mapping[str, str] = {
         "systemd's protocol | 64 | sdnotify | One datagram of text"
     ),
     "src/oshaberi/bot/status_page/routes.py": (
-        "login of the status page | 290 | aiohttp-session | One token and no users "
+        "login of the status page | 330 | aiohttp-session | One token and no users "
         "([decision 19](decisions/0019-the-status-page-has-a-token-and-a-form.md))"
     ),
     "src/oshaberi/terminal_output.py": (
@@ -322,7 +322,7 @@ BY_HAND: Mapping[str, str] = {
         "of the core"
     ),
     "stage/src/discord_stage/": (
-        "a local Discord | 12 800 | dpytest | dpytest replaces parts of discord.py; the "
+        "a local Discord | 14 300 | dpytest | dpytest replaces parts of discord.py; the "
         "stage is a server that any library can use, and refuses what Discord refuses"
     ),
     "stage/src/discord_stage/request_schema/check.py": (
@@ -403,8 +403,8 @@ what we use. Nothing of ours imports them.
 
 ## Written by hand
 
-For all of these there are libraries. This is why we wrote them, how large they are (lines,
-2026-11-18), and what was measured.
+There are libraries for nearly all of these. The table says why we wrote our own, how long it is
+(lines, 2026-11-19), and what we measured.
 
 | what | lines | instead of | why |
 |---|---|---|---|

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.dependencies import (
+    BY_HAND,
     MODULES,
     PAGE,
     REASONS,
@@ -64,6 +65,10 @@ def test_each_has_a_reason_and_nothing_else_has() -> None:
 def test_each_model_server_has_a_licence_and_a_reason() -> None:
     assert sorted(SERVERS) == sorted(one.name for one in servers())
     assert all(FREE.search(licensed) for licensed, _reason in SERVERS.values())
+
+
+def test_what_is_written_by_hand_is_where_the_table_says() -> None:
+    assert [path for path in BY_HAND if not (ROOT / path).exists()] == []
 
 
 def test_what_builds_the_package_has_bounds_too() -> None:

@@ -1,6 +1,6 @@
 """`python -m bench.whole_bot.bare_bot`: the least that a bot can do, for comparison.
 
-Answers each message that mentions it: asks the model through the same SDK, as a stream, and sends
+Answers each message that mentions it: asks the model through OpenAI's SDK, as a stream, and sends
 every line as a message. No history, no settings, no database, no typing indicator.
 """
 

@@ -1,4 +1,4 @@
-"""The running turn: its ids, for every line that is logged meanwhile, and its spans, for traces.
+"""The running turn: its ids, for every line logged during it, and its spans, for traces.
 
 Code that does a step of a turn wraps it: `with turn_span("context"): …`. If the turn is not traced,
 that only reads one variable.
@@ -42,7 +42,7 @@ _CURRENT: ContextVar[TurnIds | None] = ContextVar("turn_ids", default=None)
 
 @contextmanager
 def of_turn(ids: TurnIds) -> Iterator[None]:
-    """Put these ids on all lines logged inside the block, also by tasks that start inside it."""
+    """Put these ids on all lines logged inside the block, also by tasks that start in it."""
     token = _CURRENT.set(ids)
     try:
         yield
@@ -61,7 +61,7 @@ SpanValues = Mapping[str, SpanValue]
 
 
 class TurnSpan(Protocol):
-    """A span that has begun. Never add what people or models wrote."""
+    """A running span. Never add anything that people or models wrote."""
 
     def note(self, values: SpanValues) -> None:
         """Add attributes."""
@@ -100,7 +100,7 @@ _TRACER: ContextVar[TurnTracer | None] = ContextVar("turn_tracer", default=None)
 
 @contextmanager
 def traced_turn(tracer: TurnTracer | None, ids: TurnIds, values: SpanValues) -> Iterator[TurnSpan]:
-    """Record the turn inside the block, with all its steps, also those of tasks that start there.
+    """Record the turn inside the block with all its steps, including those of tasks started there.
 
     Without a tracer nothing is recorded.
     """

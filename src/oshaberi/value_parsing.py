@@ -1,6 +1,6 @@
 """Parses a value from text (a variable, a slash command, --set) as its setting declares.
 
-What cannot be parsed stays a text, which the declaration then refuses with what is allowed.
+Anything else stays a text, which the declaration then refuses, saying what is allowed.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ REAL_TURNS = 5
 
 
 class DeadlockError(OshaberiError):
-    """All tasks wait, and nothing can ever wake them."""
+    """All tasks are waiting, and nothing can ever wake them."""
 
 
 class _Moment(float):

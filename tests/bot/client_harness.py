@@ -29,7 +29,7 @@ from oshaberi.bot.storage import Database, SecretVault
 from oshaberi.bot.storage.picture_files import PictureFiles
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.channel_queue import Arrival
-from oshaberi.bot.turns.admission.single_message_rules import UnaddressedMessage
+from oshaberi.bot.turns.admission.rules import UnaddressedMessage
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.bot.turns.services.model_access import NOBODY_YET, OperatorChoices, OperatorModel

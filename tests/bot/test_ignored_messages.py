@@ -10,7 +10,7 @@ from oshaberi.bot.config import LoadedSettings
 from oshaberi.bot.config.current_settings import CurrentSettings
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord
-from oshaberi.bot.turns.admission.single_message_rules import ADMITTED, admission, why_ignored
+from oshaberi.bot.turns.admission.rules import ADMITTED, admission, why_ignored
 from oshaberi.delivery.attachments import DeliveryPlugIns
 from tests.bot.client_harness import MEMBER, MODERATOR, OWNER, ClientHarness, run_with_client, world
 from tests.storage.counting import counted

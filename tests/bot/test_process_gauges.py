@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 
 import oshaberi
 from oshaberi.bot.observability.metrics import GAUGES, LAG_SECONDS, BotMetrics, ProcessGauges
-from oshaberi.bot.turns.admission.single_message_rules import NO_QUESTION, WHY
+from oshaberi.bot.turns.admission.rules import NO_QUESTION, WHY
 from oshaberi.chunks import ErrorType
 from oshaberi.clocks import loop_time_s
 from oshaberi.discord_io import RequestBudget

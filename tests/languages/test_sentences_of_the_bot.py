@@ -29,7 +29,7 @@ SPEAKING = sorted(
         SOURCE / "bot/recovery/crash_recovery.py",
         SOURCE / "bot/recovery/question_recovery.py",
         SOURCE / "delivery/notices.py",
-        SOURCE / "bot/turns/admission/single_message_rules.py",
+        SOURCE / "bot/turns/admission/rules.py",
         SOURCE / "bot/turns/notices.py",
         SOURCE / "bot/turns/quotas.py",
         SOURCE / "bot/turns/control_reply.py",

@@ -11,7 +11,7 @@ from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, 
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.message_admission import MOST_USERS, Cooldowns
-from oshaberi.bot.turns.admission.single_message_rules import (
+from oshaberi.bot.turns.admission.rules import (
     ADMITTED,
     WHY,
     Admitted,

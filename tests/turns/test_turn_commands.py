@@ -9,7 +9,7 @@ from typing import Any
 from oshaberi.bot.conversation.messages import ChannelPath
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.turns import control_reply
-from oshaberi.bot.turns.admission.single_message_rules import WHY
+from oshaberi.bot.turns.admission.rules import WHY
 from oshaberi.bot.turns.context.dialogue import GO_ON
 from oshaberi.stream.provider_protocol import Silence
 from tests.turns.turn_harness import (

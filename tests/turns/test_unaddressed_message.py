@@ -12,7 +12,7 @@ from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, 
 from oshaberi.bot.conversation.turn_config import TurnConfig
 from oshaberi.bot.storage.changes import ChangeFeed, StoredChange
 from oshaberi.bot.storage.errors import StorageAwayError
-from oshaberi.bot.turns.admission.single_message_rules import ADMITTED, admission, why_ignored
+from oshaberi.bot.turns.admission.rules import ADMITTED, admission, why_ignored
 from oshaberi.bot.turns.caches import StoredCache
 from oshaberi.stream.provider_protocol import Silence
 from oshaberi.virtual_time import run_virtual

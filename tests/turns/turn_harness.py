@@ -42,7 +42,7 @@ from oshaberi.bot.storage.repositories.journal import QuestionRepository
 from oshaberi.bot.storage.schema.table_rows import TurnRow
 from oshaberi.bot.storage.usage import UsageAccount, UsageTotals
 from oshaberi.bot.turns.admission.questions import Claim
-from oshaberi.bot.turns.admission.single_message_rules import UnaddressedMessage
+from oshaberi.bot.turns.admission.rules import UnaddressedMessage
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.bot.turns.services.adapter_pool import AdapterPool
 from oshaberi.bot.turns.services.model_access import OperatorChoices, OperatorModel

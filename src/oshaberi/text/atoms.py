@@ -1,6 +1,6 @@
 """Finds atoms: inline code, URLs and Discord tokens (mentions, emoji, timestamps).
 
-Pure functions over complete text. `segments.prose` and `markers.rules` use the same
+Pure functions over complete text. `segments.lines` and `markers.rules` use the same
 parts for text that is still arriving.
 """
 
@@ -109,7 +109,7 @@ def backticks_end(text: str, at: int) -> int:
 def code_limit(hold_limit: int) -> int:
     """Return how far inline code may reach.
 
-    It is capped, so that a backtick stalls nothing (L6).
+    It is limited, so that a backtick never stalls the text (L6).
     """
     return min(hold_limit, _CODE_LIMIT)
 

@@ -43,7 +43,7 @@ class CodeBlock(CopiedState):
         self._part_units = 0
         self._is_rest = False  # the beginning of that line has left
         self._blank = True  # that line is only whitespace: it may be the closing fence's indent
-        self._head: str | None = None  # its beginning, while its prefix is undecided
+        self._head: str | None = None  # its beginning, as long as its prefix is undecided
         self._read = 0  # source positions: what was read, where the line and its text began
         self._line_start = 0
         self._text_start = 0
@@ -130,7 +130,7 @@ class CodeBlock(CopiedState):
         if not (self._in_info and self._settle_info()):
             self._extend("\n")
             line = "".join(self._part)
-            if not (self._is_rest and line.isspace()):  # the blanks at its end are no line
+            if not (self._is_rest and line.isspace()):  # blanks at its end are no line
                 self._lines.append(line)
                 self._ends.append(self._read)
                 self._used += self._part_units

@@ -1,4 +1,4 @@
-"""Everything a text engine depends on, in one frozen value.
+"""Everything that a text engine depends on, in one frozen value.
 
 Each setting is declared once, here: its default, its range and what it does. The rest of the
 program (settings file, environment, command line, docs) reads these declarations.

@@ -126,7 +126,8 @@ class TextEngine:
     # -- when waiting text is read ----------------------------------------------------------------
 
     def _can_wait(self, text: str) -> bool:
-        """Whether `text` does not end a line, block or sentence, or it is too early to tell."""
+        """Return whether `text` ends no line, block or sentence, or whether it is too early to
+        tell."""
         if self._in_code:
             if "`" not in text:
                 return True
@@ -162,9 +163,9 @@ class TextEngine:
         self._at_most = 0
 
     def _set_patience(self) -> None:
-        """Set how much text may gather before it is read.
+        """Set how much text may accumulate before it is read.
 
-        Nothing while a decision waits (L6); a share of the held text if that is long (L7).
+        None while a decision is pending (L6); a share of the held text if that is long (L7).
         """
         splitter, capture = self._steps.splitter, self._steps.capture
         undecided = capture.held
@@ -356,7 +357,7 @@ class TextSteps(CopiedState):
         return messages_to_show(self.close("stop", "nothing"), in_prose, in_word)
 
     def _unchanging(self) -> dict[int, Any]:
-        """Return what a copy shares: constant values. Nobody listens to the copy."""
+        """Return the constant values that a copy shares. It has no observer."""
         config, persona = self._config, self._config.persona
         values = [config, persona, *config.known, *(persona.sprites if persona else ())]
         shared: dict[int, Any] = {id(one): one for one in (*values, *self._normalizers.unchanging)}
@@ -366,7 +367,7 @@ class TextSteps(CopiedState):
 
 
 def _begins_line(segment: Segment, piece: TextPiece) -> bool:
-    """Return whether a `<br>` stands before the text, though the line after it may be withheld."""
+    """Return whether a `<br>` comes before the text, though the line after it may be withheld."""
     return piece.text.startswith("\n") or BREAK_TAG.match(segment.text) is not None
 
 

@@ -1,4 +1,4 @@
-"""What arrives: whole characters, one kind of newline, the prefill exactly once (spec 06 S6)."""
+"""Cleans arriving text: whole characters, one kind of newline, the prefill once (spec 06 S6)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from oshaberi.text.copied_state import CopiedState
 # Cleans incoming text: one kind of newline, whole characters, no NUL (spec 05).
 
 
-# Raw patterns: mypyc compiles no literal that holds half a character.
+# Raw patterns: mypyc cannot compile a literal with half a character.
 _ODD: Final = re.compile(r"[\r\0\ud800-\udfff]")
 _MAY_GO_ON: Final = re.compile(r"[\r\ud800-\udbff]\Z")
 _PAIR: Final = re.compile(r"[\ud800-\udbff][\udc00-\udfff]")

@@ -23,7 +23,10 @@ Grid = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[Alignment, ...]
 
 
 def cells(line: str) -> list[str]:
-    """Return the cells of a row. A bar in inline code or after a backslash does not separate."""
+    """Return the cells of a row.
+
+    A bar in inline code or after a backslash does not separate cells.
+    """
     line = line.strip()
     if "\\" in line or "`" in line:
         edges = [-1, *_bars(line), len(line)]
@@ -46,7 +49,7 @@ def header_width(line: str) -> int:
 
 
 def separator(line: str) -> tuple[Alignment, ...]:
-    """Return the alignments of a separator row; empty if `line` is none."""
+    """Return the alignments of a separator row; empty if `line` is not one."""
     parts = cells(line)
     if not all(_DASHES.fullmatch(part) for part in parts):
         return ()

@@ -1,9 +1,9 @@
-r"""Silence: the marker by which a model says that it stays silent, and the first words it does say.
+r"""Silence: the marker with which a model says that it stays silent, and the first words of others.
 
 An answer that begins with a marker is silence; what follows is the model's reason. Later a marker
-counts alone on a line, at the beginning of the last line, or as the last word. Within a sentence it
-is talked about, and stays, as it does in code. If somebody asked about it, only an answer that is
-nothing but a marker is silence. Text that may become a marker is held back.
+counts only if it is alone on a line, begins the last line, or is the last word. Within a sentence
+it is only mentioned, and stays, as it does in code. If somebody asked about it, only an answer that
+is nothing but a marker is silence. Text that may become a marker is held back.
 
 `NO_REPLY`, `**no_reply**.` and `- NO\_REPLY` are markers; `NO_REPLY (they talk to each other)` and
 `NO_REPLY: not for me` give a reason; in `NO_REPLY is what I write` and `NO_REPLY@mail` the marker
@@ -69,9 +69,9 @@ SILENT = (After.LINE_END, After.REASON)
 class SilencePatterns:
     """The patterns of some markers.
 
-    `is_offered`: the model was told of them, so any word after one begins a reason. `is_topic`:
-    somebody asked about them, so a marker with words after it is talked about. `names`: what the
-    persona may call itself before its words.
+    `is_offered`: the model was told about them, so any word after one begins a reason. `is_topic`:
+    somebody asked about them, so a marker with words after it is only mentioned. `names`: the names
+    with which the persona may label its words.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class SilencePatterns:
         self.is_topic = is_topic
 
     def after(self, text: str, *, is_first: bool, is_end: bool = False) -> After:
-        """Return what follows the marker that the text begins with, if it begins with one.
+        """Return what follows the marker at the start of the text, if there is one.
 
         `is_first`: these are the first words of the answer.
         """
@@ -120,7 +120,7 @@ class SilencePatterns:
         return self._fenced.fullmatch(text, partial=not is_end) is not None
 
     def is_half(self, text: str) -> bool:
-        """Return whether the text is half of a marker, with what stands before it, or more."""
+        """Return whether the text is at least half of a marker, with what comes before it."""
         patterns = (self._last, self._fenced, *self._begun.values())
         begun = any(_is_partial(pattern, text) for pattern in patterns)
         return begun and 2 * len(text.strip(_OPENING_SIGNS)) >= self._shortest
@@ -188,7 +188,7 @@ def _is_letter(sign: str) -> bool:
 
 
 def _label(names: Iterable[str]) -> str:
-    """Return a pattern of a persona's name before its words, as `Mochi (shy): `."""
+    """Return a pattern for a persona's name before its words, such as `Mochi (shy): `."""
     escaped = "|".join(map(regex.escape, sorted(filter(None, names), key=len, reverse=True)))
     if not escaped:
         return ""
@@ -197,12 +197,12 @@ def _label(names: Iterable[str]) -> str:
 
 
 def _written(marker: str) -> str:
-    r"""Return a pattern of a marker as models write it: `NO_REPLY`, `NO\_REPLY`."""
+    r"""Return a pattern for a marker as models write it: `NO_REPLY`, `NO\_REPLY`."""
     return regex.escape(marker).replace("_", r"\\?_")
 
 
 def _written_alone(marker: str) -> str:
-    """Return a pattern of it on a line of its own: in any case, unless it is an ordinary word."""
+    """Return a pattern for it on a line of its own: in any case, unless it is an ordinary word."""
     return _written(marker) if marker.isalpha() else f"(?i:{_written(marker)})"
 
 
@@ -267,7 +267,7 @@ class SilenceMarkerFilter:
         return "".join(shown)
 
     def end(self, *, cut: bool = False) -> str:
-        """Return what was held back, without a marker. `cut`: the text ends by a stop."""
+        """Return the held-back text, without a marker. `cut`: a stop ended the text."""
         held, self._held = self._held, ""
         if not held:
             return ""
@@ -290,14 +290,13 @@ class SilenceMarkerFilter:
 
     @property
     def reason(self) -> str:
-        """Why the model stays silent, in its own words."""
+        """Return why the model stays silent, in its own words."""
         return trimmed_reason("".join(one for one in self._after_marker() if isinstance(one, str)))
 
     def last_events(self) -> list[Event]:
         """Return the thoughts beside a reason, and what was withheld.
 
-        They come after all other events: elsewhere their place would depend on how the text was
-        cut.
+        They come after all other events: anywhere else, their place would depend on the chunks.
         """
         beside = [one for one in self._after_marker() if isinstance(one, (Thought, Details))]
         return [*beside, *(Withheld(text, SILENCE) for text in self.withheld)]
@@ -400,13 +399,13 @@ class SilenceMarkerFilter:
 
 
 def _word(text: str) -> int:
-    """Return the length of the text up to and with the next place where a marker may begin."""
+    """Return the length of the text up to and including the next place where a marker may begin."""
     found = _PLACE.search(text)
     return len(text) if found is None else found.end()
 
 
 def _may_be_last(rest: str) -> bool:
-    """Return whether the first line may be the last one: only blanks are known after it."""
+    """Return whether the first line may be the last one: only blanks follow so far."""
     end = rest.find("\n", 0, LONGEST_LINE)
     if end < 0:
         return len(rest) < LONGEST_LINE
@@ -420,7 +419,7 @@ LONGEST_TAG = 40
 class FirstWords:
     """Notices when a model begins to say something that people will read.
 
-    Thoughts are not read, and a tag that may begin them is waited for.
+    Thoughts are not shown, so it waits until a tag that may begin them is decided.
     """
 
     def __init__(self) -> None:

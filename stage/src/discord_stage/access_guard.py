@@ -1,4 +1,4 @@
-"""Refuses the requests of foreign web pages: those whose Host or Origin is not the stage's own.
+"""Refuses requests of foreign web pages, whose Host or Origin is not the stage's own.
 
 `may_control` checks the token of the control API, which only the starter of the stage knows. Other
 machines cannot connect: `server` listens on loopback only.

@@ -60,9 +60,9 @@ def _description(file: Path) -> dict[str, object]:
 async def execute(stage: Stage, arguments: Sequence[str], tell: Callable[[str], None]) -> int:
     """Run a bot, as `python` would with these arguments, until it ends. Return its exit status.
 
-    `tell` gets the page's address, and at the end what the stage lacked. Signals are passed on to
-    the bot; one that a signal ended has the status 128 plus its number, as in a shell. Raises
-    StageError if discord.py is missing.
+    `tell` gets the page's address, and at the end a list of what the stage lacked. Signals are
+    passed on to the bot; one that a signal ended has the status 128 plus its number, as in a shell.
+    Raises StageError if discord.py is missing.
     """
     if find_spec("discord") is None:
         raise StageError('discord.py is not installed: pip install "discord-stage[discord]"')

@@ -49,7 +49,7 @@ class HandlerErrorWatch(logging.Handler):
 
 
 def _is_of_people(error: BaseException) -> bool:
-    """Return whether a user's mistake caused it. An error of the bot's code has an `original`."""
+    """Return whether a user's mistake caused it. An error in the bot's code has an `original`."""
     names = {base.__name__ for base in type(error).__mro__}
     return bool(names & _OF_PEOPLE) and not hasattr(error, "original")
 

@@ -1,7 +1,7 @@
-"""What was written on a stage, kept in a file: a stage that is started again goes on from there.
+"""Keeps what was written on a stage in a file, so that a restarted stage continues from there.
 
-Described people, roles and channels are those of the description. The file adds everything that
-came after it: messages with their files, threads, new channels, people who joined, webhooks. Ids
+People, roles and channels in the description come from there. The file adds everything that came
+later: messages with their files, threads, new channels, people who joined, webhooks. Ids
 and the tokens of webhooks stay. Commands are not kept: a bot registers them at its start.
 """
 
@@ -121,7 +121,7 @@ class KeptWorld:
             await self._save()
 
     async def _save(self) -> None:
-        """Write the file if something has changed. Failing to write is one warning."""
+        """Write the file if something has changed. A failure is logged as one warning."""
         async with self._writing:
             if not self._changed.is_set():
                 return
@@ -138,7 +138,7 @@ class KeptWorld:
     async def _lines(self) -> list[Json]:
         """Return the lines of the file: the messages first, then what they refer to.
 
-        Other work gets its turn in between, so who joins meanwhile must be read afterwards.
+        Other work gets its turn in between, so people who join meanwhile must be read last.
         """
         world, lines, room = self._state.world, [], FILES_MOST
         channels = {channel.id: channel for channel in _kept_channels(world, self._described)}
@@ -155,7 +155,7 @@ class KeptWorld:
 
 
 def _described_channels(world: World) -> list[list[str]]:
-    """Return what tells the world from another one."""
+    """Return what distinguishes this world from another one."""
     return [[str(channel.id), channel.name] for channel in world.channels.values()]
 
 
@@ -327,7 +327,7 @@ def _put(records: dict[int, Any], record: Any) -> None:
 
 
 def _check(found: _FoundRecords, world: World) -> None:
-    """Refuse a file that refers to what is not there: every request would fail on it later."""
+    """Refuse a file that refers to missing things: every later request would fail because of it."""
     users, channels = world.users | found.users, world.channels | found.channels
     people = [i.user_id for i in found.interactions.values()]
     people += [c.recipient_id for c in found.channels.values() if c.recipient_id is not None]

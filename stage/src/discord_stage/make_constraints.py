@@ -62,7 +62,7 @@ class SchemaCompactor:
         return self._plain(schema)
 
     def _named(self, name: str) -> Json:
-        """Objects stay names, because they may hold themselves; the rest is written out."""
+        """Objects stay names, because they may contain themselves; the rest is written out."""
         target = self._schemas[name]
         if "properties" not in target:
             node = self.node(target)
@@ -118,7 +118,7 @@ def _null(schema: Json) -> Json:
 
 
 def _operations(description: Json) -> dict[str, tuple[str, Json]]:
-    """Every operation by its key, with its path as written and the parameters of the path."""
+    """Return every operation by its key, with its original path and the path's parameters."""
     found = {}
     for path, item in description["paths"].items():
         for method in METHODS:
@@ -166,7 +166,7 @@ def constraint_table(description: Json) -> Json:
 
 
 def written(table: Json) -> str:
-    """One route or shape a line, so that a change of Discord's is a change of few lines."""
+    """Write one route or shape per line, so that a change by Discord affects few lines."""
     parts = []
     for part in ("routes", "shapes"):
         lines = [f"{json.dumps(key)}: {_packed(value)}" for key, value in table[part].items()]

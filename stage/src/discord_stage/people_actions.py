@@ -82,7 +82,7 @@ class PeopleActions:
         return message_posting.post(self._state, place, message_posting.PostAuthor(who), draft)
 
     def join(self, user: str, *, guild: Key | None = None, invite: str | None = None) -> User:
-        """Let a new or earlier user join the first guild, or the guild of an invite.
+        """Let a new or known user join the first guild, or the guild of an invite.
 
         The guild's system channel announces it.
         """

@@ -24,7 +24,7 @@ from oshaberi.bot.conversation.turn_config import NO_EMOJI, TurnConfig
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import AnswerReaction, TurnRecord, Verdict
 from oshaberi.bot.turns.admission.questions import Claim
-from oshaberi.bot.turns.admission.single_message_rules import unlisted
+from oshaberi.bot.turns.admission.rules import unlisted
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.clocks import loop_time_s
 from oshaberi.discord_io import ClientState

@@ -27,7 +27,7 @@ from oshaberi.bot.storage.errors import StorageAwayError, StorageError
 from oshaberi.bot.storage.records import ShardShare
 from oshaberi.bot.turns.admission.channel_queue import Arrival
 from oshaberi.bot.turns.admission.questions import CLAIMED, Claim
-from oshaberi.bot.turns.admission.single_message_rules import ADMITTED
+from oshaberi.bot.turns.admission.rules import ADMITTED
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.own_threads import TalkStarts
 from oshaberi.delivery.service_outage import ServiceOutage
@@ -201,7 +201,7 @@ class OshaberiClient(MovableShardsClient):
     def hear_happenings(
         self,
         joined: Callable[[DiscordTurnChannel, int], object],
-        begun: Callable[[int, str], object],
+        begun: Callable[[int, str, int | None], object],
     ) -> None:
         """Call these when Discord announces a new member, and when a scheduled event begins."""
 
@@ -212,7 +212,7 @@ class OshaberiClient(MovableShardsClient):
         def event(before: discord.ScheduledEvent, after: discord.ScheduledEvent) -> None:
             active = discord.EventStatus.active
             if after.status is active and before.status is not active:
-                begun(after.guild_id, after.name)
+                begun(after.guild_id, after.name, after.channel_id)
 
         self.hear_first({"message": message, "scheduled_event_update": event})
 

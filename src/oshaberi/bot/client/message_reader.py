@@ -33,7 +33,7 @@ from oshaberi.bot.client.discord_values import (
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.bot.conversation.server_reading import SearchPace
 from oshaberi.bot.storage.records import TalkStart
-from oshaberi.bot.turns.admission.single_message_rules import UnaddressedMessage
+from oshaberi.bot.turns.admission.rules import UnaddressedMessage
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.discord_io.channels import may_write
 from oshaberi.discord_io.requests.parameters import is_reply_notice

@@ -17,7 +17,7 @@ from oshaberi.bot.bot_context import BotContext
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.conversation.messages import IncomingMessage
 from oshaberi.bot.storage.errors import StorageAwayError
-from oshaberi.bot.turns.admission.single_message_rules import WHY
+from oshaberi.bot.turns.admission.rules import WHY
 from oshaberi.clocks import loop_time_s, utc_now
 from oshaberi.delivery.service_outage import ServiceOutage
 from oshaberi.discord_io.channels import may_read_history

@@ -7,7 +7,7 @@
   `lore_limits`.
 - `config_commands`: `/config`, with `config_answers`; `channel_commands`: `/channel`;
   `memory_commands`: `/memory`; `privacy_commands`: `/privacy`.
-- `message_menu`: `/stop`, `/continue`, `/regenerate`, and the context menu of a message;
+- `turn_commands`: `/stop`, `/continue`, `/regenerate`, and the context menu of a message;
   `answer_buttons`: the buttons under an answer.
 - `tool_commands`: `/tools`; `tool_buttons`: the buttons of tools that ask first.
 - `talk_commands`: `/new`, `/talk` and `/branch`.
@@ -30,7 +30,6 @@ from oshaberi.bot.commands import (
     help_command,
     lore_commands,
     memory_commands,
-    message_menu,
     models,
     personas,
     privacy_commands,
@@ -39,11 +38,12 @@ from oshaberi.bot.commands import (
     talk_commands,
     tool_buttons,
     tool_commands,
+    turn_commands,
     usage_command,
 )
 from oshaberi.bot.commands.command_context import Command, CommandRefusedError
 from oshaberi.bot.commands.command_tree import BotCommandTree
-from oshaberi.bot.commands.message_menu import retry
+from oshaberi.bot.commands.turn_commands import retry
 from oshaberi.bot.turns.admission.questions import Claim
 from oshaberi.discord_io.buttons import retry_item
 
@@ -59,7 +59,7 @@ Registered = Command | app_commands.Group | app_commands.ContextMenu
 
 COMMANDS: tuple[Registered, ...] = (
     *help_command.COMMANDS,
-    *message_menu.TURN_COMMANDS,
+    *turn_commands.TURN_COMMANDS,
     *talk_commands.COMMANDS,
     *schedule_commands.COMMANDS,
     *status_command.COMMANDS,
@@ -72,7 +72,7 @@ COMMANDS: tuple[Registered, ...] = (
     *models.COMMANDS,
     *personas.COMMANDS,
     *lore_commands.COMMANDS,
-    *message_menu.MENU_COMMANDS,
+    *turn_commands.MENU_COMMANDS,
     *answer_buttons.MENU_COMMANDS,
 )
 

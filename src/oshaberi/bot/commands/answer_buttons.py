@@ -23,8 +23,8 @@ from oshaberi.bot.commands.command_context import (
     client_of,
     context_here,
 )
-from oshaberi.bot.commands.message_menu import why_turn
 from oshaberi.bot.commands.talk_commands import branch_from, offers_threads
+from oshaberi.bot.commands.turn_commands import why_turn
 from oshaberi.bot.conversation.answer_buttons import (
     ID_PATTERN,
     AnswerButton,

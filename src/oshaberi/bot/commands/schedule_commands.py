@@ -39,7 +39,7 @@ from oshaberi.bot.schedules.times_of_day import clock_time
 from oshaberi.bot.schedules.written_times import LONGEST as LONGEST_TIME
 from oshaberi.bot.schedules.zones import WELL_KNOWN, ZoneError, zone_names, zone_of, zones_at
 from oshaberi.bot.storage.records import Birthday, ScheduleRecord
-from oshaberi.bot.turns.admission.single_message_rules import unlisted
+from oshaberi.bot.turns.admission.rules import unlisted
 from oshaberi.bot.turns.control_reply import NOT_LISTED
 from oshaberi.discord_io.requests.parameters import shortened
 from oshaberi.languages import translatable, translated

@@ -20,7 +20,7 @@ from oshaberi.bot.commands.command_context import (
     context_of,
 )
 from oshaberi.bot.storage.records import TalkStart
-from oshaberi.bot.turns.admission.single_message_rules import unlisted
+from oshaberi.bot.turns.admission.rules import unlisted
 from oshaberi.bot.turns.control_reply import BUSY, NOT_LISTED
 from oshaberi.bot.turns.own_threads import SHORTER_NAME, name_of_question
 from oshaberi.languages import translatable, translated

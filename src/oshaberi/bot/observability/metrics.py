@@ -26,7 +26,7 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from oshaberi import __version__
 from oshaberi.bot.storage.outages import CALLS, FAULTS, DatabaseMeter
-from oshaberi.bot.turns.admission.single_message_rules import NO_QUESTION, WHY
+from oshaberi.bot.turns.admission.rules import NO_QUESTION, WHY
 from oshaberi.bot.turns.services.turn_services import AnswerTimes
 from oshaberi.chunks import ErrorType, ProviderError
 from oshaberi.clocks import loop_clock

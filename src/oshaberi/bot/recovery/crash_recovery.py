@@ -27,7 +27,7 @@ from oshaberi.bot.storage.records import (
     TurnRecord,
 )
 from oshaberi.bot.turns.admission.occasions import Occasion
-from oshaberi.bot.turns.admission.single_message_rules import OCCASIONS, reason_word
+from oshaberi.bot.turns.admission.rules import OCCASIONS, reason_word
 from oshaberi.bot.turns.services.turn_services import Alone, nobody_else
 from oshaberi.delivery.journal import LINES, post_of_body
 from oshaberi.delivery.response import ResponseState

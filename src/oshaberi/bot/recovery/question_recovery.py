@@ -32,7 +32,7 @@ from oshaberi.bot.storage import Database, StorageError
 from oshaberi.bot.storage.errors import StorageAwayError
 from oshaberi.bot.storage.records import StoredQuestion, TurnRecord
 from oshaberi.bot.turns.admission.questions import CLAIMED
-from oshaberi.bot.turns.admission.single_message_rules import ADMITTED, OCCASIONS, reason_word
+from oshaberi.bot.turns.admission.rules import ADMITTED, OCCASIONS, reason_word
 from oshaberi.bot.turns.channel_turns import ChannelTurns
 from oshaberi.clocks import utc_now
 from oshaberi.delivery.sink import Embed, Post, SinkError

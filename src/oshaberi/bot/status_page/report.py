@@ -27,7 +27,7 @@ from oshaberi.bot.storage.records import KeyRecord, UsageRecord
 from oshaberi.bot.storage.usage import UsageTotals, usage_day
 from oshaberi.bot.tools.choice import approver_of, is_offered_by
 from oshaberi.bot.turns.admission.channel_queue import BusyChannel
-from oshaberi.bot.turns.admission.single_message_rules import why_sentence
+from oshaberi.bot.turns.admission.rules import why_sentence
 from oshaberi.bot.turns.services.model_access import OperatorModel, place_of_model
 from oshaberi.chunks import Usage
 from oshaberi.clocks import loop_time_s

@@ -26,7 +26,7 @@ from oshaberi.bot.turns.admission.questions import (
     OpenQuestions,
     UnbegunQuestions,
 )
-from oshaberi.bot.turns.admission.single_message_rules import UnaddressedMessage, reason_word
+from oshaberi.bot.turns.admission.rules import UnaddressedMessage, reason_word
 from oshaberi.bot.turns.answer_versions import AnswerVersions
 from oshaberi.bot.turns.caches import BoundedCache, KeyedLocks
 from oshaberi.bot.turns.context.surroundings import ContextSources

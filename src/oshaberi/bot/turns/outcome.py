@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from oshaberi.bot.turns.admission.single_message_rules import Unsaid
+from oshaberi.bot.turns.admission.rules import Unsaid
 from oshaberi.bot.turns.quotas import QuotaReachedError
 from oshaberi.bot.turns.services.model_access import ModelName
 from oshaberi.bot.turns.services.turn_services import AnswerTimes

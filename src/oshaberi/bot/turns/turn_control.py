@@ -17,7 +17,7 @@ from oshaberi.bot.storage.records import TAKEN_BACK, PersonaRecord, TurnRecord
 from oshaberi.bot.turns.admission.channel_queue import Kind, QueuedJob
 from oshaberi.bot.turns.admission.message_admission import Cooldowns
 from oshaberi.bot.turns.admission.questions import RESTART, OpenQuestions
-from oshaberi.bot.turns.admission.single_message_rules import (
+from oshaberi.bot.turns.admission.rules import (
     ADMITTED,
     OCCASIONS,
     reason_word,

@@ -1,4 +1,4 @@
-"""Brackets, quotes and emphasis: what opens and closes them, in a stream and in a whole text.
+"""Brackets, quotes and emphasis: what opens and closes them, in a stream and in a complete text.
 
 - `rules`: which character opens or closes something, and what may follow it.
 - `open_markers`: which are open, and which boundaries wait for them.

@@ -64,7 +64,7 @@ class OpenMarkers(CopiedState):
 
     @property
     def waits(self) -> bool:
-        """Whether something is open, or a boundary has waited for it."""
+        """Return whether something is open, or a boundary has waited for it."""
         return bool(self.stack or self.labels or self.targets or self.held or self.free)
 
     @property

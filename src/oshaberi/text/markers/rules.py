@@ -160,7 +160,7 @@ def _pair_run(open_markers: OpenMarkers, text: str, at: int, end: int) -> None:
     kind = text[at:end]
     solid_after = _solid(text, end)
     if open_markers.open[kind]:
-        # To Discord the next bars end a spoiler, wherever they stand.
+        # For Discord the next bars end a spoiler, wherever they are.
         if kind == "||" or solid_after or _solid_before(text, at):
             open_markers.close(kind, end)
     elif solid_after and (kind == "||" or not _stretches_vowel(text, at)):
@@ -215,7 +215,7 @@ def _edge_before(text: str, at: int) -> bool:
 def _stretches_vowel(text: str, at: int) -> bool:
     """Return whether `~~` stretches a vowel: `おはよ~~`.
 
-    That is so after kana, and after a letter of a spaced script, where no strike can open.
+    It does after kana, and after a letter of a spaced script, where no strikethrough can open.
     """
     before = text[at - 1] if at else " "
     if not before.isalnum() and before not in "ー～":

@@ -112,8 +112,8 @@ _LEAD: Final = re.compile(r"[.,!?;:。！？、，…]*\s*")
 # Searched backwards; each needs one character after it, so that the limit itself counts.
 _BLANK_LINE: Final = regex.compile(r"(?r)\n[^\S\n]*\n")
 _NEWLINE: Final = regex.compile(r"(?rs)\n(?=.)")
-_INTRO_LINES: Final = 4  # more of them in a row announce nothing
-_SENTENCE_VIEW: Final = 100  # what a sentence end may depend on, before and after it
+_INTRO_LINES: Final = 4  # several of them in a row announce nothing
+_SENTENCE_VIEW: Final = 100  # how much text before and after it a sentence end may depend on
 
 
 def message_end(text: str, start: int, high: int, kept: ProtectedRanges) -> int:
@@ -207,7 +207,7 @@ class SegmentChunker(CopiedState):
     def split(self, text: str, lead: int = 0) -> list[str]:
         """Make one message per line (degree 3: per sentence) and per lone run of emoji.
 
-        No sentence ends in the first `lead` characters, which were put in front of the text.
+        No sentence ends in the first `lead` characters, which were prepended to the text.
         """
         stripped = text.strip()
         if "\n" not in stripped and self._fits(stripped) and self._is_single(stripped, lead):

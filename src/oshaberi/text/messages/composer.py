@@ -68,17 +68,17 @@ class MessageComposer(CopiedState):
 
     @property
     def spoken(self) -> bool:
-        """Whether something cannot be taken back: sent, or packed with later text."""
+        """Return whether something cannot be taken back: it was sent, or packed with later text."""
         return self.emitted or (bool(self._packing.parts) and self._config.humanizer_degree > 0)
 
     @property
     def begun(self) -> bool:
-        """Whether something visible came before, sent or not."""
+        """Return whether something visible came before, sent or not."""
         return bool(self.count or self._packing.parts or self._orphan or self._strays)
 
     @property
     def packs(self) -> bool:
-        """Whether lines are packed now, so that nothing is urgent."""
+        """Return whether lines are being packed, so that nothing is urgent."""
         return self._packing.policy(self.count, self.sealed) != "each"
 
     def take(self) -> list[Event]:
@@ -211,7 +211,7 @@ class MessageComposer(CopiedState):
             if self._packing.parts:
                 self._note_strays()
             else:
-                self._send_strays(part.boundary)  # a response may not wait forever (L6)
+                self._send_strays(part.boundary)  # a response must not wait forever (L6)
 
     def _note_strays(self) -> None:
         for stray in self._take_strays():
@@ -252,7 +252,7 @@ class MessageComposer(CopiedState):
             self._flush()
         packing.add(part)
         if packing.is_full and policy != "all":
-            self._flush()  # nothing more fits, so nothing is waited for (L6)
+            self._flush()  # nothing more fits, so there is nothing to wait for (L6)
 
     def _messages(self, part: PackedPart, alone: bool) -> list[str]:
         return self._chunker.fit(part.text) if alone else self._chunker.split(part.text, part.lead)
@@ -347,7 +347,7 @@ def _in_one_line(text: str) -> str:
 
 
 def _humanizer() -> Humanizer:
-    """Return what degree 3 needs, and only then is loaded."""
+    """Return the humanizer of degree 3, which is loaded only when needed."""
     from oshaberi.text.messages.humanize import humanize_seeded
 
     return humanize_seeded

@@ -53,7 +53,7 @@ _LIST_NUMBER: Final = re.compile(r"(?:^|\n)[ \t]*\d{1,3}$")
 def humanize_seeded(text: str, seed: str) -> str:
     """Return `humanize` of the text, with a random source of its own.
 
-    Only commas and semicolons draw from it, and to make one costs more than all the rest.
+    Only commas and semicolons draw from it, and making one costs more than all the rest.
     """
     return humanize(text, random.Random(seed) if "," in text or ";" in text else _IDLE)
 
@@ -89,7 +89,8 @@ def _kept(text: str) -> list[Span]:
 
 
 def _asides(text: str) -> list[Span]:
-    """Return what the model only mentions: links, tags, shortcodes, paths, quotes, formulas."""
+    """Return parts that are not the model's own words: links, tags, shortcodes, paths, quotes,
+    formulas."""
     spans = []
     opener = _ASIDE_OPENERS.search(text)
     while opener:

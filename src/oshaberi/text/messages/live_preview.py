@@ -46,7 +46,8 @@ class PossibleLabels:
         self._any_speaker = config.llm_stop_speaker_pattern_enabled
 
     def may_begin(self, line: str) -> bool:
-        """Return whether the line, without outer spaces, may still turn out to have one."""
+        """Return whether the line, without outer spaces, may still turn out to begin with a
+        label."""
         if self._any_speaker and _may_be_speaker(line):
             return True
         text = _folded(_BOLD.sub("", line))
@@ -110,7 +111,7 @@ def showable(text: str, config: TextConfig, goes_on: bool = False) -> str:
 def _before_overflow(text: str, size: int) -> str:
     """Return the part of a long segment that no overflow will cut off (spec 05 B5).
 
-    The rest goes into the next message, and would have to be taken away.
+    The rest goes into the next message, and would have to be removed again.
     """
     if len(text) <= size:
         return text

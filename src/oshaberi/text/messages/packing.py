@@ -1,7 +1,7 @@
-"""How much goes into one message, and what stands between its parts (spec 07).
+"""How much goes into one message, and what separates its parts (spec 07).
 
-A message holds a part, a paragraph, what fits, or all: degree 0 collects a whole answer so (its
-`aggregate_join` says what stands between the parts), and a long answer becomes fewer messages.
+A message holds a part, a paragraph, as much as fits, or everything. So degree 0 collects a whole
+answer (`aggregate_join` separates its parts), and a long answer becomes fewer messages.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class PackedPart:
         """What goes between it and the part before it, in one message."""
 
     def __getnewargs__(self) -> tuple[str, Boundary, int, str]:
-        """Return what a copy is made of: mypyc's `__new__` asks for what `__init__` needs."""
+        """Return the arguments for a copy: mypyc's `__new__` requires those of `__init__`."""
         return self.text, self.boundary, self.end, self.gap
 
 
@@ -98,8 +98,8 @@ class MessagePacking(CopiedState):
     def policy(self, count: int, end: int) -> PackingPolicy:
         """Return the policy for the message after the first `count` of the response.
 
-        `end` is where in V its next part ends. Beyond `whole_above_chars` messages are filled:
-        how long the answer becomes is not known yet, so what has left stays as it is.
+        `end` is where in V its next part ends. Beyond `whole_above_chars` messages are filled: the
+        final length is not known yet, so messages that were sent stay as they are.
         """
         if self._degree == 0:
             return "all"
@@ -115,7 +115,7 @@ class MessagePacking(CopiedState):
 
     @property
     def is_full(self) -> bool:
-        """Whether the parts fill a message, or more than one."""
+        """Return whether the parts fill a message, or more than one."""
         return self._units >= self._longest
 
     def add(self, part: PackedPart) -> None:

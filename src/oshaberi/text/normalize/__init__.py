@@ -1,4 +1,4 @@
-"""Step 06: what is done to a segment's text before it becomes messages.
+"""Step 06: changes a segment's text before it becomes messages.
 
 `table` runs the rules in their order (spec 06) over the `pieces` of a segment, outside code and
 URLs. One rule, one file: `mentions`, `own_name`, `render_modifiers` and `speaker_guard` are

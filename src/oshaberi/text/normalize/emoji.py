@@ -31,7 +31,7 @@ from oshaberi.text.normalize.standard_emoji import standard_emoji
 
 _GLUED: Final = rf"[^\W_{UNSPACED}]"  # a letter or digit that belongs to the same word
 _CODE: Final = "[A-Za-z0-9_+-]{1,64}:"
-# Each begins with what it looks for, so that `re` skips the rest of the text quickly.
+# Each begins with the character it looks for, so that `re` skips other text quickly.
 _WRITTEN: Final = re.compile(
     r"[<:](?:(?<=<)a?:(\w{1,32}):(\d{0,20})>"
     rf"|(?<=:)(?<!{_GLUED}:)(?<!::){_CODE}(?::{_CODE})*(?!{_GLUED}|[:`]))"

@@ -68,7 +68,7 @@ def mention_handles(config: TextConfig) -> MentionHandles | None:
 
 
 def _handles(one: Known) -> list[str]:
-    """Return the names somebody can be mentioned by: none without an account."""
+    """Return the names by which somebody can be mentioned: none without an account."""
     if one.kind != "user" or one.id is None or not one.id.isdecimal():
         return []
     names = [name.strip().removeprefix("@") for name in one.names]

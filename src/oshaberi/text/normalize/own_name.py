@@ -59,7 +59,7 @@ def text_start(line: str) -> int:
 
 _GLUED_SIGNS: Final = frozenset(".!?…。！？．｡~～♪")
 _CLOSING: Final = frozenset(")]}）］｝」』】》〉»”’")
-_TWO_FACED: Final = frozenset("*_|\"'")  # these open as well: they close where they touch a word
+_TWO_FACED: Final = frozenset("*_|\"'")  # these can open as well: they close if they touch a word
 _EMOJI_TAILS: Final = frozenset("\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 _SHORTCODE: Final = re.compile(r":[A-Za-z0-9_+-]{2,32}:\Z")
 
@@ -130,8 +130,8 @@ def own_name(config: TextConfig) -> OwnName | None:
 def _is_glued(line: str, at: int) -> bool:
     """Return whether a sentence, a bracket or an emoji ends right before `at`.
 
-    On purpose not the rule of `sentences.ends`: there white space must follow a period, here the
-    label touches it.
+    This deliberately differs from `sentences.ends`: there white space must follow a period, here
+    the label touches it.
     """
     before = line[at - 1] if at else ""
     if not before:

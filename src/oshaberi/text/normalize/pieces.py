@@ -65,7 +65,7 @@ class Normalizer(CopiedState):
 Spans = list[tuple[int, int]]
 Edit = tuple[int, int, str]
 
-# Letters of scripts that are written without spaces: no word edge is to be seen beside them.
+# Letters of scripts that are written without spaces: they show no word edge.
 UNSPACED: Final = r"\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _CLOSERS: Final = frozenset(",.!?;:)]}。、，！？；：）」』】")
 
@@ -141,7 +141,7 @@ def _close_seam(out: list[str], text: str, end: int) -> int:
     if before == "\n" and after == "\n":
         return min(resume + 1, len(text))
     if (is_spaced_letter(before) and is_spaced_letter(after)) or before == after == "`":
-        out.append(" ")  # two runs of backticks would become another kind of code
+        out.append(" ")  # two runs of backticks would join into another kind of code
     return resume
 
 

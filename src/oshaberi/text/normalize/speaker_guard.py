@@ -101,7 +101,7 @@ regras segunda terça quarta quinta sexta observação obs
 방법 만드는법 날짜 시간 장소 가격 합계 제목 주제 수정 추가 번역 뜻 의미 정의 설명 규칙 월요일
 화요일 수요일 목요일 금요일 토요일 일요일 첫째 둘째 셋째
 """
-# No name of several words begins like this.
+# No name of several words begins with one of these.
 _OPENERS: Final = """
 i i'm i'll i'd i've you you're he she it it's we they this that that's these those here here's
 there there's my your his her our their its in on at for from with without by to of as if when while

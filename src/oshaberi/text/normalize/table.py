@@ -30,9 +30,9 @@ from oshaberi.text.normalize.webhook_names import SpriteUsernames, SpriteUsernam
 
 @dataclass(frozen=True, slots=True)
 class NormalizerRow:
-    """One rule: its step in the specification, its name, and what the inspector says of it.
+    """One rule: its step in the specification, its name, and the inspector's words for it.
 
-    `kept_back` has the reasons with which it takes text away, each with what is said of such text.
+    `kept_back` has the reasons with which it takes text away, each with the words for such text.
     """
 
     step: str
@@ -44,7 +44,7 @@ class NormalizerRow:
 
 
 def _of_persona(_config: TextConfig) -> None:
-    """Make nothing: `Normalizers` makes this rule, which knows who speaks over segments."""
+    """Make nothing: `Normalizers` makes this rule, which remembers the speaker across segments."""
 
 
 # In the order in which they are applied. Cleaning (S4) first makes the lines and letters what a
@@ -147,7 +147,7 @@ class Normalizers(CopiedState):
         carried = carried or SpeakingState()
         self._observer = observer
         self.faces = SpriteUsernames(config.persona, carried.face)
-        self._owed: Identity | None = None  # a label was written, its line is still to come
+        self._owed: Identity | None = None  # a label was written, but its line has not arrived yet
         self._modifiers: RenderModifiers | None = None
         made = _make_rules(config)
         if config.persona is not None:
@@ -160,7 +160,7 @@ class Normalizers(CopiedState):
         self._table_steps = [made[name] for name in _FOR_TABLES if name in made]
 
     def leaves(self, text: str) -> bool:
-        """Return whether `text`, which has no outer white space, stays as it is for certain."""
+        """Return whether `text`, which has no outer white space, certainly stays unchanged."""
         is_short = len(text) < _LONGER_THAN_THE_RULES
         return is_short and self._knows_text_alone and self._plain.fullmatch(text) is not None
 
@@ -178,7 +178,7 @@ class Normalizers(CopiedState):
 
     @property
     def unchanging(self) -> list[Normalizer]:
-        """Return the rules that keep nothing from one segment to the next."""
+        """Return the rules that remember nothing from one segment to the next."""
         return [step for _, step in self._named if step is not self._modifiers]
 
     def block_identity(self, ends_line: bool) -> Identity | None:

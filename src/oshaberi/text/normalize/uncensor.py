@@ -33,7 +33,7 @@ _JOINERS: Final = frozenset("\u200c\u200d")
 _PRESENTATION: Final = frozenset("\ufe0e\ufe0f")
 _KEYCAPS: Final = frozenset("0123456789#*")
 
-# A mathematical alphabet, with the letters that older blocks lend it.
+# A mathematical alphabet, with the letters that are in older blocks.
 _LENT: Final = "ℂℊℋℌℍℎℐℑℒℕℙℚℛℜℝℤℨℬℭℯℰℱℳℴ"
 _MATHEMATICAL: Final = regex.compile(r"[\U0001d400-\U0001d7ff]")
 _FANCY: Final = regex.compile(rf"[{_LENT}\U0001d400-\U0001d7ff]+")

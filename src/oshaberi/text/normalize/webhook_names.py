@@ -21,7 +21,7 @@ _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ZERO_WIDTH: Final = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 _BLANKS: Final = re.compile(r"\s+")
 REFUSED_WORDS: Final = ("clyde", "discord")
-# Discord drops joiners before it looks, so they don't hide a word.
+# Discord drops joiners before it checks, so they don't hide a word.
 _REFUSED: Final = re.compile(
     "|".join("[\u200c\u200d]*".join(word) for word in REFUSED_WORDS), re.IGNORECASE
 )

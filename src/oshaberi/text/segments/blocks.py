@@ -1,4 +1,4 @@
-"""Blocks between prose: what each reader does, and fenced code (spec 05 B1, B2, B6).
+"""Blocks between prose: the base of their readers, and fenced code (spec 05 B1, B2, B6).
 
 A block's reader reads as far as the text is decided. When the block is over, it returns where prose
 goes on; a table (`table_blocks`) that is too long is given back, to be read as prose.
@@ -14,9 +14,9 @@ from oshaberi.text.segments.buffer import Trim, VisibleBuffer
 
 
 class ProseAgain(SharedValue):
-    """Where prose goes on after a block.
+    """Where prose continues after a block.
 
-    `fresh_line`: a line begins there. `refused`: the block was no table, so it is read again.
+    `fresh_line`: a line begins there. `refused`: the block was not a table, so it is read again.
     """
 
     __slots__ = ("at", "fresh_line", "refused")
@@ -31,7 +31,7 @@ class BlockReader(CopiedState):
     """Reads one block out of the buffer."""
 
     def read(self, final: bool) -> ProseAgain | None:
-        """Read on. Return where prose goes on, or None if more text is needed."""
+        """Read on. Return where prose continues, or None if more text is needed."""
         raise NotImplementedError
 
     def close(self, reason: Boundary, trim: Trim) -> None:
@@ -44,7 +44,7 @@ class BlockReader(CopiedState):
 
 
 class CodeReader(BlockReader):
-    """Reads a fenced block, up to its closing backticks. Its line may go on after them."""
+    """Reads a fenced block, up to its closing backticks. The line may continue after them."""
 
     def __init__(self, buffer: VisibleBuffer, block: CodeBlock, ticks: int, pos: int) -> None:
         self._buffer = buffer
@@ -71,7 +71,7 @@ class CodeReader(BlockReader):
             self._feed(end)
 
     def close(self, reason: Boundary, trim: Trim) -> None:
-        """Force a flush. Code has no clauses, but its last line may be half and be kept back."""
+        """Force a flush. Code has no clauses, but its last line may be incomplete and kept back."""
         end = len(self._buffer.text)
         if trim != "unfinished":
             self._end(end, reason, cut_off=True)

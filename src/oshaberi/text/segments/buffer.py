@@ -84,7 +84,7 @@ class VisibleBuffer(CopiedState):
         """A segment has left, so what comes does not begin the text."""
         self.is_mid_clause = False
         """An overflow has cut a clause in two, and its second half comes now."""
-        self._owes_newline = False  # one stood before punctuation that left with the line above
+        self._owes_newline = False  # one came before carried punctuation
 
     @property
     def end(self) -> int:
@@ -100,7 +100,7 @@ class VisibleBuffer(CopiedState):
         return at - self._base
 
     def whole_line(self) -> bool:
-        """Return whether nothing of the current line has left."""
+        """Return whether nothing of the current line has been released."""
         return self.line >= self.start
 
     def take(self) -> list[Found]:
@@ -112,7 +112,7 @@ class VisibleBuffer(CopiedState):
             self._found = []
             return found
         segments = found.copy()
-        found.clear()  # the observer goes on writing into this list
+        found.clear()  # the observer keeps writing into this list
         return segments
 
     def leave(self, boundary: HeldBoundary, suffix: str = "") -> None:

@@ -1,4 +1,4 @@
-"""How a segment of prose leaves: at a boundary, after a hold, when too long, or at the end."""
+"""Releases segments of prose: at a boundary, after a hold, when too long, or at the end."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def clause_end(text: str, hold_limit: int) -> int:
 
 
 def _united(spans: list[tuple[int, int, bool]]) -> list[Stretch]:
-    """Return the spans as stretches that share nothing."""
+    """Return the spans merged into disjoint stretches."""
     united: list[Stretch] = []
     for begin, end, _ in spans:
         if united and begin < united[-1][1]:
@@ -69,9 +69,9 @@ _RUNS: Final = "*~|"
 
 
 def openers_after_breaks(text: str, hold_limit: int) -> list[tuple[str, int]] | None:
-    """Return the openers of the line that is the last one once `<br>` is a line break.
+    """Return the openers of the last line, with `<br>` counted as a line break.
 
-    None if `text` has no `<br>`. While the text came, the tag was read as text, so markers were
+    None if `text` has no `<br>`. While the text arrived, the tag was read as text, so markers were
     paired across it.
     """
     if BREAK_TAG.search(text) is None:
@@ -87,7 +87,7 @@ def openers_after_breaks(text: str, hold_limit: int) -> list[tuple[str, int]] | 
 
 
 def _as_newline(tag: re.Match[str]) -> str:
-    """Return a line break that is as long as the tag, so that positions stay."""
+    """Return a line break as long as the tag, so that positions stay the same."""
     return "\n" + " " * (len(tag.group()) - 1)
 
 
@@ -114,9 +114,9 @@ def _has_inside(text: str, kind: str, at: int) -> bool:
 
 
 def _lengthens_run(text: str, suffix: str, closer: str) -> bool:
-    """Return whether a closer would make a run at the end mean something else.
+    """Return whether a closer would change the meaning of a run at the end.
 
-    That is so if the text ends with the same mark, or the run gets longer than three.
+    It does if the text ends with the same mark, or if the run gets longer than three.
     """
     mark = closer[0]
     if mark not in _RUNS:
@@ -135,7 +135,7 @@ _LOOK_BACK: Final = 80
 
 
 class CutWindow(NamedTuple):
-    """Offsets from a segment's start: where it is too long, and how far around to look."""
+    """Offsets from a segment's start: where it becomes too long, and how far around to look."""
 
     target: int
     before: int
@@ -186,7 +186,7 @@ def _ranked(text: str, low: int, target: int, limit: int) -> Iterator[int]:
 
 
 def _inside(ranges: list[Stretch], start: int, limit: int) -> bytearray:
-    """Return, for each position from `start` to `limit`, whether a cut there splits one of them."""
+    """Return, for each position from `start` to `limit`, whether a cut there splits a span."""
     mask = bytearray(limit - start + 1)
     for begin, end in ranges:
         first, last = max(begin + 1, start), min(end, limit + 1)
@@ -201,7 +201,7 @@ def _whole(text: str, at: int) -> bool:
 
 
 def _sentence_ends(text: str, start: int, limit: int) -> list[int]:
-    """Return the sentence ends that the text before `limit` alone decides (L2)."""
+    """Return the sentence ends that are certain from the text before `limit` alone (L2)."""
     start = max(start, 0)
     known = text[start:limit]
     ends = []
@@ -258,7 +258,7 @@ def _before_atoms(at: int, atoms: list[Stretch]) -> int:
 
 
 class SegmentRelease(CopiedState):
-    """Cuts segments off the buffer, as far as the open markers allow."""
+    """Cuts segments off the buffer where the open markers allow it."""
 
     def __init__(
         self,
@@ -295,7 +295,7 @@ class SegmentRelease(CopiedState):
                 self.leave(boundary)
 
     def leave(self, boundary: HeldBoundary, suffix: str = "") -> None:
-        """Cut here, whatever is open."""
+        """Cut here, no matter what is open."""
         self._buffer.leave(boundary, suffix)
         if self._open_markers.spans:
             self._open_markers.passed(boundary.cut)
@@ -304,7 +304,7 @@ class SegmentRelease(CopiedState):
         """Cut for overflow (B5). Return where.
 
         Returns 0 if the segment begins with a range that stays whole up to the length of a
-        message. What nobody sees before such a range takes no room from it, but goes (B8).
+        message. Invisible text before such a range takes no room from it, but is dropped (B8).
         """
         start, limit = self._buffer.start, self._buffer.limit
         atoms, spans = self._whole_ranges(open_url)
@@ -378,8 +378,8 @@ class SegmentRelease(CopiedState):
     def _complete(self, body: str, trim: Trim, has_shown: bool) -> int:
         """Return how much of `body` is complete.
 
-        With `clause` half a clause stays if it is all there is to show, or the second half of one
-        that an overflow has cut.
+        With `clause`, half a clause is kept if there is nothing else to show, or if it is the
+        second half of one that an overflow has cut.
         """
         if trim == "nothing":
             return len(body)

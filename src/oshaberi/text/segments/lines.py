@@ -52,7 +52,7 @@ class LineBreak:
 
 
 class NextLine:
-    """How the line after a break belongs to the one before it."""
+    """How the line after a break relates to the one before it."""
 
     __slots__ = ("carried_end", "continues_item", "joins", "undecided")
 
@@ -203,11 +203,11 @@ class CurrentLine(CopiedState):
         return kind if self.item is None else "list"
 
     def unsent(self, brk: LineBreak) -> str:
-        """Return what is in the buffer of this line, which ends at `brk`."""
+        """Return the part of this line, which ends at `brk`, that is in the buffer."""
         return self._buffer.text[max(self._buffer.line, self._buffer.start) : brk.at]
 
     def next_line(self, brk: LineBreak, final: bool) -> NextLine:
-        """Return how the next line belongs to this one."""
+        """Return how the next line relates to this one."""
         following = NextLine()
         if self._item_goes_on(brk):
             following.continues_item = following.joins = True
@@ -243,7 +243,7 @@ class CurrentLine(CopiedState):
     def _is_first_heading(self) -> bool:
         """Return whether the line is a heading with which the response begins.
 
-        It leaves alone, so that nobody waits for the paragraph under it.
+        It is sent by itself, so that nobody waits for the paragraph under it.
         """
         if not self._heading_leaves or self._buffer.has_left or self.block() != "heading":
             return False
@@ -270,7 +270,7 @@ class CurrentLine(CopiedState):
 
 
 class UnfinishedUrl(CopiedState):
-    """How far a URL was read, and how many brackets are open there."""
+    """How far a URL has been read, and how many brackets are open there."""
 
     def __init__(self) -> None:
         self._read = 0

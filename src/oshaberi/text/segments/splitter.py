@@ -55,12 +55,12 @@ class SegmentSplitter(CopiedState):
 
     @property
     def reads_prose(self) -> bool:
-        """Whether no code block and no table is open."""
+        """Return whether neither a code block nor a table is open."""
         return self._block is None
 
     @property
     def ends_in_word(self) -> bool:
-        """Whether the last character may be continued as a word."""
+        """Return whether the last character may be part of an unfinished word."""
         return not self._buffer.text[-1:].isspace()
 
     def rest(self) -> str:
@@ -78,7 +78,10 @@ class SegmentSplitter(CopiedState):
         return buffer.take()
 
     def settle(self, trim: Trim = "nothing") -> list[Found]:
-        """Read to the end of the text, after which nothing comes. The rest waits for `close`."""
+        """Read to the end of the text, after which nothing more comes.
+
+        The rest waits for `close`.
+        """
         self._prose.is_cut_off = trim != "nothing"
         self._read(final=True)
         if self._block is None:
@@ -90,7 +93,7 @@ class SegmentSplitter(CopiedState):
     ) -> list[Found]:
         """Force a flush after `settle`: release everything, close what is open.
 
-        `has_shown`: something visible is left of the segments so far.
+        `has_shown`: some of the segments so far were visible.
         """
         if self._block is None:
             self._prose.close(reason, trim, has_shown)
@@ -107,7 +110,7 @@ class SegmentSplitter(CopiedState):
         return text
 
     def _note_state(self) -> None:
-        """Set what the engine asks after each piece."""
+        """Set the values that the engine checks after each piece."""
         self.unsent = len(self._buffer.text) - self._buffer.start
         self.waits_for_next = self._prose.waits_for_next
         self.reads_code = isinstance(self._block, CodeReader)
@@ -237,7 +240,7 @@ class ProseReader(CopiedState):
                 return block
 
     def _read_other(self, mark: str, at: int, final: bool) -> int:
-        """What is no marker: the end of a line or sentence, code, a URL."""
+        """Read anything that is not a marker: the end of a line or sentence, code, a URL."""
         if mark == "\n":
             return self._read_newline(at, final)
         if mark == "`":
@@ -413,7 +416,7 @@ class ProseReader(CopiedState):
             self._line.begin(cut)
 
     def settle(self) -> None:
-        """Handle what is due by now: no more text comes."""
+        """Handle everything that is due, because no more text comes."""
         self._settle(len(self._buffer.text))
         self._release.settle()
 

@@ -45,7 +45,8 @@ class TableVerdict(Enum):
 
 
 class TableReader(BlockReader):
-    """Reads a table row by row, up to a line that is no row, or until it is too long for one.
+    """Reads a table row by row, up to a line that is not a row, or until it is too long for a
+    table.
 
     Its header begins the segment; `pos` is the line after the separator.
     """
@@ -82,7 +83,7 @@ class TableReader(BlockReader):
         self._buffer.gap = "\n"
 
     def _end_whole(self, reason: Boundary) -> None:
-        """Keep back the last row, which may be half; without another row the whole table."""
+        """Keep back the last row, which may be half, or the whole table if it has no other row."""
         end = len(self._buffer.text)
         source = self._buffer.text[self._buffer.start : end].strip()
         row = source.rfind("\n") + 1

@@ -18,7 +18,7 @@ class AbbreviationRule(Enum):
     BOUND = auto()  # never ends one (Mr. vs. e.g.)
     LOOSE = auto()  # ends one only before a word that clearly starts the next (Inc. U.S. etc.)
     NUMBER = auto()  # belongs to the digit after it (No. 5), else ends
-    MONTH = auto()  # as NUMBER, and goes on in lower case (in Dec. we left)
+    MONTH = auto()  # as NUMBER, and continues in lower case (in Dec. we left)
     INITIAL = auto()  # a single capital (J. Smith)
     LETTER = auto()  # a single small letter (plan b.)
     CLOCK = auto()  # a.m. and p.m.
@@ -52,7 +52,7 @@ _CLAUSE_EDGE: Final = re.compile(r"[-–—/(\[\"“'‘]")
 # Letters that stand in front of a number: page, circa, note, born, died, line.
 NUMBERED_LETTERS: Final = frozenset("pcnbdl")
 
-# Units with a capital only in front, beside the single letters.
+# Units with only their first letter capital, besides the single letters.
 UNITS: Final = _words("Hz Pa Wh Ah Sv Bq Gy Wb Nm Kb Mb Gb Tb Kbps Mbps Gbps Tbps")
 
 BANG_NAMES: Final = _words("yahoo jeopardy")

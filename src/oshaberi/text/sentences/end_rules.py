@@ -1,4 +1,4 @@
-"""Decides whether `.`, `!` or `?` ends a sentence: one rule per kind."""
+"""Decides whether `.`, `!` or `?` ends a sentence, with one rule per kind."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _token(spot: SentenceSpot) -> tuple[str, str]:
 
 
 def _opens(spot: SentenceSpot, head: str) -> bool:
-    """Return whether a word with `head` before it is the first of its sentence."""
+    """Return whether a word after `head` is the first of its sentence."""
     bare = head.rstrip(_LEADING_OR_BLANK)
     if bare:
         return bare.rstrip("\"'”’)]}」』*_")[-1:] in _ALL

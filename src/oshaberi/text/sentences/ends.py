@@ -108,7 +108,7 @@ _MAX_CLOSERS: Final = 16
 _RUN: Final = re.compile(f"[{TERMINATORS}]+")
 _CLOSING: Final = frozenset("\"'”’»›)]}」』）】〉》］｝*_~|")
 _CLOSERS: Final = re.compile(r"[\"'”’»›)\]}」』）】〉》］｝*_~|]*")
-# After 。！？ nothing separates the sentences, so what decorates the first goes with it.
+# After 。！？ nothing separates the sentences, so decoration after the first belongs to it.
 _WIDE_CLOSERS: Final = re.compile(
     r"[”’»›)\]}」』）】〉》］｝♪♫♡♥☆★～〜\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d"
     r"\U0001f300-\U0001faff\U000e0020-\U000e007f]*"
@@ -180,9 +180,9 @@ def sentence_end(text: str, at: int, final: bool, start: int = 0) -> int:
 
 
 def cut_off_end(text: str, at: int, start: int = 0) -> int:
-    """Decide as `sentence_end` does, for a text that was cut off: nobody knows what follows.
+    """Decide as `sentence_end` does, for a text that was cut off, so that what follows is unknown.
 
-    Where that matters, a sentence ends only if it would before a name and before a number alike.
+    Where that matters, a sentence ends only if it would end both before a name and before a number.
     So none ends after `ask Dr. ` and `on page no. `, nor after `It costs 3.`, which may be 3.50.
     """
     found = sentence_end(text, at, False, start)
@@ -204,9 +204,9 @@ def cut_off_end(text: str, at: int, start: int = 0) -> int:
 def clause_end_at(text: str, at: int) -> int:
     """Decide whether a clause of a text that was cut off ends at the run at `text[at]`.
 
-    On purpose this is more than a sentence, since a stop shall take away little: an ellipsis ends
-    a clause, and so does a sentence within quotes or brackets (`He said "yes." and`). After the
-    number of a list item none ends, however long the number is.
+    This deliberately includes more than sentences, since a stop should take away little: an
+    ellipsis ends a clause, and so does a sentence within quotes or brackets (`He said "yes." and`).
+    After the number of a list item none ends, however long the number is.
     """
     found = cut_off_end(text, at)
     end = run_end(text, at)
@@ -313,7 +313,7 @@ def _wide_close(text: str, low: int, at: int, end: int) -> int:
 
 
 def _mark(text: str, at: int) -> str:
-    """Return the mark at `at`, as long as marks of its kind are: `*`, `**`, `||`."""
+    """Return the mark at `at` in the length of its kind: `*`, `**`, `||`."""
     if text[at + 1 : at + 2] != text[at]:
         return text[at]
     found = _EITHER_WAY.match(text, at)

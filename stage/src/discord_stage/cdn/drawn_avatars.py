@@ -25,7 +25,7 @@ class AvatarMood:
 
 @dataclass(frozen=True, slots=True)
 class AvatarThing:
-    """An emoji of a thing: its key words, its picture, and where its face is if it has one."""
+    """An emoji of a thing: its keywords, its picture, and where its face is if it has one."""
 
     words: str
     picture: str

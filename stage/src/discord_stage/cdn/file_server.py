@@ -1,7 +1,7 @@
 """Serves attachments as they were sent, and avatars and emoji.
 
-An attachment needs the signature of its URL. Of avatars only those are kept that the bot set for
-one guild. A request for `.svg` gets a drawing; other requests for an avatar or an emoji get a plain
+An attachment needs the signature of its URL. Only avatars that the bot set for one guild are
+stored. A request for `.svg` gets a drawing; other requests for an avatar or an emoji get a plain
 dot. `/cdn/faces/{name}.svg?mood=happy` is an avatar for any name.
 """
 
@@ -51,7 +51,7 @@ class FileServer:
         path = request.rel_url.raw_path
         if not self._state.attachment_urls.is_current(path, request.query):
             raise web.HTTPNotFound(text="This content is no longer available.")
-        # Nothing that came from outside may run as a page of ours.
+        # Nothing from outside may run as a page of ours.
         kind = "application/octet-stream" if item.content_type in _ACTIVE else item.content_type
         return web.Response(body=item.content, content_type=kind, headers=_INERT)
 

@@ -30,7 +30,7 @@ from discord_stage.world.records import (
 )
 from discord_stage.world_changes import message_posting
 
-# Lets a person start a thread: on a message, in a channel, or as a post in a forum.
+# Lets a person start a thread: from a message, in a channel, or as a post in a forum.
 
 
 PARENTS = (ChannelType.TEXT, ChannelType.NEWS, ChannelType.FORUM)
@@ -39,7 +39,7 @@ PARENTS = (ChannelType.TEXT, ChannelType.NEWS, ChannelType.FORUM)
 def start_thread_action(state: StageState, user_id: int, said: Json) -> Json:
     """Start a thread from a request with `channel` and `name`.
 
-    `content` is its first message; `message` is the message on which it is started.
+    `content` is its first message; `message` is the message from which it is started.
     """
     parent = state.world.channels.get(number_in(str(said.get("channel"))) or 0)
     if parent is None or parent.type not in PARENTS:
@@ -60,7 +60,10 @@ def start_thread(
     content: str,
     message: StageMessage | None = None,
 ) -> Channel:
-    """Start a thread. `content` is its first message; on an existing message it is optional."""
+    """Start a thread.
+
+    `content` is its first message; for a thread from a message it is optional.
+    """
     name = " ".join(name.split())
     if not 0 < len(name) <= NAME_MOST:
         raise RefusedFieldError("name", f"a name has 1 to {NAME_MOST} characters")

@@ -147,7 +147,7 @@ class LiveFeed:
             client.put(None)
 
     def _witness(self, event: GatewayEvent) -> None:
-        # It carries the token that answers it.
+        # It contains the token with which it is answered.
         if event.name != "INTERACTION_CREATE":
             self.publish(event.name, self._as_seen(event), only_for=event.only_for)
 

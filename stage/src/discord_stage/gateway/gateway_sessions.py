@@ -156,7 +156,7 @@ class SessionHub:
                 connection.abort() if code is None else connection.close(code)
 
     def freeze(self) -> None:
-        """Send nothing more on the open connections: to the client they still look alive."""
+        """Send nothing more on the open connections, which still look alive to the client."""
         for session in self.connected():
             session.connection = None
         self.acknowledges = False

@@ -85,12 +85,12 @@ class _GatewayConversation:
         }
 
     async def run(self, socket: web.WebSocketResponse) -> None:
-        # discord.py sends heartbeats by the wall clock, but times out by the loop's clock.
+        # discord.py sends heartbeats by the wall clock, but its time-outs use the loop's clock.
         interval = max(1, round(self._state.settings.heartbeat_ms / self._state.loop_scale))
         self._connection.send(HELLO, {"heartbeat_interval": interval})
         try:
             async for message in socket:
-                # Some libraries (hikari) send their JSON as bytes, and Discord takes it.
+                # Some libraries (hikari) send their JSON as bytes, and Discord accepts that.
                 if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
                     self._hear(message.data)
         except _SocketClosedError as closed:

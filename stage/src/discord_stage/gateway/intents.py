@@ -114,7 +114,7 @@ def blanked(message: Json) -> Json:
 
 
 def as_seen(event: GatewayEvent, intents: int, bot_id: int) -> Json:
-    """Return the event's data as a session with these intents gets it."""
+    """Return the event's data as a session with these intents receives it."""
     if event.name not in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
         return event.data
     if intents & Intent.MESSAGE_CONTENT or legible(event.data, bot_id):

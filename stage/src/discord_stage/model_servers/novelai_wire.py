@@ -91,7 +91,7 @@ class NovelAIEncoder:
         return [": still here\n\n", "event:newToken\ndata:\n\n"]
 
     def end(self, reason: FinishReason, _count: Count | None) -> Sequence[str]:
-        """Write the end. For `length`, the answer uses up all allowed tokens."""
+        """Write the end. For `length`, the answer uses up all the allowed tokens."""
         missing = self._left - self._sent - 1 if reason == "length" else 0
         return [*(self._token("") for _ in range(missing)), self._token("", final=True)]
 

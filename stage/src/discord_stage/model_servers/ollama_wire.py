@@ -109,7 +109,7 @@ class OllamaEncoder:
 
 
 class OllamaPullEncoder(OllamaEncoder):
-    """Writes the progress of a pull: what is said are its steps."""
+    """Writes the progress of a pull, whose steps are the texts of the script."""
 
     def say(self, text: str) -> Sequence[str]:
         done, _, whole = text.partition("/")

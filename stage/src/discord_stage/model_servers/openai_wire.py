@@ -85,7 +85,7 @@ class OpenAIEncoder:
         return frames
 
     def _thought(self, text: str, in_detail: bool) -> str:
-        """Write a thought. With details (OpenRouter) the text is in one event twice."""
+        """Write a thought. With details (OpenRouter), the text is in the event twice."""
         details = {"reasoning_details": [_DETAIL | {"text": text}]} if in_detail else {}
         return self._delta({self._reasoning_field: text, **details})
 

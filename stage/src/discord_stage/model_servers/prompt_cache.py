@@ -1,4 +1,4 @@
-"""A model API's prompt cache: how much of a request it has read before.
+"""A model API's prompt cache: how much of a request it has already read.
 
 Two kinds, as the APIs document them. Most (OpenAI, Google, DeepSeek, llama.cpp) compare the
 beginning of a request with earlier ones by themselves. Anthropic's reads and writes only where a

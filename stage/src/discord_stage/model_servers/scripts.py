@@ -47,7 +47,7 @@ class Think:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call whose arguments (JSON text, possibly broken) are sent in so many pieces."""
+    """A tool call whose arguments (JSON text, possibly broken) are sent in `pieces` pieces."""
 
     name: str
     arguments: str = "{}"
@@ -76,7 +76,7 @@ class Cite:
 class Count:
     """The token count, as the API reports it.
 
-    Of the input, `cached_tokens` came from its cache and `cache_write_tokens` were stored in it.
+    `cached_tokens` of the input came from its cache, and `cache_write_tokens` were stored in it.
     """
 
     input_tokens: int
@@ -132,7 +132,7 @@ class KeepAlive:
 
 @dataclass(frozen=True, slots=True)
 class RepeatTail:
-    """The server sends its last characters once more, followed by `text`."""
+    """The server repeats its last characters, followed by `text`."""
 
     chars: int
     text: str = ""

@@ -319,7 +319,7 @@ class ModelServer:
                 await connection.closed.wait()
 
     async def asked(self, times: int = 1) -> None:
-        """Wait until so many requests have arrived."""
+        """Wait until this many requests have arrived."""
         async with _patience(), self._changed:
             await self._changed.wait_for(lambda: len(self.requests) >= times)
 

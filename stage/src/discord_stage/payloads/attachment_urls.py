@@ -64,7 +64,7 @@ class AttachmentUrls:
         return not is_late and hmac.compare_digest(signature, right)
 
     def is_renderable(self, url: str) -> bool:
-        """Return whether Discord shows a URL of its own: without a signature, or a current one."""
+        """Return whether Discord shows a URL of its own: with a current signature or none."""
         query = urlsplit(url).query
         return not query or self.is_current(self._path(url) or "", dict(parse_qsl(query)))
 
@@ -80,6 +80,6 @@ class AttachmentUrls:
         return f"{self._base()}{path}?ex={expires}&is={issued}&hm={signature}&"
 
     def _signature(self, path: str, expires: str, issued: str) -> str:
-        # Clients may quote a path in another way than we do.
+        # Clients may quote a path differently.
         text = f"{unquote(path)}?ex={expires}&is={issued}".encode("utf-8", "replace")
         return hmac.new(self._key, text, hashlib.sha256).hexdigest()

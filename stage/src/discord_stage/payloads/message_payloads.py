@@ -105,7 +105,7 @@ def message(world: World, item: StageMessage, urls: AttachmentUrls, *, deep: boo
     if item.poll is not None:
         fields["poll"] = poll(item.poll, world.bot.id)
     begun = world.channels.get(item.id)
-    # A forum's first post shares its id too, but is inside the thread.
+    # The first message of a forum post shares its id too, but is inside the thread.
     if begun is not None and begun.parent_id == item.channel_id:
         fields["thread"] = record_payloads.thread(world, begun)
     return fields | _reference(world, item, urls, deep) | _interaction(world, item)

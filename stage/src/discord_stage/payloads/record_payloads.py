@@ -305,7 +305,7 @@ def guild(item: Guild) -> Json:
 
 
 def counts(item: Guild) -> Json:
-    """Return the counts that `with_counts` asks for."""
+    """Return the counts that `with_counts` requests."""
     here = len(item.members)
     return {"approximate_member_count": here, "approximate_presence_count": here}
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from discord_stage.refusals import FormErrors
 from discord_stage.world.records import Json
 
-# The table of what each route takes and returns: read once, looked up by method and path.
+# The table of what each route accepts and returns: read once, looked up by method and path.
 
 
 TABLE_FILE = Path(__file__).with_name("constraints.json")
@@ -23,7 +23,7 @@ _VARIABLE = re.compile(r"\{[^{}]*\}")
 
 
 def route_key(method: str, path: str) -> str:
-    """Return `POST /channels/{}/messages`, the same key whatever the variables are called."""
+    """Return `POST /channels/{}/messages`, the same key no matter what the variables are called."""
     return f"{method.upper()} {_VARIABLE.sub('{}', path)}"
 
 
@@ -53,7 +53,7 @@ class ConstraintTable:
     """`METHOD /path` of every route that Discord has and the stage lacks."""
 
     def missing_route(self, method: str, path: str) -> str | None:
-        """Return the route of Discord that a path means, if the stage does not have it."""
+        """Return Discord's route for a path, if the stage does not have it."""
         for name, pattern in _missing_patterns():
             if pattern.fullmatch(f"{method} {path}"):
                 return name

@@ -110,7 +110,7 @@ class FaultEffects:
         return None
 
     async def with_bent_events(self, faults: Sequence[Fault], answer: Answer) -> web.StreamResponse:
-        """Answer, and send its events late, twice, before the answer or never."""
+        """Answer a request, and send its events late, twice, before the answer or never."""
         kinds = {fault.kind for fault in faults}
         if not kinds & BENDS_EVENTS:
             return await answer()

@@ -17,7 +17,7 @@ from oshaberi.bot.conversation.messages import IncomingMessage, TurnChannel
 from oshaberi.bot.conversation.turn_config import EffectiveSettings, TurnConfig
 from oshaberi.bot.storage.records import PersonaRecord, TurnRecord
 from oshaberi.bot.turns.admission.occasions import Occasion
-from oshaberi.bot.turns.admission.single_message_rules import UNADDRESSED, UNINVITED, reason_word
+from oshaberi.bot.turns.admission.rules import UNADDRESSED, UNINVITED, reason_word
 from oshaberi.bot.turns.personas import AnswerPlace, allowed_in, who_answers, who_is_asked
 from oshaberi.clocks import loop_time_s
 from oshaberi.stream.stops import ActiveChannel

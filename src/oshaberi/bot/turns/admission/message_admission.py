@@ -1,6 +1,6 @@
 """Decides about each message that the bot receives, with what it knows about earlier ones.
 
-`single_message_rules` decides by the message alone; this module adds the cooldown, the loop guard
+`rules` decides by the message alone; this module adds the cooldown, the loop guard
 for bots and the bot's attention. All three are in memory, limited in size: an ignored message costs
 no query.
 """
@@ -23,7 +23,7 @@ from oshaberi.bot.turns.admission.channel_queue import (
     sending,
 )
 from oshaberi.bot.turns.admission.occasions import Occasion
-from oshaberi.bot.turns.admission.single_message_rules import (
+from oshaberi.bot.turns.admission.rules import (
     ADMITTED,
     BY_CHANCE,
     UNADDRESSED,

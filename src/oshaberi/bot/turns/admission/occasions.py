@@ -28,7 +28,7 @@ class Occasion:
     id: int
     """Looks like the id of a message sent at that moment (`schedules.schedule_rules.id_of_due`)."""
     why: str
-    """The reason as it is stored: a word of `single_message_rules.OCCASIONS`, then its details."""
+    """The reason as it is stored: a word of `rules.OCCASIONS`, then its details."""
     at: datetime
     person: Person = NOBODY
     """The person it is for: their quota and their rights to read count. NOBODY: for everybody."""

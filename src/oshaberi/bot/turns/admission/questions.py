@@ -18,7 +18,7 @@ from oshaberi.bot.turns.admission.channel_queue import (
     personas_called,
 )
 from oshaberi.bot.turns.admission.message_admission import HeardMessage, MessageAdmission
-from oshaberi.bot.turns.admission.single_message_rules import ADDRESSED, HAD_A_TURN, reason_word
+from oshaberi.bot.turns.admission.rules import ADDRESSED, HAD_A_TURN, reason_word
 from oshaberi.bot.turns.caches import BoundedCache
 from oshaberi.bot.turns.services.turn_services import BackgroundTasks
 from oshaberi.clocks import loop_time_s

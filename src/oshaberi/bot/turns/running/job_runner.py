@@ -16,7 +16,7 @@ from oshaberi.bot.conversation.answer_buttons import rows_under, rows_while_runn
 from oshaberi.bot.conversation.messages import ChannelMessage, IncomingMessage, Person
 from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.bot.turns.admission.channel_queue import ChannelQueue, QueuedJob, TurnRequest
-from oshaberi.bot.turns.admission.single_message_rules import reason_word
+from oshaberi.bot.turns.admission.rules import reason_word
 from oshaberi.bot.turns.answer_versions import AnswerVersions
 from oshaberi.bot.turns.notices import StatusReactions, notify_overload, notify_too_late
 from oshaberi.bot.turns.outcome import (

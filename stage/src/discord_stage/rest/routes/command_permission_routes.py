@@ -1,4 +1,4 @@
-"""Who may use a command in a guild, as an administrator of the guild has set it."""
+"""Who may use a command in a guild, as its administrators have set it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ async def one(call: RouteCall) -> object:
 
 @routes.on("PUT", ONE)
 async def put(call: RouteCall) -> object:
-    """Set permissions. Discord needs a user's OAuth2 token for this; the stage takes the bot's."""
+    """Set permissions.
+
+    Discord needs a user's OAuth2 token for this; the stage accepts the bot's.
+    """
     guild, number = _guild(call), call.id("command_id")
     if number not in call.state.world.commands:
         raise refusal(10063)

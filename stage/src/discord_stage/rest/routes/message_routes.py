@@ -44,7 +44,7 @@ async def create(call: RouteCall) -> object:
 
 
 def _refuse_stickers(call: RouteCall) -> None:
-    """Report stickers as a problem of the stage, which has none: it is not the bot's mistake."""
+    """Report stickers as a problem of the stage, which has none, and not as the bot's mistake."""
     if call.body.get("sticker_ids"):
         call.state.request_log.problem(f"{call.record.name}: the stage has no stickers")
         raise refusal(50081)

@@ -52,7 +52,7 @@ def _ban(call: RouteCall, guild: Guild, user_id: int) -> None:
     require_above(call, guild, user.id)
     member_changes.ban(call.state, guild, user, call.reason)
     audit_log.note(call.state, guild, AuditAction.MEMBER_BAN_ADD, user.id, call.reason)
-    # discord.py sends these in the query, and Discord takes them there too.
+    # discord.py sends these in the query, and Discord accepts them there, too.
     asked = dict(call.query) | call.body
     days = field_types.whole(asked, "delete_message_days")
     _forget(call, guild, user.id, field_types.whole(asked, "delete_message_seconds", days * DAY_S))

@@ -1,4 +1,4 @@
-"""The checks that the routes of a guild begin with: which guild, and may the bot do this."""
+"""The first checks of the routes of a guild: which guild it is, and whether the bot may do this."""
 
 from __future__ import annotations
 

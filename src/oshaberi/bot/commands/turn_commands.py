@@ -18,7 +18,7 @@ from oshaberi.bot.commands.command_context import (
     context_here,
     context_of,
 )
-from oshaberi.bot.turns.admission.single_message_rules import why_sentence
+from oshaberi.bot.turns.admission.rules import why_sentence
 from oshaberi.bot.turns.context.character import lore_lines
 from oshaberi.bot.turns.control_reply import UNKNOWN
 from oshaberi.languages import translatable, translated, translated_count
