@@ -126,8 +126,7 @@ class TextEngine:
     # -- when waiting text is read ----------------------------------------------------------------
 
     def _can_wait(self, text: str) -> bool:
-        """Return whether `text` ends no line, block or sentence, or whether it is too early to
-        tell."""
+        """Return whether `text` ends no line, block or sentence, or may still do so."""
         if self._in_code:
             if "`" not in text:
                 return True

@@ -233,8 +233,7 @@ async def explained(problem: ProviderError, endpoint: Endpoint, family: str) -> 
 
 
 def with_window(problem: ProviderError, size: RequestSize) -> ProviderError:
-    """Say which limit is too small, if the request was too long although nothing more can be
-    dropped."""
+    """Say which limit is too small, if the request is too long and nothing more can be dropped."""
     is_too_long = problem.type == "context_length" and size.window > 0
     if not is_too_long or size.base_tokens <= size.window:
         return problem

@@ -89,8 +89,7 @@ def _kept(text: str) -> list[Span]:
 
 
 def _asides(text: str) -> list[Span]:
-    """Return parts that are not the model's own words: links, tags, shortcodes, paths, quotes,
-    formulas."""
+    """Return what is not plain prose: links, tags, shortcodes, paths, quotes, formulas."""
     spans = []
     opener = _ASIDE_OPENERS.search(text)
     while opener:

@@ -46,8 +46,7 @@ class PossibleLabels:
         self._any_speaker = config.llm_stop_speaker_pattern_enabled
 
     def may_begin(self, line: str) -> bool:
-        """Return whether the line, without outer spaces, may still turn out to begin with a
-        label."""
+        """Return whether the line, without outer spaces, may still begin with a label."""
         if self._any_speaker and _may_be_speaker(line):
             return True
         text = _folded(_BOLD.sub("", line))

@@ -45,8 +45,7 @@ class TableVerdict(Enum):
 
 
 class TableReader(BlockReader):
-    """Reads a table row by row, up to a line that is not a row, or until it is too long for a
-    table.
+    """Reads a table row by row, up to a line that is not a row, or the longest table.
 
     Its header begins the segment; `pos` is the line after the separator.
     """
