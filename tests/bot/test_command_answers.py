@@ -216,7 +216,7 @@ def test_commands_are_registered_once_with_who_may_see_them() -> None:
         hidden = {
             name for name, one in payloads.items() if one.get("default_member_permissions") == 32
         }
-        assert hidden == {"channel", "config", "lore", "model", "persona", "sprite"}
+        assert hidden == {"channel", "config", "lore", "model", "persona", "sprite", "tools"}
         assert {"stop", "continue", "regenerate", "memory", "status", "help"} <= set(payloads)
         assert len(_registrations(harness.stage)) == 1
 

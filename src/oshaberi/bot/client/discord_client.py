@@ -201,7 +201,7 @@ class OshaberiClient(MovableShardsClient):
     def hear_happenings(
         self,
         joined: Callable[[DiscordTurnChannel, int], object],
-        begun: Callable[[int, str], object],
+        begun: Callable[[int, str, int | None], object],
     ) -> None:
         """Call these when Discord announces a new member, and when a scheduled event begins."""
 
@@ -212,7 +212,7 @@ class OshaberiClient(MovableShardsClient):
         def event(before: discord.ScheduledEvent, after: discord.ScheduledEvent) -> None:
             active = discord.EventStatus.active
             if after.status is active and before.status is not active:
-                begun(after.guild_id, after.name)
+                begun(after.guild_id, after.name, after.channel_id)
 
         self.hear_first({"message": message, "scheduled_event_update": event})
 

@@ -22,6 +22,7 @@ from oshaberi.bot.client.discord_values import (
 )
 from oshaberi.bot.client.message_reader import NOT_FOUND, MessageReader
 from oshaberi.bot.client.posted_answers import PostedAnswers
+from oshaberi.bot.client.reading_rights import Audience
 from oshaberi.bot.client.server_view import DiscordServerView
 from oshaberi.bot.conversation.answer_buttons import ButtonRows
 from oshaberi.bot.conversation.messages import (
@@ -103,6 +104,17 @@ class DiscordTurnChannel:
     @cached_property
     def _posted(self) -> PostedAnswers:
         return PostedAnswers(self._reader, self._client_state, self._channel)
+
+    def audience_sees(self, channel_id: int | None) -> bool:
+        """Return whether everybody who sees this channel sees that one, too. None is no channel."""
+        if channel_id is None:
+            return True
+        here, there = self._channel, self._client.get_channel(channel_id)
+        if there is None or isinstance(there, discord.abc.PrivateChannel):
+            return False
+        if not isinstance(here, discord.abc.GuildChannel | discord.Thread):
+            return False
+        return Audience(here).reads(there, with_history=False)
 
     @property
     def may_write(self) -> bool:

@@ -137,17 +137,19 @@ class Openings:
             return
         await self._begin_after_last("joined", turn_channel, joined_words(person.name))
 
-    def note_event(self, server_id: int, name: str) -> None:
-        """Notice that a scheduled event of a server begins."""
-        self._background("an event", self._guarded(self._announce(server_id, name)))
+    def note_event(self, server_id: int, name: str, place_id: int | None) -> None:
+        """Notice that a scheduled event of a server begins, perhaps in a channel."""
+        self._background("an event", self._guarded(self._announce(server_id, name, place_id)))
 
-    async def _announce(self, server_id: int, name: str) -> None:
+    async def _announce(self, server_id: int, name: str, place_id: int | None) -> None:
+        """Tell of an event, unless somebody there may not know where it takes place."""
         if not self._is_ready():
             return
         for turn_channel in await self._chosen(server_id, "event_channel_id"):
-            await self._begin_after_last(
-                "event", turn_channel, EVENT_WORDS, request=event_name(name)
-            )
+            if turn_channel.audience_sees(place_id):
+                await self._begin_after_last(
+                    "event", turn_channel, EVENT_WORDS, request=event_name(name)
+                )
 
     # -- birthdays -------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
+from oshaberi import __version__
 from oshaberi.providers.connections.sdk import load_sdk
 from oshaberi.providers.request.model_request import Endpoint
 from oshaberi.providers.wire.errors import check_status
@@ -70,7 +71,7 @@ class JsonPost:
         await self._session.aclose()
 
     def _all_headers(self, token: str | None) -> dict[str, str]:
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", "User-Agent": f"oshaberi/{__version__}"}
         # aiohttp makes a header of the name and the password in a URL itself.
         if token and urlsplit(self._base_url).username is None:
             headers["Authorization"] = f"Bearer {token}"

@@ -25,6 +25,8 @@ class Permission(IntFlag):
     READ_MESSAGE_HISTORY = 1 << 16
     MENTION_EVERYONE = 1 << 17
     USE_EXTERNAL_EMOJIS = 1 << 18
+    CONNECT = 1 << 20
+    SPEAK = 1 << 21
     MUTE_MEMBERS = 1 << 22
     DEAFEN_MEMBERS = 1 << 23
     CHANGE_NICKNAME = 1 << 26
@@ -55,6 +57,8 @@ EVERYONE = (
     | Permission.ATTACH_FILES
     | Permission.READ_MESSAGE_HISTORY
     | Permission.USE_EXTERNAL_EMOJIS
+    | Permission.CONNECT
+    | Permission.SPEAK
     | Permission.CHANGE_NICKNAME
     | Permission.USE_APPLICATION_COMMANDS
     | Permission.CREATE_PUBLIC_THREADS
