@@ -314,7 +314,7 @@ BY_HAND: Mapping[str, str] = {
         "systemd's protocol | 64 | sdnotify | One datagram of text"
     ),
     "src/oshaberi/bot/status_page/routes.py": (
-        "login of the status page | 330 | aiohttp-session | One token and no users "
+        "login of the status page | 440 | aiohttp-session | One token and no users "
         "([decision 19](decisions/0019-the-status-page-has-a-token-and-a-form.md))"
     ),
     "src/oshaberi/terminal_output.py": (

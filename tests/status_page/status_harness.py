@@ -51,6 +51,15 @@ class StatusHarness:
 
         return self.run(inner())
 
+    async def offered_tools(self) -> list[str]:
+        """Which tools the model gets with the next question."""
+        here = self.here
+        before = len(here.models[0].requests)
+        here.ask("hi")
+        await here.asked_times(before + 1)
+        await here.idle()
+        return here.asked().tools
+
     async def fail_and_hang(self) -> None:
         """One answer fails with hostile words, one more hangs, and some tokens are used.
 
@@ -84,19 +93,23 @@ def log_in_at(page: Page, url: str) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
+FAILS_AND_HANGS = (Refuse("auth", HOSTILE_ERROR), NoAnswer())
+
+
 @contextmanager
-def open_status() -> Iterator[StatusHarness]:
+def open_status(*answers: Any, **given: Any) -> Iterator[StatusHarness]:
+    """A bot whose model gives these answers; without any, it fails and hangs."""
     port = free_port()
     with looping() as loop:
         opened = bot_harness(
-            Refuse("auth", HOSTILE_ERROR),
-            NoAnswer(),
+            *(answers or FAILS_AND_HANGS),
             described=WORLD,
             health_port=port,
             status_token=TOKEN,
             blocked_tools=["current_time"],
             asking_tools=["user_info"],
             tool_approver="manage_messages",
+            **given,
         )
         run = asyncio.run_coroutine_threadsafe
         here = run(opened.__aenter__(), loop).result(2 * PATIENCE_S)

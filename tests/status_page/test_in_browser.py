@@ -108,3 +108,48 @@ def follows(page: Page, status: StatusHarness) -> None:
     """The page asks again by itself."""
     status.run(status.here.run("stop"))
     expect(page.locator("#now")).to_contain_text("Nothing runs and nothing waits.")
+
+
+def test_an_operator_switches_a_tool_off_and_on_in_a_server(visit: Visit) -> None:
+    with open_status(*["Hm."] * 4) as status:
+        assert "react" in status.run(status.offered_tools())
+        page = visit(status.url)
+        log_in(page)
+        expect(page.locator("#tools button")).to_have_count(0)
+        page.get_by_label("Tools in").select_option(str(status.here.server_id))
+        row = page.locator("#tools tbody tr").filter(has_text=re.compile("^react"))
+        row.get_by_role("button", name="Switch off: react").press("Enter")
+        expect(page.locator("#tool-told")).to_have_text(
+            f"{HOSTILE}: react is not offered any more."
+        )
+        expect(row).to_contain_text("off in this server")
+        expect(row.get_by_role("button", name="Switch on: react")).to_be_focused()
+        assert "react" not in status.run(status.offered_tools())
+        assert barriers(page) == []
+        row.get_by_role("button", name="Switch on: react").click()
+        expect(page.locator("#tool-told")).to_have_text(f"{HOSTILE}: react is offered.")
+        assert "react" in status.run(status.offered_tools())
+        what_the_settings_block_has_no_switch(page)
+        follows_the_command(page, status)
+        page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
+        assert page.evaluate(WIDTH) <= PHONE["width"]
+        assert page.locator("main img, main script").count() == 0
+
+
+def what_the_settings_block_has_no_switch(page: Page) -> None:
+    row = page.locator("#tools tbody tr").filter(has_text="current_time")
+    expect(row).to_contain_text("blocked by your settings")
+    expect(row.get_by_role("button")).to_have_count(0)
+
+
+def follows_the_command(page: Page, status: StatusHarness) -> None:
+    """A whole place that `/tools` has switched off is switched on as a whole."""
+    told = status.run(status.here.run("tools deny", {"tool": "built-in/*"}))
+    assert told == "`built-in/*` is not offered any more."
+    assert status.run(status.offered_tools()) == []
+    button = page.get_by_role("button", name="Switch on all of built-in/*: react")
+    button.click()
+    expect(page.locator("#tool-told")).to_contain_text(
+        "built-in/*: allowed, but whoever runs the bot does not offer all of it."
+    )
+    expect(page.get_by_role("button", name="Switch off: react")).to_be_visible()

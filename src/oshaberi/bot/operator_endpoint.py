@@ -53,6 +53,7 @@ async def operator_endpoint(
     # Imported here: a bot without this endpoint needs 3 MB less.
     from oshaberi.bot.status_page.report import StatusSources, UsageReader, status_report
     from oshaberi.bot.status_page.routes import StatusPage
+    from oshaberi.bot.status_page.tool_switches import ToolSwitches
 
     parts: dict[str, Check] = {
         "discord": partial(_rest_problem, client),
@@ -73,7 +74,9 @@ async def operator_endpoint(
         environ,
         settings.instance,
     )
-    page = StatusPage(settings.status_token, partial(status_report, sources))
+    tools = ToolSwitches(context, client)
+    report = partial(status_report, sources)
+    page = StatusPage(settings.status_token, report, tools.read, tools.switch)
     place = settings.health_port, settings.health_host
     async with health_endpoint(signs.bot_metrics, checks, *place, more=page.add_to) as url:
         is_on = settings.status_token is not None

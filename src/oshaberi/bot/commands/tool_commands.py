@@ -62,11 +62,15 @@ _LEGEND = translatable(
 )
 
 
+def is_entry(word: str, tools: Tools) -> bool:
+    """Return whether a list can contain this: a tool, everything from one place, everything."""
+    return word in {EVERYTHING, *tools, *(everything_from(one.source) for one in tools.values())}
+
+
 def entry_of(typed: str, tools: Tools) -> str:
     """Return the list entry for what somebody typed. Raises if there is no such tool."""
     word = typed.strip().strip("`")
-    known = {EVERYTHING, *tools, *(everything_from(one.source) for one in tools.values())}
-    if word in known:
+    if is_entry(word, tools):
         return word
     raise CommandRefusedError(
         translated(
@@ -100,10 +104,26 @@ async def switch_tool(
             )
         found = await persona_named(context, asker.server_id, persona)
         return await _switch_for_persona(context, asker, found, entry, tools, offer=offer)
-    stored = await context.db.servers.settings(asker.server_id)
+    return await switch_in_server(
+        context, asker.server_id, entry, tools, offer=offer, asks=asks, where=where
+    )
+
+
+async def switch_in_server(
+    context: BotContext,
+    server_id: int,
+    entry: str,
+    tools: Tools,
+    *,
+    offer: bool,
+    asks: bool | None = None,
+    where: Where = None,
+) -> str:
+    """Change the lists of a server or channel. The caller checks who may do this."""
+    stored = await context.db.servers.settings(server_id)
     check_places(stored.channels, where)
     layers = stored.layers(() if where is None else where.ids)
-    before = _stored_lists(nearest_values(*layers))
+    before = stored_lists(nearest_values(*layers))
     after = _changed(before, entry, tools, offer=offer)
     if asks is not None:
         if not asks:
@@ -114,7 +134,7 @@ async def switch_tool(
     for key, value in changes.items():
         check_limit(context.settings(), key, value)
     for key, value in changes.items():
-        await context.db.servers.set_config(asker.server_id, key, value, place_id)
+        await context.db.servers.set_config(server_id, key, value, place_id)
     now = effective(context.settings(), changes, *layers).turn
     return _told(entry, tools, now, offer=offer, place=in_place(where))
 
@@ -163,7 +183,8 @@ def _check_not_covered(entries: Sequence[str], entry: str, tools: Tools) -> None
         )
 
 
-def _stored_lists(values: Mapping[str, Any]) -> ToolLists:
+def stored_lists(values: Mapping[str, Any]) -> ToolLists:
+    """Return the lists among the stored settings of a place."""
     found = (values.get(key, ()) for key in ("allowed_tools", "blocked_tools", "asking_tools"))
     return ToolLists(*(tuple(one) if isinstance(one, list | tuple) else () for one in found))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import math
 import platform
 import sys
@@ -107,6 +108,7 @@ def total_of(used: Mapping[int, UsageTotals]) -> UsageTotals:
 
 MOST_SERVERS = 25
 MOST_BUSY = 50
+MOST_TO_CHOOSE = 200
 Json = dict[str, Any]
 
 
@@ -142,6 +144,7 @@ async def status_report(sources: StatusSources) -> Json:
         "servers": [] if used is None else _servers(sources.client, used),
         "warnings": [_warning(sources.client, one) for one in sources.warnings.newest_first()],
         "tools": _tools(sources.context),
+        "tool_servers": _servers_to_choose(sources.client, used),
         "settings": _settings(sources),
     }
 
@@ -306,6 +309,15 @@ def _servers(client: discord.Client, used: UsageOverview) -> list[Json]:
         }
         for server_id in used.servers()[:MOST_SERVERS]
     ]
+
+
+def _servers_to_choose(client: discord.Client, used: UsageOverview | None) -> list[Json]:
+    """List the servers of this process whose tools can be switched, the most active first."""
+    lately = {} if used is None else used.lately
+    ids = [one.id for one in client.guilds]
+    tokens = {one: lately[one].tokens if one in lately else 0 for one in ids}
+    chosen = heapq.nsmallest(MOST_TO_CHOOSE, tokens, key=lambda one: (-tokens[one], one))
+    return [_server(client, one) for one in chosen]
 
 
 def _totals(totals: UsageTotals) -> Json:

@@ -1,9 +1,10 @@
-"""The URLs of the status page: the page, its files, login and logout, and its data."""
+"""The URLs of the status page: the page, its files, login and logout, its data, and the tools."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import logging
 import secrets
 import time
@@ -16,6 +17,8 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from aiohttp import web
+
+from oshaberi.bot.status_page.tool_switches import PageRefusedError, ToolSwitch
 
 # The login: the token starts a session of twelve hours, kept in a cookie.
 #
@@ -34,6 +37,7 @@ TRIES_OF_AN_ADDRESS = 5
 TRIES_OF_ALL = 60
 MOST_ADDRESSES = 1000
 FORM = "application/x-www-form-urlencoded"
+CSRF_HEADER = "X-CSRF-Token"
 
 
 class PageLogin:
@@ -41,6 +45,7 @@ class PageLogin:
 
     def __init__(self, token: str, now_s: Callable[[], float] = time.monotonic) -> None:
         self._token = _digest(token)
+        self._secret = secrets.token_bytes(32)
         self._now_s = now_s
         self._ends_s: OrderedDict[bytes, float] = OrderedDict()
         """When each session ends, by the digest of its cookie."""
@@ -53,6 +58,17 @@ class PageLogin:
         cookie = request.cookies.get(COOKIE, "")
         end_s = self._ends_s.get(_digest(cookie))
         return end_s is not None and self._now_s() < end_s
+
+    def csrf_token(self, request: web.Request) -> str:
+        """Return what a request of this session that changes something has to send along."""
+        cookie = _digest(request.cookies.get(COOKIE, ""))
+        return hmac.new(self._secret, cookie, hashlib.sha256).hexdigest()
+
+    def is_from_our_page(self, request: web.Request) -> bool:
+        """Return whether a script of our page sent a request, in the same session."""
+        given = _digest(request.headers.get(CSRF_HEADER, ""))
+        right = hmac.compare_digest(given, _digest(self.csrf_token(request)))
+        return right and _is_same_origin(request)
 
     def wait_s(self, request: web.Request) -> float:
         """Return how long the sender of a request has to wait before the next try, usually 0."""
@@ -193,6 +209,23 @@ def _is_our_form(request: web.Request) -> bool:
     return origin in (None, "null") or origin.partition("://")[2] == request.host
 
 
+def _is_same_origin(request: web.Request) -> bool:
+    """Return whether a script of our page sent a request. Unlike forms, scripts do say so.
+
+    `Origin` is compared only where a browser does not send the newer header: behind a proxy, we
+    may not know the name that the browser uses for us.
+    """
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is not None:
+        return site == "same-origin"
+    return request.headers.get("Origin", "").partition("://")[2] == request.host
+
+
+def session_mark(request: web.Request) -> str:
+    """Return a few letters for the log that differ from session to session."""
+    return _digest(request.cookies.get(COOKIE, "")).hex()[:8]
+
+
 def _is_https(request: web.Request) -> bool:
     """Return whether the browser uses HTTPS, with this server or with a proxy in front of it."""
     return request.secure or request.headers.get("X-Forwarded-Proto") == "https"
@@ -223,20 +256,32 @@ WRONG = b'<p class="lost" role="alert">That is not the token.</p>'
 TOO_MANY = b'<p class="lost" role="alert">Too many wrong tokens. Try again in %d s.</p>'
 
 Report = Callable[[], Awaitable[dict[str, Any]]]
+ReadTools = Callable[[int], Awaitable[dict[str, Any]]]
+SwitchTool = Callable[[ToolSwitch], Awaitable[str]]
 
 
 class StatusPage:
-    """The routes. `report` returns what the page shows."""
+    """The routes.
 
-    def __init__(self, token: str | None, report: Report) -> None:
+    `report` returns what the page shows, `read_tools` the tools of a server; `switch_tool` is all
+    that the page can change. The last two raise PageRefusedError.
+    """
+
+    def __init__(
+        self, token: str | None, report: Report, read_tools: ReadTools, switch_tool: SwitchTool
+    ) -> None:
         self._login = None if token is None else PageLogin(token)
         self._report = report
+        self._read_tools = read_tools
+        self._switch_tool = switch_tool
 
     def add_to(self, router: web.UrlDispatcher) -> None:
         router.add_get("/", self._index)
         router.add_get("/status/{name}", self._file)
         if self._login is not None:
             router.add_get("/status.json", self._data)
+            router.add_get("/tools.json", self._tools)
+            router.add_post("/tools.json", self._switch)
             router.add_post("/login", self._enter)
             router.add_post("/logout", self._leave)
 
@@ -253,8 +298,38 @@ class StatusPage:
 
     async def _data(self, request: web.Request) -> web.Response:
         if not self._known.is_known(request):
-            return web.json_response({"problem": "log in at /"}, status=401, headers=_PRIVATE)
+            return _problem(401, LOG_IN)
         return web.json_response(await self._report(), headers=_PRIVATE)
+
+    async def _tools(self, request: web.Request) -> web.Response:
+        if not self._known.is_known(request):
+            return _problem(401, LOG_IN)
+        try:
+            tools = await self._read_tools(_server_id(request.query.get("server")))
+        except PageRefusedError as error:
+            return _problem(error.status, str(error))
+        token = self._known.csrf_token(request)
+        return web.json_response({**tools, "csrf_token": token}, headers=_PRIVATE)
+
+    async def _switch(self, request: web.Request) -> web.Response:
+        if not self._known.is_known(request):
+            return _problem(401, LOG_IN)
+        if not self._known.is_from_our_page(request):
+            return _problem(403, "This was not sent by the status page. Reload it.")
+        try:
+            switch = await _given_switch(request)
+            told = await self._switch_tool(switch)
+        except PageRefusedError as error:
+            return _problem(error.status, str(error))
+        log.info(
+            "the status page switched the tool %s %s in server %d (session %s, from %s)",
+            switch.tool,
+            "on" if switch.offer else "off",
+            switch.server_id,
+            session_mark(request),
+            request.remote,
+        )
+        return web.json_response({"told": told}, headers=_PRIVATE)
 
     async def _enter(self, request: web.Request) -> web.StreamResponse:
         wait_s = ceil(self._known.wait_s(request))
@@ -276,6 +351,41 @@ class StatusPage:
     def _known(self) -> PageLogin:
         assert self._login is not None
         return self._login
+
+
+# What the page sends to switch a tool: {"server": "123", "tool": "react", "offer": false}
+
+
+MOST_BODY_BYTES = 1000
+LOG_IN = "log in at /"
+
+
+async def _given_switch(request: web.Request) -> ToolSwitch:
+    if request.content_type != "application/json":
+        raise PageRefusedError(415, "A switch has to be JSON.")
+    try:
+        given = json.loads(await _bounded_body(request))
+    except (ValueError, RecursionError, web.RequestPayloadError):
+        raise PageRefusedError(400, "This is not JSON.") from None
+    match given:
+        case {"server": str(server), "tool": str(tool), "offer": bool(offer)}:
+            return ToolSwitch(_server_id(server), tool, offer)
+    raise PageRefusedError(400, "A switch has the fields server, tool and offer.")
+
+
+async def _bounded_body(request: web.Request) -> bytes:
+    body = bytearray()
+    async for part in request.content.iter_chunked(MOST_BODY_BYTES):
+        body += part
+        if len(body) > MOST_BODY_BYTES:
+            raise PageRefusedError(413, f"A switch has at most {MOST_BODY_BYTES} bytes.")
+    return bytes(body)
+
+
+def _server_id(text: str | None) -> int:
+    """Return the id in a text; 0, which is no server's, if it is none."""
+    is_id = text is not None and text.isascii() and text.isdigit() and len(text) <= 20
+    return int(text) if is_id and text else 0
 
 
 # The files of the page: only those in its folder, with headers that let nothing else run.
@@ -319,6 +429,10 @@ def file_response(path: Path, policy: Mapping[str, str], status: int = 200) -> w
 
 
 _PRIVATE = {**SAFE_HEADERS, "Cache-Control": "no-store"}
+
+
+def _problem(status: int, text: str) -> web.Response:
+    return web.json_response({"problem": text}, status=status, headers=_PRIVATE)
 
 
 def _page(name: str, status: int = 200, swap: tuple[bytes, bytes] = (b"", b"")) -> web.Response:

@@ -1,4 +1,5 @@
-// Shows the report of /status.json and asks for it again every few seconds.
+// Shows the report of /status.json and asks for it again every few seconds. The tools of a server can
+// be switched, with /tools.json; the page changes nothing else.
 // Text only ever becomes text nodes: whatever a server, a model or an error is called, it is text.
 
 const EVERY_MS = 5000;
@@ -187,15 +188,36 @@ function shownWarnings({ warnings }) {
 
 const WHO = { everyone: "everybody", asker: "who asked", manage_messages: "Manage Messages", manage_server: "Manage Server" };
 
+let ofServer = null; // the tools of the chosen server, as last read
+
 function shownTools({ tools }) {
-  if (!tools.length) return [empty("There are no tools.")];
-  const rows = tools.map((one) => [
+  const shown = ofServer?.tools ?? tools;
+  if (!shown.length) return [empty("There are no tools.")];
+  const rows = shown.map((one) => [
     { cell: [el("strong", {}, one.name), id(one.source)] },
-    { cell: [one.offered ? mark("", "offered") : mark("warn", "blocked by your settings")] },
+    { cell: ofServer ? [stateInServer(one)] : [one.offered ? mark("", "offered") : blockedByYou()] },
     WHO[one.permission],
     one.asks ? WHO[one.asks] : "–",
+    ...(ofServer ? [switchOf(one)] : []),
   ]);
-  return [table(["Tool", "To models", "For", "Asks first"], rows)];
+  return [table(["Tool", "To models", "For", "Asks first", ...(ofServer ? ["Switch"] : [])], rows)];
+}
+
+const blockedByYou = () => mark("warn", "blocked by your settings");
+
+function stateInServer(one) {
+  if (one.offered) return mark("", "offered");
+  return one.by_you ? mark("other", "off in this server") : blockedByYou();
+}
+
+function switchOf(one) {
+  if (!one.by_you) return quiet("in your settings");
+  const many = one.switch === "*" ? "everything" : `all of ${one.switch}`;
+  const what = one.offered ? "Switch off" : one.switch === one.name ? "Switch on" : `Switch on ${many}`;
+  const button = el("button", { class: "plain", "data-tool": one.name, "aria-label": `${what}: ${one.name}` }, what);
+  const { server, name, csrf_token: token } = ofServer;
+  button.addEventListener("click", () => switchTool(button, { server, tool: one.switch, offer: !one.offered }, name, token));
+  return button;
 }
 
 function shownSettings({ settings }) {
@@ -217,7 +239,7 @@ const SECTIONS = {
   warnings: [shownWarnings, ["warnings"]],
   models: [shownModels, ["models", "usage_problem"]],
   servers: [shownServers, ["servers"]],
-  tools: [shownTools, ["tools"]],
+  tools: [shownTools, ["tools"], () => ofServer],
   settings: [shownSettings, ["settings"]],
 };
 const seen = {};
@@ -228,13 +250,66 @@ function show(report) {
   byId("bot").textContent = process.bot ?? "not connected";
   const up = lasting(Date.now() / 1000 - process.started);
   byId("process").textContent = `${process.instance}, up for ${up}. Oshaberi ${process.version}, Python ${process.python}, ${memory(process)}`;
-  for (const [name, [shown, keys]] of Object.entries(SECTIONS)) {
-    const state = JSON.stringify([keys.map((key) => report[key]), byId("all-settings").checked]);
+  showServerChoice(report);
+  for (const [name, [shown, keys, more]] of Object.entries(SECTIONS)) {
+    const state = JSON.stringify([keys.map((key) => report[key]), byId("all-settings").checked, more?.()]);
     // What has not changed stays: somebody may be reading or copying it.
     if (seen[name] === state) continue;
     seen[name] = state;
+    const pressed = byId(name).contains(document.activeElement) ? document.activeElement.dataset.tool : undefined;
     byId(name).replaceChildren(...shown(report));
+    if (pressed !== undefined) byId(name).querySelector(`[data-tool="${CSS.escape(pressed)}"]`)?.focus();
   }
+}
+
+function showServerChoice({ tool_servers: servers }) {
+  const choice = byId("tool-server");
+  const state = JSON.stringify(servers);
+  if (seen.choice === state) return;
+  seen.choice = state;
+  const chosen = choice.value;
+  const options = servers.map((one) => el("option", { value: one.id }, one.name || `server ${one.id}`));
+  choice.replaceChildren(choice.options[0], ...options);
+  choice.value = servers.some((one) => one.id === chosen) ? chosen : "";
+}
+
+function tell(text, refused = false) {
+  byId("tool-told").textContent = text;
+  byId("tool-told").classList.toggle("refused", refused);
+}
+
+async function readTools() {
+  const server = byId("tool-server").value;
+  const answer = server ? await fetch(`/tools.json?server=${server}`, { cache: "no-store", redirect: "error" }) : null;
+  const said = answer ? await answer.json() : null;
+  if (byId("tool-server").value !== server) return;
+  if (answer?.status === 401) return location.reload();
+  ofServer = answer?.ok ? said : null;
+  if (answer && !answer.ok) {
+    byId("tool-server").value = "";
+    tell(said.problem, true);
+  }
+}
+
+let switching = false;
+
+async function switchTool(button, wanted, name, token) {
+  if (switching) return;
+  switching = true;
+  button.setAttribute("aria-disabled", "true"); // `disabled` would take the focus away
+  const headers = { "Content-Type": "application/json", "X-CSRF-Token": token };
+  try {
+    const answer = await fetch("/tools.json", { method: "POST", headers, body: JSON.stringify(wanted), redirect: "error" });
+    if (answer.status === 401) return location.reload();
+    const said = await answer.json();
+    tell(`${name}: ${(said.told ?? said.problem).replaceAll("`", "")}`, !answer.ok);
+    await readTools();
+    if (last) show(last);
+  } catch (error) {
+    tell(`Whether this was stored is not known (${error.message}).`, true);
+  }
+  button.removeAttribute("aria-disabled");
+  switching = false;
 }
 
 async function ask() {
@@ -244,6 +319,7 @@ async function ask() {
     if (answer.status === 401) return location.reload();
     if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
     last = await answer.json();
+    await readTools();
     show(last);
     lost.hidden = true;
     byId("fresh").textContent = `as of ${new Date().toLocaleTimeString("en-GB")}`;
@@ -254,6 +330,10 @@ async function ask() {
 }
 
 byId("all-settings").addEventListener("change", () => last && show(last));
+byId("tool-server").addEventListener("change", () => {
+  tell("");
+  ask();
+});
 document.addEventListener("visibilitychange", () => document.hidden || ask());
 setInterval(() => document.hidden || ask(), EVERY_MS);
 await ask();
