@@ -20,7 +20,7 @@ from oshaberi.delivery.sink import SinkAwayError
 log = logging.getLogger(__name__)
 
 DOUBT_SECONDS = 3.0
-"""How long after a failure the service is asked something else, if nothing was answered since."""
+"""How long after a failure the service gets a probe, if it has answered nothing since."""
 FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 2.0, 15.0
 """The pauses between two probes."""
 PATIENCE_SECONDS = 3600.0

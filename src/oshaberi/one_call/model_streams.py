@@ -27,7 +27,7 @@ from oshaberi.providers.wire.errors import StreamError
 from oshaberi.providers.wire.steps import CallPiece, FinishStep, Step
 
 NAME = "stream"
-"""The provider's name in results: whose model it is, only the caller knows."""
+"""The provider's name in results: only the caller knows whose model it is."""
 
 
 class ModelStreamError(OshaberiError):

@@ -35,7 +35,7 @@ LIMITS = {
 }
 NAMES = {"array": "list"}
 ADDED_VALUES = {"MessageReferenceType": (1,)}
-"""What Discord's documentation has and the description lacks: a reference of type 1 forwards
+"""In Discord's documentation but not in the description: a reference of type 1 forwards
 (https://docs.discord.com/developers/resources/message#message-reference-types)."""
 
 

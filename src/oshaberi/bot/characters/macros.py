@@ -16,9 +16,9 @@ from random import Random
 
 LONGEST_EXPANDED = 200_000
 MOST_NESTED = 4
-"""`{{random:{{user}},nobody}}` is expanded from the inside out, so many times."""
+"""`{{random:{{user}},nobody}}` is expanded from the inside out, at most this many times."""
 MOST_DICE = 100
-"""How many one macro throws; a text may have thousands of them."""
+"""How many dice one macro rolls; a text may have thousands of macros."""
 
 _MACRO = re.compile(r"\{\{([^{}]*)\}\}")
 _OLD = re.compile(r"<(user|bot|char)>", re.IGNORECASE)

@@ -39,7 +39,7 @@ AT_ONCE = 50
 MOST_EVENTS = 100
 """How many events Discord allows in a server."""
 SEARCH_S = 20.0
-"""How long a search may take, with all that Discord makes it wait."""
+"""How long a search may take, including Discord's waits."""
 MOST_TRIES = 3
 LONGEST_WAIT_S = 5.0
 """How long the bot waits for an index that is not ready; a longer wait is reported instead."""

@@ -211,11 +211,10 @@ log = logging.getLogger(__name__)
 IDENTIFY_SECONDS = 5.0
 """Discord accepts one IDENTIFY of a small bot in this time."""
 ANSWER_SECONDS = 30.0
-"""An IDENTIFY that is not answered for so long never arrived."""
+"""An IDENTIFY without an answer for this long never arrived."""
 CONNECT_SECONDS = 60.0
 CLOSE_SECONDS = 2.0
-"""How long Discord may take to confirm that a shard is closed. Nothing that it sends then is
-read."""
+"""How long Discord may take to confirm that a shard is closed. Nothing is read in that time."""
 FAULTS = (aiohttp.ClientError, discord.DiscordException, ReconnectWebSocket, TimeoutError)
 
 

@@ -95,7 +95,7 @@ class DiscordTurnChannel:
         self._notified: frozenset[int] | None = None
         """The only users whom messages may notify; None: as for an answer."""
         self._people_ids: set[int] = set()
-        """Ids of the people of the conversation that are known so far."""
+        """Ids of the people known so far in the conversation."""
 
     @property
     def is_age_restricted(self) -> bool:

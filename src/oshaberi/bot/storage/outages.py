@@ -49,8 +49,8 @@ Probe = Callable[[], Awaitable[object]]
 
 _SQLITE_AWAY = ("locked", "busy", "disk i/o", "unable to open", "readonly", "is full")
 _STATES_AWAY = ("08", "25006", "53", "55P03", "57P", "58")
-"""Beginnings of PostgreSQL's error codes: no connection, read-only, no resources, a migration of
-another process that takes long, shutdown."""
+"""Prefixes of PostgreSQL's error codes: no connection, read-only, no resources, another process's
+long migration, shutdown."""
 
 
 @contextmanager

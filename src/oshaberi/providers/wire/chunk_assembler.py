@@ -35,7 +35,7 @@ from oshaberi.providers.wire.tool_calls import ToolCallAssembly
 
 LONGEST_TITLE = 80
 LONGEST_ADDRESS = 1500
-"""A link stands in one message, and a page found on the web may have any address."""
+"""A link must fit into one message, and a page found on the web may have any address."""
 _SAFE = ":/?#[]@!$&'*+,;=%~-._"
 _IN_A_LINK = str.maketrans(dict.fromkeys("[]<>\r\n", " "))
 

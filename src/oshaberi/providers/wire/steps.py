@@ -62,7 +62,7 @@ class TokenCount(NamedTuple):
 
 
 MOST_DOLLARS = 10_000.0
-"""The highest price of one request that is believed."""
+"""The highest credible price of one request."""
 
 
 def token_count(

@@ -29,7 +29,7 @@ _MOST_NOTES: Final = 100
 _PUNCTUATION: Final = frozenset(".,!?;:。！？、，…")
 _ALONE: Final = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")
 _MOST_PUNCTUATION: Final = 100
-"""An orphan, or strays, of more signs than this are long enough for a message of their own."""
+"""With more signs than this, an orphan or strays are long enough for a message of their own."""
 
 Humanizer = Callable[[str, str], str]
 """Takes a text and a seed."""
