@@ -288,7 +288,7 @@ def _iterated(stream: Any) -> AsyncGenerator[Any, None]:
     if hasattr(stream, "__enter__"):
         return _thread_items(_entered(stream))
     raise TypeError(
-        f"deliver: {type(stream).__name__!r} is no stream; pass an iterator of text, or the "
+        f"deliver: {type(stream).__name__!r} is not a stream; pass an iterator of text, or the "
         "stream object of a model's SDK"
     )
 

@@ -260,7 +260,7 @@ class DiscordServerView:
                 known = await self._guild.fetch_scheduled_events(with_counts=False)
         except NOT_FOUND as error:
             log.info("server %s: its events cannot be read: %s", self._guild.id, error)
-            raise SearchFailedError("Discord does not tell the events now") from None
+            raise SearchFailedError("Discord does not list the events at the moment") from None
         found = (self._event(one) for one in known[:MOST_EVENTS])
         return tuple(sorted(filter(None, found), key=lambda one: one.begins))
 

@@ -420,9 +420,7 @@ class MovableShardsClient(discord.AutoShardedClient):
                 return
             except (*FAULTS, OSError) as error:
                 reason = str(error) or repr(error)
-                log.log(
-                    level, "shard %d is not connected, and goes on trying: %s", shard_id, reason
-                )
+                log.log(level, "shard %d is not connected, and keeps trying: %s", shard_id, reason)
                 level, initial = logging.DEBUG, False
                 self._note_answer(shard_id)
                 await asyncio.sleep(backoff.delay())

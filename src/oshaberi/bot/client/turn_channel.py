@@ -404,7 +404,7 @@ class DiscordTurnChannel:
     ) -> None:
         channel = self._elsewhere(channel_id)
         if channel is None:
-            log.warning("thought_log_channel_id: %s is no channel of this server", channel_id)
+            log.warning("thought_log_channel_id: %s is not a channel of this server", channel_id)
             return
         sink = self._client_state.sink(channel)
         try:
