@@ -2,8 +2,8 @@
 
 Finished text joins the last message or begins a new one. Unfinished text is only shown: after the
 final text of the last message, or in a message of its own that has no final text so far. In the end
-every message shows exactly its kept text, and a message without any is deleted: the final state
-does not depend on what was shown meanwhile.
+every message shows exactly its final text, and a message without any is deleted: the end result
+does not depend on what was shown in the meantime.
 """
 
 from __future__ import annotations

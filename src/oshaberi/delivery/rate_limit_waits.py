@@ -1,11 +1,11 @@
 """When Discord's bucket has room for the next message, and which messages are joined until then.
 
-Discord says with each answer how many requests of a kind a channel still takes, and until when.
+Discord says with each response how many requests of a kind a channel still accepts, and until when.
 Messages that it would refuse wait here instead, where others can still join them (spec 07, falling
-behind). The first ones leave at once; then they are spread over what is left of the time, and the
-last one is kept for the end of the answer, whose reader shall not wait for the next window, until
-that window is near. Pacing is no reason to join: a line that it sends in time, or after the window
-renews, stays a message.
+behind). The first requests are sent at once, and the next ones are spread over the rest of the
+time. The last one is reserved for the end of the answer until the next window is near, so that the
+reader need not wait for it. Pacing is no reason to join: a line that it sends in time, or after the
+window renews, stays a message.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 One failed request says little: a route may be broken, or a channel. So after a failure without a
 later answer, a probe asks for something else. If that fails too, the service is away: nothing
-more is sent, and everybody waits, until a probe or any other request is answered. What waits then
-is in `exactly_once` (messages) and in the turns (questions).
+more is sent, and everybody waits, until a probe or any other request is answered. `exactly_once`
+lets messages wait, and the turns let questions wait.
 """
 
 from __future__ import annotations

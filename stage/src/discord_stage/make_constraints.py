@@ -4,8 +4,8 @@
 
 The description (https://github.com/discord/discord-api-spec, `specs/openapi.json`, MIT) is not part
 of the project. The table keeps facts only: for every route of the stage which fields its body and
-query have, their types, limits and allowed values, and its success statuses. Of the other routes it
-keeps the names. `discord_stage.request_schema` checks requests with it.
+query have, their types, limits and allowed values, and its success statuses. For the other routes
+it keeps only the names. `discord_stage.request_schema` checks requests with it.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 is still awake (sticky) or tired (cooldown) follows from the messages, and dice are derived from
 their ids. So a restart changes nothing, and `/lore test` shows what a turn would do.
 
-The work grows with keys × letters, so the whole search has a time limit, and so has each pattern:
-what needs longer does not match. Call it in a thread.
+The work grows with keys × letters, so the whole search has a time limit, and so has each pattern,
+which otherwise does not match. Call it in a thread.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 These are the macros of V1 and V3 and the common ones of SillyTavern; unknown ones stay as they are.
 `expanded` is a function of its values alone: the same message gives the same dice. What changes
-from turn to turn (`is_volatile`) must not stand at the head of a prompt, or no provider can cache
-it: `prompt` moves such lines down.
+from turn to turn (`is_volatile`) must not be at the head of a prompt, or no provider can cache it:
+`prompt` moves such lines down.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VOLATILE = frozenset({"random", "roll", "time", "isotime", "idle_duration", "out
 
 @dataclass(frozen=True, slots=True)
 class MacroValues:
-    """What the macros of one turn mean."""
+    """The values of the macros in one turn."""
 
     char: str
     user: str

@@ -287,7 +287,7 @@ class MovableShardsClient(discord.AutoShardedClient):
     discord.py starts all shards of an `AutoShardedClient` once and keeps them. With `ShardTerms`
     this client starts none by itself: the shard keeper starts and stops them (decision 20). With or
     without, a shard that cannot connect waits for half a minute at most, does not hold up the other
-    shards, and gives up when the client is closed; discord.py's own would do none of these.
+    shards, and gives up when the client is closed. discord.py's own shards do none of this.
     """
 
     # private attributes of discord.py, under their mangled names

@@ -2,8 +2,8 @@
 
 If a caller waits and the database does nothing for ANSWER_SECONDS, it counts as away. From then on
 every call fails at once. The breaker probes the database, and lets calls through again as soon as
-it answers. If the process itself is busy, that is no outage: silence counts only if the event loop
-had time to receive something.
+it answers. A busy process is not an outage: silence counts only if the event loop had time to
+receive something.
 """
 
 from __future__ import annotations

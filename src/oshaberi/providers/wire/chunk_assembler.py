@@ -61,8 +61,8 @@ def _link(page: CitedPage) -> str:
 #
 # The text is moved to the thoughts only if reasoning came before, the answer starts in lower
 # case, and its first sentence ends right before a capital (spec 03). The decision uses text
-# positions alone, within a bounded look-ahead. This is on purpose not the rule of
-# `text.sentences.ends`, by which no sentence ends where a letter touches its period.
+# positions alone, within a bounded look-ahead. This deliberately differs from
+# `text.sentences.ends`, for which no sentence ends where a letter touches its period.
 
 
 LOOK_AHEAD = 80

@@ -60,7 +60,7 @@ class OpenMarkers(CopiedState):
         """The start of a link whose `](` was read. Atoms last longer than their hold on a line
         (L5)."""
         self._lapsed = -1
-        """Where the newest link begins whose hold has ended."""
+        """The start of the newest link whose hold has ended."""
         self.held: list[HeldBoundary] = []
         self.free: list[HeldBoundary] = []
         self.spans: list[tuple[int, int, bool]] = []

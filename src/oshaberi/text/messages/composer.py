@@ -4,7 +4,7 @@ Punctuation with no text of its own (S1) waits for the text it belongs to: three
 an ellipsis, go in front of the next text. Fewer are a stray fragment, which is withheld unless the
 response turns out to have nothing else (L1).
 
-Every unit that leaves is numbered, and accounts for everything in V since the one before it.
+Every unit that is sent is numbered, and accounts for everything in V since the one before it.
 """
 
 from __future__ import annotations

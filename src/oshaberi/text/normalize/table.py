@@ -122,7 +122,7 @@ _LETTERS: Final = (
 _PLAIN: Final = re.compile(f"[{_ASCII}{_LETTERS}]+")
 """Text in which no rule finds anything: no label, tag, emoji, mention, rule line or disguise."""
 _PLAIN_ASCII: Final = re.compile(f"[{_ASCII}]+")
-"""The same where letters may be disguised ones."""
+"""The same pattern for text that may have disguised letters."""
 _LONGER_THAN_THE_RULES: Final = 80
 """Reading this much text takes as long as asking all the rules."""
 
