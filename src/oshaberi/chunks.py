@@ -58,7 +58,7 @@ class ProviderError:
     provider: str | None = None
     raw: Any = field(default=None, compare=False, repr=False)
     shown: str | None = field(default=None, compare=False, repr=False)
-    """What of the message may be shown in a channel; None: all of it."""
+    """The part of the message that may be shown in a channel; None: all of it."""
     broke_off: bool = field(default=False, compare=False, repr=False)
     """Whether the connection was lost in the middle of an answer."""
 

@@ -18,7 +18,7 @@ from oshaberi.clocks import loop_time_s
 COUNT_SECONDS = 60.0
 
 WORDS = ("{what} is away ({reason})", "{what} is still away", "{what} answers again")
-"""What the lines say: that it begins, that it lasts, that it is over."""
+"""The texts of the lines: the outage begins, lasts, and is over."""
 
 Explains = Callable[[logging.LogRecord], bool]
 """Returns whether a record is about a failure that the outage explains."""

@@ -26,7 +26,7 @@ _PIECE = 65_536
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")
 _CLOUD_INSIDES = frozenset({IPv4Address("168.63.129.16")})
-"""Addresses that look public and are the cloud's own: Azure's wire server."""
+"""Addresses that look public but belong to the cloud itself: Azure's wire server."""
 
 
 class FetchRefusedError(Exception):
@@ -41,7 +41,7 @@ class Fetched:
     content_type: str
     charset: str | None
     encoding: str
-    """How it is compressed, although nobody asked for that; mostly empty."""
+    """The compression, although nobody asked for one; mostly empty."""
     body: bytes = field(repr=False)
 
 

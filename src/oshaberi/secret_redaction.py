@@ -17,12 +17,12 @@ from collections.abc import Iterable, Mapping
 
 MASK = "[secret]"
 SHORTEST_SECRET = 6
-"""Anything shorter is no secret, and masking it would tear words apart."""
+"""Anything shorter is not a secret, and masking it would tear words apart."""
 
 MARGIN = 1000
-"""How many characters more than those that are shown are looked at for secrets."""
+"""How many characters beyond the shown ones are searched for secrets."""
 _ENDS = "\"',;&)}]"
-"""What no secret contains, except one that is known."""
+"""Characters that no secret contains, except known ones."""
 _OF_SECRETS = "".join({*string.ascii_letters, *string.digits, *string.punctuation} - {*_ENDS})
 _WEB_TOKEN = re.compile(r"\beyJ[\w-]{8,}(?P<rest>\.[\w-]{8,}\.[\w-]+)?")
 """A JSON web token, or what only begins like one: it is matched as a whole, too, because looking
@@ -46,8 +46,8 @@ _NAMED_AT_CUT = re.compile(rf"{_NAME}{_VALUE}{{0,7}}\Z", re.VERBOSE | re.IGNOREC
 _LOGIN_BEGUN = re.compile(r"(?<=://)[^\s/@]+")
 _WEB_TOKEN_BEGUN = re.compile(r"\beyJ[\w-]*(?:\.[\w-]*(?:\.[\w-]*)?)?")
 LONGEST_UNRECOGNISED = 64
-"""The longest part of a Discord token that does not look like one has so many characters. Web
-tokens and logins may be longer."""
+"""The length of the longest part of a Discord token that does not look like one. Web tokens and
+logins may be longer."""
 _SECRET_VARIABLE = re.compile(r"key|token|secret|password|passwd|credential", re.IGNORECASE)
 _SECRET_SETTING = re.compile(
     r"key|token|secret|pass|pwd|credential|auth(?!or)|cookie|session|private|signature|\bpin\b|_pin\b",
@@ -63,7 +63,7 @@ _ORDINARY_VALUE = re.compile(
     re.VERBOSE,
 )
 _SCHEMES = frozenset({"apikey", "basic", "bearer", "digest", "token"})
-"""How a header announces its secret. They are words of everybody."""
+"""Words with which a header announces its secret. They are also ordinary words."""
 
 
 def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:

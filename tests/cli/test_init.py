@@ -127,7 +127,7 @@ def test_a_file_that_exists_keeps_what_it_has(folder: Path) -> None:
 
 REFUSED: tuple[tuple[tuple[str, ...], dict[str, object], str], ...] = (
     (("--base-url", "URL"), {"token": "wrong-token-wrong"}, "Discord refuses this token"),
-    (("--base-url", "URL"), {"token": "two words"}, "this is no bot token"),
+    (("--base-url", "URL"), {"token": "two words"}, "this is not a bot token"),
     (("--base-url", "URL"), {"script": (Finish("stop"),)}, "the model sent an empty answer"),
     (("--base-url", "http://127.0.0.1:9"), {}, "nothing listens there"),
     (("--base-url", "ftp://x"), {}, "is not an address like"),

@@ -142,7 +142,7 @@ def test_a_time_zone_is_asked_for_and_then_counts() -> None:
         assert re.fullmatch(r"Your time zone is Asia/Tokyo; it is \d\d:\d\d there\.", told)
         told = await add(here, "every month on the 31st at 9", "rent")
         assert told.count("<t:") == 4
-        assert "By the clocks of Asia/Tokyo" in told
+        assert "In the time zone Asia/Tokyo" in told
         record = await only(here)
         assert record.next_at is not None
         assert (record.next_at.hour, record.zone) == (0, "Asia/Tokyo")

@@ -176,7 +176,7 @@ def test_what_is_wrong_is_said_at_its_field(tmp_path: Path) -> None:
     async def scenario(live: LiveBot, discord: Stage, folder: Path) -> None:
         for token, told in (
             ("", "the token is missing"),
-            ("two words", "this is no bot token"),
+            ("two words", "this is not a bot token"),
             ("wrong-token-wrong", "Discord refuses this token"),
         ):
             with pytest.raises(RefusedFieldError, match=told) as refused:

@@ -276,11 +276,11 @@ def test_an_error_chunk_is_raised() -> None:
 @pytest.mark.parametrize(
     ("stream", "told"),
     [
-        (7, "'int' is no stream"),
-        (b"tea", "'bytes' is no stream"),
+        (7, "'int' is not a stream"),
+        (b"tea", "'bytes' is not a stream"),
         ([b"tea"], "cannot read 'bytes' in the stream"),
         (["a", 7], "cannot read 'int' in the stream"),
-        ({"a": 1}, "'dict' is no stream"),
+        ({"a": 1}, "'dict' is not a stream"),
     ],
 )
 def test_what_is_no_stream_is_refused_in_one_line(stream: Any, told: str) -> None:

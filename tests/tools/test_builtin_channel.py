@@ -106,7 +106,7 @@ def test_nobody_passes_for_somebody_else() -> None:
 
 def test_no_messages_and_no_id() -> None:
     assert ask(context(), "recent_messages") == "There are no messages."
-    assert "is no message id" in refused(context(), "recent_messages", before="the last one")
+    assert "is not a message id" in refused(context(), "recent_messages", before="the last one")
 
 
 def test_server_info() -> None:

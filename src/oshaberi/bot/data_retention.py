@@ -26,7 +26,7 @@ PRUNE_SECONDS = 60.0
 EVERY_S = 3600.0
 OPT_OUTS_EVERY_S = 30.0
 ERASE_S = 60.0
-"""How long to wait until deleted text has left the files. It goes on after that."""
+"""How long to wait until deleted text has left the files. The erasure continues after that."""
 
 Servers = Callable[[], Collection[int]]
 """Returns the ids of the servers that the bot is in."""

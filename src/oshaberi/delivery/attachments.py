@@ -4,8 +4,8 @@ A table is sent as pictures; as aligned code if it cannot be drawn; as a file if
 many pictures or messages.
 
 The plug-ins of delivery are here too: display modes of personas, and renderers of attachments. An
-entry point of the group `oshaberi.display_modes` or `oshaberi.attachments` names a function. What
-it raises is logged in one line; the message goes out as it would without the plug-in.
+entry point of the group `oshaberi.display_modes` or `oshaberi.attachments` names a function. Its
+errors are logged in one line; the message is sent as it would be without the plug-in.
 """
 
 from __future__ import annotations

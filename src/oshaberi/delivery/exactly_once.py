@@ -51,10 +51,10 @@ PATIENCE_SECONDS = 90.0
 """How long after the first attempt a message is given up."""
 RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0)
 AWAY_SECONDS = 2.0
-"""How often a message that waits for Discord's return looks whether it is back."""
+"""How often a message that waits for Discord's return checks whether it is back."""
 
 DOUBTS = (AmbiguousError, OSError, TimeoutError)
-"""Errors after which nobody knows what became of the request."""
+"""Errors after which the outcome of the request is unknown."""
 SLOW_MODE_SECONDS = 60.0
 """A channel whose next message may leave later than this is unavailable."""
 UNKNOWN_WAIT_SECONDS = 5.0
@@ -75,7 +75,7 @@ class SendAttempts:
     """Look for an earlier attempt first: it is too old for its nonce to prevent a second one."""
     webhook_renewed: bool = False
     returned_at: float | None = None
-    """When Discord was last known to be away. From then on its patience counts anew."""
+    """When Discord was last known to be away. The patience counts from then on."""
 
     @property
     def patient_since(self) -> float:

@@ -48,7 +48,7 @@ class JournalledPost:
     body: Mapping[str, Any]
     """Everything needed to send it again (`post_of_body`)."""
     newest_id: int = 0
-    """The newest message of the channel before the first attempt: where to look from."""
+    """The newest message of the channel before the first attempt: the search starts there."""
     state: PostState = "intended"
     message_id: int | None = None
 

@@ -34,7 +34,7 @@ from oshaberi.events import Message, Span, Table, Withheld
 from oshaberi.text.config import Persona
 
 Deliverable = Message | Table | Withheld
-"""What the engine returns for delivery: to be sent, or only to be accounted for."""
+"""The engine's output for delivery: to be sent, or only to be accounted for."""
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class LedgerEntry:
         self.fate = fate
         self.message_id: int | None = None
         self.expected = True
-        """Was to be sent. What the engine withheld never was."""
+        """Should have been sent, unlike text that the engine withheld."""
 
     @property
     def span(self) -> Span:

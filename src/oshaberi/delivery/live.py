@@ -2,8 +2,8 @@
 
 Finished text joins the last message or begins a new one. Unfinished text is only shown: after the
 final text of the last message, or in a message of its own that has no final text so far. In the end
-every message shows exactly its kept text, and a message without any is deleted: the final state
-does not depend on what was shown meanwhile.
+every message shows exactly its final text, and a message without any is deleted: the end result
+does not depend on what was shown in the meantime.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from oshaberi.text.measure import utf16_len
 log = logging.getLogger(__name__)
 
 LEAST_SHOWN = 10
-"""A message is begun when it has at least so many characters."""
+"""A message is begun when it has at least this many characters."""
 EDIT_SECONDS = 1.0
-"""How long after a request for a message the next edit of it leaves."""
+"""How long after a request for a message its next edit is sent."""
 LOOK_SECONDS = 0.05
 """The pause while there is nothing to show yet: the first words should not wait for a second."""
 QUICK_LOOKS = 20
-"""How many quick looks in a row. Then one a second, for example while a table is written."""
+"""How many quick checks in a row. Then one a second, for example while a table is written."""
 
 FULL_SHARE = 0.5
-"""A message that is so full takes no more text, so that what it takes has room to grow there."""
+"""A message with this much text takes no more, so that text which joins it has room to grow."""
 SPARING_SHARE = 0.5
 """From this share of the allowed messages on, all of them are filled."""
 
@@ -62,9 +62,9 @@ class LiveMessage:
     post: Post
     identity: Identity | None
     left_at: float
-    """When its last request left."""
+    """When its last request was sent."""
     shown: str
-    """What can be read in it now."""
+    """The text that can be read in it now."""
     spoken_before: WebhookFace | None = None
     """The face that the bot had before this message, in case the message is deleted."""
     notice: Sent | None = None

@@ -10,7 +10,7 @@ from oshaberi.delivery.sink import DiscordRefusalError, Sent
 
 Limit = Literal["send_message_limit", "flush_limit"]
 TOKEN_REVOKED = 401
-"""Not a code of Discord's, which gives none with this status."""
+"""Our own code: Discord sends none with this status."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from oshaberi.events import Identity, Table
 from oshaberi.text.measure import utf16_len
 
 BOUND = 64
-"""From so many waiting messages on the reader waits for room, *before* it makes more: so no
-message is held elsewhere, and the limit is soft."""
+"""With this many waiting messages the reader waits for room *before* it makes more. So no message
+is held elsewhere, and the limit is soft."""
 
 _EMOJI_RUN = re.compile(r"(?:<a?:\w+:\d+>\s*)+")
 

@@ -1,11 +1,11 @@
 """When Discord's bucket has room for the next message, and which messages are joined until then.
 
-Discord says with each answer how many requests of a kind a channel still takes, and until when.
+Discord says with each response how many requests of a kind a channel still accepts, and until when.
 Messages that it would refuse wait here instead, where others can still join them (spec 07, falling
-behind). The first ones leave at once; then they are spread over what is left of the time, and the
-last one is kept for the end of the answer, whose reader shall not wait for the next window, until
-that window is near. Pacing is no reason to join: a line that it sends in time, or after the window
-renews, stays a message.
+behind). The first requests are sent at once, and the next ones are spread over the rest of the
+time. The last one is reserved for the end of the answer until the next window is near, so that the
+reader need not wait for it. Pacing is no reason to join: a line that it sends in time, or after the
+window renews, stays a message.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ KEPT_UNTIL_S = 1.0
 SMALLEST_SPREAD = 3
 """In a smaller bucket no request is kept for the end: too few would be left."""
 AT_ONCE = 2
-"""How many requests of a window leave at once. The others are spread."""
+"""How many requests of a window are sent at once. The others are spread."""
 JOIN_FROM = 3
 BLOCKED_SECONDS = 1.0
 """A request that takes longer means that the sink is blocked: waiting messages are joined."""
 PATIENCE_S = 2.0
-"""How much later than pacing wants it the last line may be at the beginning of an answer. So an
+"""How late, compared with pacing alone, the last line may be at the beginning of an answer. So an
 answer of eight or ten lines, for which one window is too small, is still sent line by line."""
 
 
@@ -123,7 +123,7 @@ class BucketWaits:
         self._window_s = 0.0
         """The longest time until a reset that was seen: about the length of a window."""
         self._presses = False
-        """Whether more waits than the bucket takes at the pace of the answer."""
+        """Whether more messages wait than the bucket accepts at the pace of the answer."""
 
     async def wait(self) -> None:
         """Wait until the first message may be sent, or a stop comes."""

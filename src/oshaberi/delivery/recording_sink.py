@@ -44,7 +44,7 @@ class ScriptedFault:
     error: int | Trouble | None = None
     delay_ms: int = 0
     rate_limit_ms: int = 0
-    """Waits so long before it leaves; until then it can be withdrawn."""
+    """It waits this long before it is sent, and can be withdrawn until then."""
     retry_after_ms: int | None = None
 
 

@@ -41,7 +41,7 @@ class ReplyRule:
     """Which messages reply to the question, if the stream answers one."""
 
     is_due: Callable[[], bool] = _always
-    """Called before a message that may be a reply is sent: whether it shall be one."""
+    """Called before a message that may be a reply is sent. Returns whether it should be one."""
     every: bool = False
     """Every message replies, not only the first."""
 
@@ -54,7 +54,7 @@ class Voice:
     """Whether the first message, which may reply, was sent."""
     webhook_lost: bool = False
     spoken_as: WebhookFace | None = None
-    """Whose name the last message showed in bold, for want of a webhook."""
+    """The name that the last message showed in bold, because there was no webhook."""
 
 
 def _fresh_key() -> str:
@@ -82,7 +82,8 @@ class ResponseState:
     sprites: list[SentSprite] = field(default_factory=list)
     limit_shown: bool = False
     attached: str = ""
-    """What went out as a file because of the limit: `/continue` can send it as messages."""
+    """The text that was sent as a file because of the limit: `/continue` can send it as
+    messages."""
     numbered: int = 0
     tables: int = 0
 

@@ -2,8 +2,8 @@
 
 One failed request says little: a route may be broken, or a channel. So after a failure without a
 later answer, a probe asks for something else. If that fails too, the service is away: nothing
-more is sent, and everybody waits, until a probe or any other request is answered. What waits then
-is in `exactly_once` (messages) and in the turns (questions).
+more is sent, and everybody waits, until a probe or any other request is answered. `exactly_once`
+lets messages wait, and the turns let questions wait.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from oshaberi.delivery.sink import SinkAwayError
 log = logging.getLogger(__name__)
 
 DOUBT_SECONDS = 3.0
-"""How long after a failure the service is asked something else, if nothing was answered since."""
+"""How long after a failure the service gets a probe, if it has answered nothing since."""
 FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 2.0, 15.0
 """The pauses between two probes."""
 PATIENCE_SECONDS = 3600.0

@@ -29,9 +29,9 @@ arrives before the last message ends with it; one that arrives after it stays fo
 EDIT_QUIET_SECONDS = 0.9
 """How long after an edit it is shown, unless the next edit is due. Edits come once a second."""
 EDIT_LATE_SECONDS = 1.5
-"""How long after the last news an edit that Discord's limits delay is waited for."""
+"""How long after the last news to wait for an edit that Discord's limits delay."""
 EDIT_MARGIN_SECONDS = 0.05
-"""An edit that is due now has been sent so many seconds later."""
+"""An edit that is due now will have been sent after this many seconds."""
 
 
 async def ask_for_typing(sink: Sink, ms: int | None) -> None:
@@ -66,7 +66,7 @@ class TypingIndicator:
 
     def __init__(self) -> None:
         self.awaits_words = False
-        """Whether it is shown only after `words_came`: nobody asked, perhaps nothing is said."""
+        """Whether it is shown only after `words_came`: nobody asked, so there may be no answer."""
         self._next_edit_at: Callable[[], float | None] | None = None
         self._is_last_message: Callable[[], bool] = _goes_on
         self._clock: Clock | None = None

@@ -141,7 +141,7 @@ class InterruptibleWaits:
         self._pauses: set[asyncio.Future[None]] = set()
         self._holds: set[asyncio.Future[None]] = set()
         self._answer = AnswerDeadline(self._loop, self.now)
-        """Of the request to the sink that is under way."""
+        """The state of the request to the sink that is under way."""
 
     @property
     def simulates(self) -> bool:

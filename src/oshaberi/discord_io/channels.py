@@ -110,7 +110,7 @@ class MentionPolicy:
     def answering(
         cls, channel: discord.abc.MessageableChannel, message: discord.Message | None
     ) -> MentionPolicy:
-        """Create the policy for an answer: it may ping the author and the users mentioned."""
+        """Create the policy for an answer: it may ping the author and the mentioned users."""
         if message is None:
             return cls(channel)
         asker = message.author if isinstance(message.author, discord.Member) else None

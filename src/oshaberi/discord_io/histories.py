@@ -19,7 +19,8 @@ MOST_MESSAGES = 10_000
 """How many messages are kept in all channels together; the most recently used channels keep theirs.
 Until a channel is read again there may be half as many more. A message takes 2 to 3 kB."""
 MOST_KEPT = 1.5
-"""How many times what a reading asked for a channel keeps. Some are newer than the question."""
+"""How many messages a channel keeps, as a multiple of those that a reading asked for. Some are
+newer than the question."""
 LONGEST_SECONDS = 3600.0
 """How long a history is kept. Then it is read again: links to files are valid for a day only."""
 KEPT_KINDS = (discord.TextChannel, discord.VoiceChannel, discord.StageChannel, discord.DMChannel)

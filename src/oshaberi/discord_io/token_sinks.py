@@ -174,7 +174,7 @@ class WebhookSink(TokenSink):
 
 
 TOKEN_OVER = frozenset({10015, 10062, 50027})
-"""Discord no longer takes the interaction's token."""
+"""Discord no longer accepts the interaction's token."""
 NO_MORE_FOLLOW_UPS = 40094
 MOST_CHARACTERS = 2000
 

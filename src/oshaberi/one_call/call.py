@@ -61,14 +61,14 @@ class Delivery:
     calls: tuple[ToolCall, ...] = ()
     """The tools that the model asked for. Run them, and deliver the next stream `after` this."""
     undelivered: str = ""
-    """What Discord did not take, or what a stop kept back."""
+    """The text that Discord did not accept, or that a stop kept back."""
     stop_reason: StopReason | None = None
     error: Exception | None = None
     """The exception that `on_error` took care of."""
     result: StreamResult | None = field(default=None, repr=False, compare=False)
     """Everything else that is known: token counts, times, the ledger."""
     state: _AnswerState | None = field(default=None, repr=False, compare=False)
-    """What the next stream of the same answer continues with."""
+    """The state with which the next stream of the same answer continues."""
 
 
 @dataclass(frozen=True, slots=True)

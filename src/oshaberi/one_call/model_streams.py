@@ -27,7 +27,7 @@ from oshaberi.providers.wire.errors import StreamError
 from oshaberi.providers.wire.steps import CallPiece, FinishStep, Step
 
 NAME = "stream"
-"""The provider's name in results: whose model it is, only the caller knows."""
+"""The provider's name in results: only the caller knows whose model it is."""
 
 
 class ModelStreamError(OshaberiError):
@@ -288,7 +288,7 @@ def _iterated(stream: Any) -> AsyncGenerator[Any, None]:
     if hasattr(stream, "__enter__"):
         return _thread_items(_entered(stream))
     raise TypeError(
-        f"deliver: {type(stream).__name__!r} is no stream; pass an iterator of text, or the "
+        f"deliver: {type(stream).__name__!r} is not a stream; pass an iterator of text, or the "
         "stream object of a model's SDK"
     )
 

@@ -14,7 +14,7 @@ from oshaberi.providers.presets import PRESETS, Preset
 
 MOST = 2000
 _ROUTES = ("/chat/completions", "/completions", "/responses", "/messages", "/models")
-"""What an SDK appends itself. It is often copied along."""
+"""Routes that an SDK appends itself. People often copy them along with the address."""
 _VERSIONS = {"anthropic": "/v1", "google": "/v1beta"}
 """What the SDKs of these families append as well."""
 _OPENAI = ("openai", "openai-responses")

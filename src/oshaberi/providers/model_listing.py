@@ -18,7 +18,7 @@ MOST_MODELS = 10_000
 LONGEST_NAME = 200
 
 GOOGLE_VERSION = "v1beta"
-"""`v1` of Gemini's API has neither thinking nor the models that are called `…-latest`."""
+"""`v1` of Gemini's API has neither thinking nor the models named `…-latest`."""
 
 _PATHS = {
     "openai": "/models",

@@ -24,7 +24,7 @@ class HeardStream:
 
 
 Keep = Callable[[Sequence[HeardStream]], None]
-"""Called with everything that was recorded of a stream, at its end, however it ended."""
+"""Called with the whole recording at the end of a stream, however it ended."""
 Hear = Callable[[HeardStream], None]
 """Called with each chunk at once."""
 

@@ -58,6 +58,7 @@ class StreamContext:
     silence_markers: tuple[str, ...] = ()
     """Words by which the model says that it stays silent. They are removed where they mean that."""
     offers_silence: bool = False
-    """The model was told of them: an answer that begins with one is silence, whatever follows."""
+    """The model was told about them: an answer that begins with one is silence, no matter what
+    follows."""
     asks_about_silence: bool = False
     """Somebody asked about them. Then only an answer that consists of one of them is silence."""

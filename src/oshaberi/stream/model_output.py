@@ -28,7 +28,7 @@ from oshaberi.stream.context import StreamTextEngine
 from oshaberi.text.silence import FirstWords, SilenceMarkerFilter
 
 SLICE = 4096
-"""The engine is fed at most so much at a time, so that a stop never waits for it (spec 04 O1)."""
+"""The engine is fed at most this much at a time, so that a stop never waits for it (spec 04 O1)."""
 HALF_CLAUSE, REPLACED = "incomplete_clause", "follow_up"
 """Why the engine withholds text that would have been sent if the stream had not been cut."""
 

@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 5.0
 MOST_CALLS = 64
-"""How many tool calls of one stream are kept: answered, counted, and shown to the model again. Of
-these the toolbox runs some. A model that calls more has lost its way."""
+"""How many tool calls of one stream are kept: answered, counted, and shown to the model again. The
+toolbox runs some of them. A model that makes more calls has lost its way."""
 
 _STOPPED = ReadingEnd(StreamTrigger.END)
 """Nobody uses it: the stop ended the stream, and its closing feeds what has not been fed."""
@@ -53,7 +53,7 @@ class InactivityTimer:
         self._seconds = timeout_ms / 1000
         self._most_s = most_ms / 1000
         self._left_s = self._most_s
-        """How long it may still run. Every pause takes off what has passed."""
+        """How long it may still run. Every pause subtracts the elapsed time."""
         self._running_since = self._now()
         self._last_chunk_at = last_chunk_at
         self._on_expiry = on_expiry

@@ -20,7 +20,7 @@ RequestReason = Literal["user_request", "system_request"]
 StopAnswer = Literal["stopped", "not_yours", "idle"]
 
 SETTLE_SECONDS = 0.7
-"""How long an answer to a stop waits for the last of the text, so that it stands below it."""
+"""How long the reply to a stop waits for the last of the text, so that it appears below it."""
 LAST_WORDS_SECONDS = 0.02
 """How long cancelled work may take to end before the turn goes on without it."""
 

@@ -25,7 +25,7 @@ class Decision:
     before: str = ""
     after: str = ""
     what: str = "text"
-    """Of a boundary: the kind of its segment. Of a hold or release: the marker."""
+    """For a boundary, the kind of its segment; for a hold or release, the marker."""
 
 
 class Observer(CopiedState):

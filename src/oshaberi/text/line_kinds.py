@@ -19,7 +19,7 @@ MARKER: Final = re.compile(
     r")"
 )
 MARKER_BEGINS: Final = frozenset(" \t-*•+>#|0123456789")
-"""With which a line begins that may be more than text."""
+"""The beginning of a line that may be more than text."""
 _BULLETS: Final = frozenset("-*•+")
 _DIGITS: Final = frozenset("0123456789")
 _NUMBER_ENDS: Final = frozenset(".)")

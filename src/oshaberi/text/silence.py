@@ -25,7 +25,8 @@ from oshaberi.text.captured_blocks import Capture, Captured, match_tag
 SILENCE = "silence"
 """Why a marker, and the reason beside it, are withheld."""
 LONGEST_LINE = 300
-"""How many characters of a line that begins with a marker wait for its end: is it the last one?"""
+"""How many characters of a line that begins with a marker are held back, as it may be the last
+line."""
 _PIECE = 1024
 """How much is read at once: the rest of it is copied at each word (L7)."""
 _FENCE = "```"
@@ -36,13 +37,13 @@ _LINE_HEAD = 8
 
 
 MOST_BLANKS = 200
-"""After so many blanks nobody waits any longer for what may follow a marker."""
+"""After this many blanks the filter no longer waits for what may follow a marker."""
 _UNSEEN = "\u200b\u200c\u200d\u2060\ufeff"
 _OPENING_SIGNS = "`\"'*_~[(“‘「«<|-+#> \t\n" + _UNSEEN
 _OPENING = rf"""(?:[-*+>#]{{1,3}}[ \t]{{1,3}})?[`"'*_~\[(“‘「«<|{_UNSEEN}]{{0,3}}"""
 """A list item, a quote, a heading or small print, and marks around a word."""
 _GESTURE = r"(?:(?:<a?:\w{1,32}:\d{1,20}>|:\w{1,32}:|[^\w\s<`:]){1,4}+\s{0,3})?"
-"""Emoji and signs before the marker with which an answer begins: they are no words."""
+"""Emoji and signs before the marker that begins an answer: they are not words."""
 _CLOSING = rf"""[`"'*_~\])”’」»>|.!?。！？…{_UNSEEN}]{{0,4}}+"""
 _SETS_APART = frozenset("])」»>|.!?。！？…")
 """After a marker they make it a remark or a sentence of its own."""
@@ -91,7 +92,7 @@ class SilencePatterns:
         }
         letters = {sign for marker in markers for sign in (marker[0].lower(), marker[0].upper())}
         self.first_signs = frozenset((*_OPENING_SIGNS, "\\", *letters))
-        """What a marker can begin with, and what may stand before it."""
+        """What a marker can begin with, and what may come before it."""
         signs = "".join(map(re.escape, sorted(self.first_signs)))
         self.place = re.compile(rf"(?:^|[\s>])[{signs}]")
         """Where a marker may begin. Every token is searched, and `re` is faster than `regex`."""

@@ -50,7 +50,7 @@ FILES_MOST = 16 * 2**20
 ID_END = 1 << 63
 READ_MOST = 128 * 2**20
 AT_ONCE = 50
-"""How many messages are read off the world before other work gets its turn."""
+"""How many messages are read from the world before other work gets its turn."""
 LONG_AGO = -1e12
 """When a kept interaction began: its token has expired."""
 UNREADABLE = ".unreadable"

@@ -4,8 +4,8 @@
 
 The description (https://github.com/discord/discord-api-spec, `specs/openapi.json`, MIT) is not part
 of the project. The table keeps facts only: for every route of the stage which fields its body and
-query have, their types, limits and allowed values, and its success statuses. Of the other routes it
-keeps the names. `discord_stage.request_schema` checks requests with it.
+query have, their types, limits and allowed values, and its success statuses. For the other routes
+it keeps only the names. `discord_stage.request_schema` checks requests with it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LIMITS = {
 }
 NAMES = {"array": "list"}
 ADDED_VALUES = {"MessageReferenceType": (1,)}
-"""What Discord's documentation has and the description lacks: a reference of type 1 forwards
+"""In Discord's documentation but not in the description: a reference of type 1 forwards
 (https://docs.discord.com/developers/resources/message#message-reference-types)."""
 
 

@@ -21,7 +21,7 @@ class _HastySelector(selectors.DefaultSelector):
         super().__init__()
         self._scale = scale
         self.gained = 0.0
-        """How many seconds more than the real time the waiting has counted."""
+        """By how many seconds the waiting is ahead of the real time."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         began = time.monotonic()

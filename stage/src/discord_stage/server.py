@@ -54,7 +54,7 @@ class Stage:
     `url` and `token` are for the bot, `page_url` is for a browser, `control_token` for the control
     API, to which `extensions` add actions; `page_extensions` add scripts to the page (you can add
     both later too). In the file `keep_in` messages outlive the stage: the next one with the same
-    described world goes on from there, unless it is `fresh`. `people` act, `fault` and `gateway`
+    described world continues from there, unless it is `fresh`. `people` act, `fault` and `gateway`
     break things, `world` and `requests` show what happened.
     """
 

@@ -38,7 +38,7 @@ LARGEST_SUM = 32 * 1024 * 1024
 MOST_FILES = 2000
 """How many files an archive may have."""
 _MOST_TEXT = MOST_LENGTH * 4 // 3 + 16
-"""As many bytes as the longest JSON has in base64."""
+"""The size of the longest JSON in base64."""
 
 PNG = b"\x89PNG\r\n\x1a\n"
 _MAIN = "ccdefault:"

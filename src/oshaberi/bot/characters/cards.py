@@ -35,7 +35,7 @@ _TEXTS = (
 _LISTS = ("alternate_greetings", "group_only_greetings", "tags", "source")
 _OBJECTS = ("extensions", "creator_notes_multilingual", "character_book")
 _OPTIONAL = frozenset({"nickname", "source", *_OBJECTS[1:]})
-"""Fields that stay out if a card has none: an empty one would mean something else."""
+"""Fields that are left out if a card has none: an empty one would mean something else."""
 _V1 = frozenset(_TEXTS[:6])
 _PYGMALION = {
     "char_name": "name",
@@ -44,7 +44,7 @@ _PYGMALION = {
     "char_greeting": "first_mes",
     "example_dialogue": "mes_example",
 }
-"""V1 under the names of another program, which several others write too."""
+"""V1 with the field names of another program, which several others use, too."""
 ROLES = ("system", "user", "assistant")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -83,7 +83,7 @@ class Card:
     data: Mapping[str, Any]
     assets: tuple[CardAsset, ...] = ()
     outer: Mapping[str, Any] = field(default_factory=dict)
-    """What stood beside `data` in the file, by programs that keep things of their own there."""
+    """What was beside `data` in the file: some programs keep their own fields there."""
     remarks: tuple[Sentence, ...] = ()
     """What was wrong and is left out, for the person who imports the card."""
 

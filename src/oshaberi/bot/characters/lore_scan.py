@@ -4,8 +4,8 @@
 is still awake (sticky) or tired (cooldown) follows from the messages, and dice are derived from
 their ids. So a restart changes nothing, and `/lore test` shows what a turn would do.
 
-The work grows with keys × letters, so the whole search has a time limit, and so has each pattern:
-what needs longer does not match. Call it in a thread.
+The work grows with keys × letters, so the whole search has a time limit, and so has each pattern,
+which otherwise does not match. Call it in a thread.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ MOST_REPLAYED = 60
 """How many messages back an entry can have woken and still be awake or tired."""
 PATTERN_S = 0.02
 PATTERNS_S = 0.5
-"""How long one pattern may search, and those together that took too long."""
+"""How long one pattern may search, and how long all that took too long may search together."""
 SEARCH_S = 1.0
 """How much processor time a scan may take until nothing more is searched."""
 MOST_TEXT = 40_000
-"""How many letters are searched at most: the newest."""
+"""How many characters are searched at most, the newest ones."""
 STILL_AWAKE = Sentence("it is still awake")
 NAMED_BY_LORE = Sentence("another entry names it")
 

@@ -45,7 +45,7 @@ _POSITIONS: dict[object, Position] = {
     6: "after_examples",
     7: "outlet",
 }
-"""SillyTavern's numbers. 2 and 3 stand around a note of the author, which is at a depth too."""
+"""SillyTavern's numbers. 2 and 3 are around the author's note, which is at a depth, too."""
 _DECORATED: dict[str, Position] = {
     "before_desc": "before_char",
     "after_desc": "after_char",
@@ -103,9 +103,9 @@ class LoreEntry:
     """Whether only another entry wakes it."""
     excluded: tuple[str | regex.Pattern[str], ...] = ()
     never: bool = False
-    """`@@dont_activate`: it sleeps whatever is said."""
+    """`@@dont_activate`: it sleeps, no matter what is said."""
     every: int = 1
-    """`@@activate_only_every`: it wakes only at each so many messages."""
+    """`@@activate_only_every`: it wakes only at every `every`-th message."""
     greeting: int | None = None
     """`@@is_greeting`: it wakes only where the character began with this greeting, counted from
     0."""
@@ -132,7 +132,7 @@ class Lorebook:
     is_recursive: bool = True
     data: Mapping[str, Any] = field(default_factory=dict, repr=False)
     pattern_size: int = 0
-    """The size of its patterns together, as they take memory."""
+    """The total size of its patterns in memory."""
 
 
 def book_from(document: object, name: str = "") -> Lorebook:

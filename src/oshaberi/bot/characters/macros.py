@@ -2,8 +2,8 @@
 
 These are the macros of V1 and V3 and the common ones of SillyTavern; unknown ones stay as they are.
 `expanded` is a function of its values alone: the same message gives the same dice. What changes
-from turn to turn (`is_volatile`) must not stand at the head of a prompt, or no provider can cache
-it: `prompt` moves such lines down.
+from turn to turn (`is_volatile`) must not be at the head of a prompt, or no provider can cache it:
+`prompt` moves such lines down.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from random import Random
 
 LONGEST_EXPANDED = 200_000
 MOST_NESTED = 4
-"""`{{random:{{user}},nobody}}` is expanded from the inside out, so many times."""
+"""`{{random:{{user}},nobody}}` is expanded from the inside out, at most this many times."""
 MOST_DICE = 100
-"""How many one macro throws; a text may have thousands of them."""
+"""How many dice one macro rolls; a text may have thousands of macros."""
 
 _MACRO = re.compile(r"\{\{([^{}]*)\}\}")
 _OLD = re.compile(r"<(user|bot|char)>", re.IGNORECASE)
@@ -31,7 +31,7 @@ VOLATILE = frozenset({"random", "roll", "time", "isotime", "idle_duration", "out
 
 @dataclass(frozen=True, slots=True)
 class MacroValues:
-    """What the macros of one turn mean."""
+    """The values of the macros in one turn."""
 
     char: str
     user: str

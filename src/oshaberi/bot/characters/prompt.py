@@ -37,7 +37,7 @@ class CharacterPrompt:
     notes: tuple[DepthNote, ...] = ()
     """Notes, with their distance from the end in messages."""
     last: str = ""
-    """What stands after the history."""
+    """The text after the history."""
 
 
 def character_prompt(card: Card, values: MacroValues) -> CharacterPrompt:

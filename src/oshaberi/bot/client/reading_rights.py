@@ -3,7 +3,7 @@
 The second is decided without a list of members, which the bot does not have. Whoever sees a channel
 does so through one *way in*: as @everyone, by a role, or by a permission of their own. If each way
 into the one channel also leads into the other, and the other denies nothing to single roles or
-people, then everybody who sees the one may read the other.
+people, then everybody who sees the first may read the second.
 """
 
 from __future__ import annotations

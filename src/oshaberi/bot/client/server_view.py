@@ -39,7 +39,7 @@ AT_ONCE = 50
 MOST_EVENTS = 100
 """How many events Discord allows in a server."""
 SEARCH_S = 20.0
-"""How long a search may take, with all that Discord makes it wait."""
+"""How long a search may take, including Discord's waits."""
 MOST_TRIES = 3
 LONGEST_WAIT_S = 5.0
 """How long the bot waits for an index that is not ready; a longer wait is reported instead."""
@@ -260,7 +260,7 @@ class DiscordServerView:
                 known = await self._guild.fetch_scheduled_events(with_counts=False)
         except NOT_FOUND as error:
             log.info("server %s: its events cannot be read: %s", self._guild.id, error)
-            raise SearchFailedError("Discord does not tell the events now") from None
+            raise SearchFailedError("Discord does not list the events at the moment") from None
         found = (self._event(one) for one in known[:MOST_EVENTS])
         return tuple(sorted(filter(None, found), key=lambda one: one.begins))
 

@@ -211,11 +211,10 @@ log = logging.getLogger(__name__)
 IDENTIFY_SECONDS = 5.0
 """Discord accepts one IDENTIFY of a small bot in this time."""
 ANSWER_SECONDS = 30.0
-"""An IDENTIFY that is not answered for so long never arrived."""
+"""An IDENTIFY without an answer for this long never arrived."""
 CONNECT_SECONDS = 60.0
 CLOSE_SECONDS = 2.0
-"""How long Discord may take to confirm that a shard is closed. Nothing that it sends then is
-read."""
+"""How long Discord may take to confirm that a shard is closed. Nothing is read in that time."""
 FAULTS = (aiohttp.ClientError, discord.DiscordException, ReconnectWebSocket, TimeoutError)
 
 
@@ -288,7 +287,7 @@ class MovableShardsClient(discord.AutoShardedClient):
     discord.py starts all shards of an `AutoShardedClient` once and keeps them. With `ShardTerms`
     this client starts none by itself: the shard keeper starts and stops them (decision 20). With or
     without, a shard that cannot connect waits for half a minute at most, does not hold up the other
-    shards, and gives up when the client is closed; discord.py's own would do none of these.
+    shards, and gives up when the client is closed. discord.py's own shards do none of this.
     """
 
     # private attributes of discord.py, under their mangled names
@@ -421,9 +420,7 @@ class MovableShardsClient(discord.AutoShardedClient):
                 return
             except (*FAULTS, OSError) as error:
                 reason = str(error) or repr(error)
-                log.log(
-                    level, "shard %d is not connected, and goes on trying: %s", shard_id, reason
-                )
+                log.log(level, "shard %d is not connected, and keeps trying: %s", shard_id, reason)
                 level, initial = logging.DEBUG, False
                 self._note_answer(shard_id)
                 await asyncio.sleep(backoff.delay())

@@ -95,7 +95,7 @@ class DiscordTurnChannel:
         self._notified: frozenset[int] | None = None
         """The only users whom messages may notify; None: as for an answer."""
         self._people_ids: set[int] = set()
-        """Ids of the people of the conversation that are known so far."""
+        """Ids of the people known so far in the conversation."""
 
     @property
     def is_age_restricted(self) -> bool:
@@ -404,7 +404,7 @@ class DiscordTurnChannel:
     ) -> None:
         channel = self._elsewhere(channel_id)
         if channel is None:
-            log.warning("thought_log_channel_id: %s is no channel of this server", channel_id)
+            log.warning("thought_log_channel_id: %s is not a channel of this server", channel_id)
             return
         sink = self._client_state.sink(channel)
         try:

@@ -54,7 +54,7 @@ ADDED = {
     "task": translatable("Task #{number} is set for {when}."),
 }
 AGAIN = translatable("It comes again: {times}.")
-BY_CLOCKS_OF = translatable("By the clocks of {zone}; `/timezone` changes that for what is new.")
+BY_CLOCKS_OF = translatable("In the time zone {zone}; `/timezone` changes it for new ones.")
 NONE_OF_YOURS = translatable(
     "You have scheduled nothing here. `/schedule add` does it, for example for `tomorrow at 9`."
 )
@@ -268,7 +268,7 @@ def zone_choices(typed: str, now: datetime) -> Choices:
 
 # -- birthdays -----------------------------------------------------------------------------------
 
-ONLY_IN_SERVERS = translatable("A birthday is told to a server: use this command there.")
+ONLY_IN_SERVERS = translatable("Birthdays belong to a server: use this command there.")
 NO_BIRTHDAY = translatable("I do not know your birthday here. Tell me a day and a month.")
 YOUR_BIRTHDAY = translatable("Your birthday here: day {day} of month {month}.")
 BIRTHDAY_FORGOTTEN = translatable("Your birthday is forgotten here.")
@@ -306,7 +306,7 @@ ITS_NUMBER = translatable("Its number in the list")
 @schedule.command(description="Be reminded here, or have the bot do something")
 @app_commands.describe(
     when="For example: in 20 minutes, tomorrow at 9, every monday at 17:30, 0 9 * * 1",
-    text="What you want to be reminded of, or what the bot shall do",
+    text="What you want to be reminded of, or what the bot should do",
     what="Whether you are reminded, or the bot does it; reminder if left out",
 )
 async def add(

@@ -79,7 +79,7 @@ async def _is_theirs(context: BotContext, asker: CommandUser, channel: object) -
     return asker.person.id in (channel.owner_id, None if known is None else known.user_id)
 
 
-@app_commands.command(description="Begin afresh here: nothing said before is read any more")
+@app_commands.command(description="Start over here: nothing said before is read any more")
 async def new(interaction: Interaction) -> None:
     work = begin_afresh(
         context_of(interaction), asker_of(interaction), interaction.channel, interaction.id

@@ -200,7 +200,7 @@ def checked_token(token: str) -> str:
     if not text:
         raise ConfigError("the token is missing: paste it from the page Bot of the application")
     if not (text.isascii() and text.isprintable()) or " " in text or len(text) > 300:
-        raise ConfigError("this is no bot token: copy the whole token, and nothing else")
+        raise ConfigError("this is not a bot token: copy the whole token, and nothing else")
     return text
 
 

@@ -62,7 +62,7 @@ class ModelEntry:
     api_keys: tuple[str, ...] = field(default=(), repr=False)
     api_key_env: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
-    """`temperature`, `top_p`, and what goes to the model's API as it is."""
+    """`temperature`, `top_p`, and parameters that go to the model's API unchanged."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Sent with each request: for gateways that want them."""
     region: str | None = None

@@ -102,12 +102,12 @@ class ChannelMessage:
     files: tuple[AttachedFile, ...] = ()
     reply_to: int | None = None
     embeds: tuple[str, ...] = ()
-    """The text of embeds, whoever wrote them; not the thoughts that the bot logged."""
+    """The text of all embeds, except the thoughts that the bot logged."""
     mentions: tuple[Person, ...] = ()
     """The people that the text mentions as `@name`, without the bot."""
     typed: str | None = None
-    """What the author typed, without the names that Discord puts into the text: of mentioned users,
-    channels, emoji and stickers. None if that is the text."""
+    """What the author typed, without the names that Discord adds for mentioned users, channels,
+    emoji and stickers. None if it is the same as the text."""
 
     @property
     def own_words(self) -> str:
@@ -158,7 +158,7 @@ class IncomingMessage:
     mentions_others: bool = False
     """Whether it mentions another user, a role or everybody."""
     copied_id: int | None = None
-    """The person's message that this one, of a proxy bot, copies."""
+    """The person's message that this one, from a proxy bot, copies."""
     webhook: Person | None = None
     """The webhook that sent the copy. If it does not belong to a proxy bot, it counts as the
     author."""

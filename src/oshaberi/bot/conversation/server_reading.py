@@ -11,7 +11,7 @@ from datetime import datetime
 from oshaberi.errors import OshaberiError
 
 MOST_FOUND = 25
-"""How many messages Discord returns at most for one search."""
+"""The most messages that Discord returns for one search."""
 LONGEST_SEARCH = 200
 """The longest text to search for."""
 SEARCHES_A_MINUTE = 10

@@ -3,7 +3,7 @@
 Nobody can pose as somebody else: names become single lines without colons, a name that looks like
 another is shown with the account name, and further lines of a message are indented. Unicode's own
 data decides what looks alike, and a table of letters of other alphabets that look like Latin or
-kana; names with the same skeleton count as alike, rather too often than too rarely. By the same
+kana; names with the same skeleton count as alike, preferably too often than too rarely. By the same
 rules a persona or sprite gets its name (`name_problem`).
 """
 

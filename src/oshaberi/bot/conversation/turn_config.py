@@ -19,7 +19,7 @@ LONGEST_INSTRUCTION = 2000
 MOST_TOOLS = 250
 LONGEST_TOOL = 100
 MOST_IDS = 250
-"""As many as fit into the option of a command, which has 6000 characters."""
+"""As many as fit into an option of a command, which holds 6000 characters."""
 PROXY_BOTS = (466378653216014359, 431544605209788416)
 """PluralKit and Tupperbox."""
 

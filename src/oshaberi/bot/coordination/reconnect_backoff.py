@@ -17,7 +17,7 @@ LONGEST_SECONDS = 30.0
 LEAST_SHARE = 0.5
 """The shortest wait, as a share of the time that the back-off has grown to."""
 FORGET_SECONDS = 120.0
-"""If a connection is lost that long after the last wait, the back-off starts again."""
+"""If a connection is lost this long after the last wait, the back-off starts again."""
 
 
 class ReconnectBackoff(ExponentialBackoff[bool]):

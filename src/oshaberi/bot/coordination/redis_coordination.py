@@ -71,7 +71,8 @@ class RedisCoordination:
         """The processes that had already claimed something for which this one asked."""
         self._departed = asyncio.Event()
         self._believes_from = 0.0
-        """From then on, the keys in Redis prove again which other processes run or have ended."""
+        """From then on, the keys in Redis show reliably again which other processes run or have
+        ended."""
         self.problem: str | None = None
         self._outage_log = OutageLog(
             "redis",

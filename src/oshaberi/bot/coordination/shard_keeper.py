@@ -98,7 +98,8 @@ manager starts it again."""
 HANDOVER_SECONDS = 30.0
 """How long a process that ends may take to hand over its shards, one after another."""
 AWAY_SECONDS = 2.0
-"""A process that is shutting down does not wait for leases that it could not reach for so long."""
+"""A process that is shutting down does not wait for leases that it could not reach for this
+long."""
 
 
 class ShardHost(Protocol):

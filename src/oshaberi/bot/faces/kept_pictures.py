@@ -48,9 +48,9 @@ CHECK_SECONDS = 5.0
 """The longest that an answer waits until its pictures are checked."""
 LOADED_SECONDS = 3600.0
 FAILED_SECONDS = 600.0
-"""How long an address from elsewhere counts as loadable, or not."""
+"""How long the result of checking an address from elsewhere stays valid."""
 RENEW_SECONDS = 3600.0
-"""A signed URL is replaced so long before it expires."""
+"""A signed URL is replaced this long before it expires."""
 MOST_SERVERS = 1000
 MOST_CHECKED = 4000
 MOST_CHECKS = 4

@@ -35,7 +35,7 @@ RETRY = timedelta(minutes=30)
 """When to try again if Discord does not say: it does not document how often pictures may change."""
 _RATE_LIMITED = 429
 _BAD_FORM = 50035
-"""Discord also calls a picture that changes too often an invalid form. Ours are valid."""
+"""Discord also reports an invalid form if a picture changes too often. Our forms are valid."""
 _PICTURES = ("avatar", "banner")
 
 Default = Callable[[int], Awaitable[PersonaRecord]]
@@ -56,7 +56,7 @@ class _WantedProfile:
     """The fields to set, with the contents of those that are pictures."""
 
     fields: Mapping[str, str | None]
-    """For a picture: its digest. None puts back the bot's own."""
+    """For a picture: its digest. None restores the bot's own."""
     pictures: Mapping[str, str] = field(default_factory=dict)
     """Data URIs by digest."""
 

@@ -40,7 +40,7 @@ NOUNS = {
     "models": "model",
     "facts": "fact",
 }
-"""What the rows of each table are called, in the order in which they are listed."""
+"""The words for the rows of each table, in the order in which they are listed."""
 
 
 # -- out -----------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ class Packed:
     counts: Mapping[str, int]
     stay: Mapping[str, int]
     lost: int = 0
-    """Pictures of which there is no copy."""
+    """Pictures that have no copy."""
 
 
 async def pack(

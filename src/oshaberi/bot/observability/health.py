@@ -39,7 +39,7 @@ KEPT_SECONDS = 600.0
 """How long a failure counts. Older failures say nothing about the present."""
 MOST_MODELS = 200
 HANGING_SECONDS = 30.0
-"""After so long without a piece an answer counts as hanging. It is given up much later
+"""After this long without a piece, an answer counts as hanging. It is given up much later
 (`inactivity_timeout_ms`): some models think for a minute without sending anything."""
 LOOK_SECONDS = 5.0
 """How often a stream that hangs is checked again."""

@@ -178,7 +178,7 @@ class ProcessGauges:
 
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
-"""Nobody needs the time when a counter was created, which would be every second line."""
+"""Nobody needs the creation times of counters, which would be every second line."""
 
 ERROR_TYPES: tuple[str, ...] = get_args(ErrorType)
 STATUSES: tuple[str, ...] = get_args(Status)

@@ -20,7 +20,7 @@ _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _TERM = re.compile(r"(\*|[a-z]{3}|\d{1,2})(?:-([a-z]{3}|\d{1,2}))?(?:/(\d{1,2}))?", re.ASCII)
 _NTH = re.compile(r"([a-z]{3}|[0-7])#([1-5])", re.ASCII)
 LONGEST_SEARCH = timedelta(days=366 * 9)
-"""From one leap day to the next it can be eight years."""
+"""Two leap days can be eight years apart."""
 
 
 class CronError(OshaberiError):

@@ -40,7 +40,7 @@ TOO_MANY = {
 }
 PAUSED_BY_MANAGER = Sentence("somebody who manages the server paused it")
 NOT_PLANNED = (ScheduleRefusedError, WrittenTimeError, CronError)
-"""What `planned` raises, with words for the author."""
+"""The errors that `planned` raises, with words for the author."""
 _ANYWHERE = (UTC, timezone(timedelta(hours=5, minutes=45)), timezone(timedelta(hours=-8)))
 """Zones so far apart that a time which is the same in all of them depends on no zone."""
 

@@ -38,7 +38,7 @@ WELL_KNOWN = (
     *("Australia/Sydney", "Australia/Adelaide", "Australia/Perth", "Pacific/Auckland"),
     *("Pacific/Honolulu", "Atlantic/Azores", "Asia/Dhaka", "Asia/Yangon", "Asia/Tashkent"),
 )
-"""Zones that are proposed, before others with the same time."""
+"""Zones that are suggested first, before others with the same time."""
 
 
 class ZoneError(OshaberiError):

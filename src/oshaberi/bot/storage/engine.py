@@ -126,12 +126,12 @@ END_SECONDS = 1.0
 DRIVERS_LOG = logging.getLogger("aiosqlite")
 CONNECT_SECONDS = 5
 COMMAND_SECONDS = 15
-"""A statement that PostgreSQL does not answer within this time has failed."""
+"""A statement that PostgreSQL does not answer within this time counts as failed."""
 THREADS = 4
 POOL_SIZE = 10
 POOL_SECONDS = 120
 """How long to wait for a free connection. It is long, because many turns that read at once wait for
-each other, and that is no outage: the circuit breaker decides whether the database is away."""
+each other, which is not an outage: the circuit breaker decides whether the database is away."""
 RECYCLE_SECONDS = 1800
 PING_AFTER_SECONDS = 30.0
 _USED_S = "oshaberi_used_s"

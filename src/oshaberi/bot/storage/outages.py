@@ -2,8 +2,8 @@
 
 If a caller waits and the database does nothing for ANSWER_SECONDS, it counts as away. From then on
 every call fails at once. The breaker probes the database, and lets calls through again as soon as
-it answers. If the process itself is busy, that is no outage: silence counts only if the event loop
-had time to receive something.
+it answers. A busy process is not an outage: silence counts only if the event loop had time to
+receive something.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ Probe = Callable[[], Awaitable[object]]
 
 _SQLITE_AWAY = ("locked", "busy", "disk i/o", "unable to open", "readonly", "is full")
 _STATES_AWAY = ("08", "25006", "53", "55P03", "57P", "58")
-"""Beginnings of PostgreSQL's error codes: no connection, read-only, no resources, a migration of
-another process that takes long, shutdown."""
+"""Prefixes of PostgreSQL's error codes: no connection, read-only, no resources, another process's
+long migration, shutdown."""
 
 
 @contextmanager

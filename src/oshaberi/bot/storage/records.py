@@ -113,7 +113,7 @@ class OwnFaceRecord:
     banner: str = ""
     """The address of a kept picture."""
     applied: Mapping[str, str | None] = field(default_factory=dict)
-    """What was last set, by field of the profile; of pictures their digests."""
+    """The last values, by field of the profile; for pictures their digests."""
 
 
 @dataclass(frozen=True, slots=True)

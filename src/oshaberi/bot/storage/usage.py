@@ -77,7 +77,7 @@ class UsageTotals:
     cost_micros: int = 0
     """In millionths of a dollar, of the models whose price is known."""
     cached_tokens: int = 0
-    """Of the input, what providers read from their caches."""
+    """The part of the input that providers read from their caches."""
 
     @property
     def tokens(self) -> int:

@@ -85,7 +85,7 @@ class ChannelTurns:
         self._background = background
         self._entering: KeyedLocks[int] = KeyedLocks()
         self._storing: dict[int, asyncio.Task[None]] = {}
-        """What stores a question whose turn has begun already, by message."""
+        """The tasks that store questions whose turns have already begun, by message."""
 
     @classmethod
     def over(cls, services: TurnServices, *, claim: Claim | None = None) -> Self:

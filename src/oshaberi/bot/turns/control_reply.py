@@ -53,7 +53,7 @@ NOT_NEWEST = ControlReply(
 NO_EDITS = ControlReply(
     False, translatable("What I said cannot be edited here, or not by you (answer_editing).")
 )
-SHOWN = ControlReply(True, translatable("That is the version that counts now."))
+SHOWN = ControlReply(True, translatable("This version counts from now on."))
 EDITED = ControlReply(True, translatable("Changed. From now on I have said this."))
 NO_SUCH_VERSION = ControlReply(False, translatable("This version is not kept any more."))
 TOO_LONG_HERE = ControlReply(

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from oshaberi.text.normalize.pieces import is_spaced_letter
 
 LOOK = 160
-"""How many characters of the beginning and of the end are looked at, besides the name."""
+"""How many characters at the beginning and at the end are checked, besides the name."""
 
 _GREETING = (
     r"hey|hi|hiya|heya|hello|hullo|yo|oi|oy|dear|good (?:morning|afternoon|evening|night)|morning"
@@ -66,7 +66,7 @@ _ABOUT = (
     "是",
     "的",
 )
-"""What follows a name in talk about somebody, in scripts without spaces."""
+"""Endings that follow a name in talk about somebody, in scripts without spaces."""
 _END = " \t\n\u3000.!?。！？~〜…♪)）"
 _MOST_OPENINGS = 3
 

@@ -5,10 +5,10 @@ What a signal means depends on what the process does (`Life`):
 - opening: the work is cancelled, and what is open by then is closed;
 - listening: the work decides (`bot_wiring.run` lets running answers finish, a second signal skips
   that);
-- closing: the process is ending already.
+- closing: the process is already ending.
 
 Cancelled or closing work can hang: in a DNS query, at a gateway that does not confirm the end of a
-connection. So a process of the bot alone has a `HardEnd` as well.
+connection. So a process that runs only the bot has a `HardEnd` as well.
 """
 
 from __future__ import annotations

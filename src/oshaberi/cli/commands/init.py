@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_PROVIDER = "openai"
 MOST_LISTED = 12
 MOST_LOOKS = 20
-"""How often a switch of Discord is looked at again."""
+"""How often a switch of Discord is checked again."""
 
 
 @click.command(short_help="Put a bot on Discord: ask for token and model, write the settings.")

@@ -115,7 +115,7 @@ class _ServerChannels:
 
     name: str
     writable: int
-    """In how many channels the bot may write."""
+    """The number of channels in which the bot may write."""
     visible: int
     hidden: int
     lacking: tuple[tuple[str, tuple[str, ...]], ...]

@@ -119,10 +119,10 @@ class RequestBudget:
     discord.py knows the buckets of single routes, but learns of the global limit only by being
     refused. Requests that a person waits for come first, then reactions; typing is sent only while
     plenty are left. A `SharedAllowance` makes it one budget for several processes. `per_second` 0
-    means no limit: a proxy keeps the limit.
+    means no limit, because a proxy takes care of it.
 
-    Discord counts a request some time between its sending and its answer. So the budget counts it
-    from its sending until one second after its answer.
+    Discord counts a request at some time between sending and response. So the budget counts it from
+    sending until one second after the response.
     """
 
     def __init__(self, per_second: int = PER_SECOND) -> None:

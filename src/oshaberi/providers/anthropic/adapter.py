@@ -236,7 +236,7 @@ class AnthropicAdapter(EndpointAdapter):
     """One model behind `POST {base_url}/v1/messages`."""
 
     listed_as = FAMILY
-    """The family whose models are listed if this one does not exist."""
+    """The family whose models are listed if this model does not exist."""
     decoder: type[Decoder] = SseDecoder
 
     def __init__(self, endpoint: Endpoint) -> None:

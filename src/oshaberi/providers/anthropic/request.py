@@ -133,7 +133,7 @@ def _is_in_foreign_loop(request: Request, endpoint: Endpoint) -> bool:
 
 
 LOOK_BACK = 20
-"""Over how many blocks before a mark the API looks for an earlier mark."""
+"""How many blocks before a mark the API searches for an earlier mark."""
 
 
 def cache_mark(wanted: CacheTime) -> Fields:

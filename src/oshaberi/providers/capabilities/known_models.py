@@ -274,7 +274,7 @@ TABLE: Mapping[str, tuple[Row, ...]] = {
 """Family → rows of a pattern and what differs from the safe defaults; the first match counts."""
 
 MOST_REMEMBERED = 1000
-"""Models whose capabilities were asked for last: an admin may choose any name."""
+"""How many recently used models are remembered: an admin may choose any name."""
 _OF_THE_MODEL = frozenset({"images", "window", "thinks_unasked"})
 """Fields that no gateway can change."""
 

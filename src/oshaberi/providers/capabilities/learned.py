@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 PlaceT = TypeVar("PlaceT")
 
 SMALLEST_REQUEST = 200
-"""Smaller requests are not compared: what the API adds around them outweighs their text."""
+"""Smaller requests are not compared: the API's additions outweigh their text."""
 LEAST, MOST = 0.3, 3.0
 LEAST_POSSIBLE, MOST_POSSIBLE = 0.05, 20.0
 """A count outside these is not a count of our request."""
@@ -89,7 +89,7 @@ def _keep(places: OrderedDict[PlaceT, ValueT], place: PlaceT, value: ValueT) -> 
 
 
 KEPT_S = 24 * 3600.0
-"""How long a lesson is believed: the server may be mended, or started with other options."""
+"""How long a lesson is valid: the server may be repaired, or restarted with other options."""
 MOST_LESSONS = 20
 """How many lessons are kept for one place: more than there are rules that teach one."""
 POSSIBLE: Mapping[str, tuple[int, int]] = {

@@ -54,7 +54,7 @@ class GoogleAdapter(EndpointAdapter):
     """One Gemini model."""
 
     listed_as = FAMILY
-    """The family whose models are listed if this one does not exist."""
+    """The family whose models are listed if this model does not exist."""
     api_version = GOOGLE_VERSION
 
     def __init__(self, endpoint: Endpoint) -> None:

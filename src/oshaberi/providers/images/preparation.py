@@ -234,7 +234,7 @@ _JPEG_QUALITIES = (88, 70, 45, 20)
 _JPEG_SCALES = (1, 2, 4, 8)
 _MOST_JPEG_SCANS = 64
 _HEAD = 0.1
-"""How much of what a square leaves out of a tall picture is above it."""
+"""The share of a tall picture's cut-off part that is above the square."""
 _PICTURE_ALONE = {"image/png": png_picture, "image/jpeg": jpeg_picture, "image/gif": gif_picture}
 
 
@@ -244,7 +244,7 @@ class ImageLimits:
 
     max_bytes: int = 10 * 1024 * 1024
     max_pixels: int = 8_400_000
-    """How many pixels are decoded at most: a screen of 3840x2160 fits. A JPEG is decoded at a
+    """The most pixels that are decoded: a screen of 3840x2160 fits. A JPEG is decoded at a
     fraction of its size."""
     max_webp_pixels: int = 4_200_000
     """The decoder of WebP needs four times as much memory as the others."""
@@ -255,7 +255,7 @@ class ImageLimits:
     timeout_s: float = 10.0
     max_redirects: int = 3
     redraw: Literal["if needed", "whole", "square"] = "if needed"
-    """`whole` and `square`: always drawn anew, so that nothing else of the file is left in it."""
+    """`whole` and `square`: always redrawn, so that nothing else of the file remains."""
 
 
 async def prepare_in_turn(raw: bytes, limits: ImageLimits) -> ImagePart:

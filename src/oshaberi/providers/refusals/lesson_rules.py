@@ -93,7 +93,7 @@ def budget_range(refusal: Refusal, found: Found) -> Lesson:
 
 
 _ONE_MESSAGE = re.compile(r"\b(?:messages|contents|input)[.\[]\d|(?:final|last) `?assistant")
-"""The place of one message: what is wrong there says nothing about the model."""
+"""The path of one message: an error there says nothing about the model."""
 
 
 def no_thinking(refusal: Refusal, _found: Found) -> Lesson:

@@ -174,7 +174,7 @@ class RequestNegotiation:
 
     def __init__(self, endpoint: Endpoint, family: str, mandatory: frozenset[str]) -> None:
         self.capabilities = known_capabilities(endpoint, family)
-        """What the model takes in the next attempt."""
+        """What the model accepts in the next attempt."""
         self._endpoint = endpoint
         self._place = endpoint.place
         self._mandatory = mandatory

@@ -107,7 +107,7 @@ SEARCH_OR_TOOLS = "it takes its own search or the tools, not both: the tools are
 LEAST_REPLY = 8
 """The tools are left out if they leave less than this part (an eighth) of the window."""
 OVERESTIMATE = 1.5
-"""By how much the estimate may exceed what an API counts. Beyond that it is not asked at all."""
+"""By how much the estimate may exceed an API's own count. Beyond that it is not asked at all."""
 
 
 def _base_tokens(request: Request, cost: RequestCost) -> int:
@@ -190,7 +190,7 @@ def _role(item: Item) -> str:
 
 _UNKNOWN = ModelCapabilities()
 UNASKED_WINDOW = 2048
-"""A local server is not asked for its window if a request fits into so many tokens."""
+"""A local server is not asked for its window if a request fits into this many tokens."""
 _HALVES = re.compile("[\ud800-\udfff]")
 
 

@@ -35,7 +35,7 @@ from oshaberi.providers.wire.tool_calls import ToolCallAssembly
 
 LONGEST_TITLE = 80
 LONGEST_ADDRESS = 1500
-"""A link stands in one message, and a page found on the web may have any address."""
+"""A link must fit into one message, and a page found on the web may have any address."""
 _SAFE = ":/?#[]@!$&'*+,;=%~-._"
 _IN_A_LINK = str.maketrans(dict.fromkeys("[]<>\r\n", " "))
 
@@ -61,8 +61,8 @@ def _link(page: CitedPage) -> str:
 #
 # The text is moved to the thoughts only if reasoning came before, the answer starts in lower
 # case, and its first sentence ends right before a capital (spec 03). The decision uses text
-# positions alone, within a bounded look-ahead. This is on purpose not the rule of
-# `text.sentences.ends`, by which no sentence ends where a letter touches its period.
+# positions alone, within a bounded look-ahead. This deliberately differs from
+# `text.sentences.ends`, for which no sentence ends where a letter touches its period.
 
 
 LOOK_AHEAD = 80

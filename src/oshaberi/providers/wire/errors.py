@@ -40,7 +40,7 @@ _NO_SUCH_PLACE = frozenset({404, 405})
 _NOTHING_THERE = re.compile(
     r"(?:404)?[ :]*(?:the )?(?:page |file )?not found[.!]?\s*", re.IGNORECASE
 )
-"""What servers say of a path that they do not have. A missing model has other words."""
+"""What servers say about a path that they do not have. For a missing model they use other words."""
 _LONGEST = 2000
 _STATUS_DIGITS, _HIGHEST_STATUS = 6, 99_999
 _TLS_OBJECT = re.compile(r" ssl:<[^<>]*>")

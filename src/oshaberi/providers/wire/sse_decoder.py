@@ -27,7 +27,7 @@ _KEPT = 8000
 _NEWLINE = 10
 _PLAIN = b"data: {"
 _NEVER = b"\0"
-"""A beginning that no event has."""
+"""A prefix that no event has."""
 _BEGINNING = re.compile(rb"(?:event: (?!error\b)[\w.]+\n)?data: \{")
 
 DONE: dict[str, Any] = {"done": True}
@@ -43,7 +43,7 @@ class SseDecoder:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._unfinished = 0
-        """How many bytes came since the last event."""
+        """How many bytes have come since the last event."""
         self._data: list[bytes] = []
         self._name = b""
         self._bare: list[bytes] = []

@@ -35,8 +35,8 @@ class SignedBlock(NamedTuple):
     Parts with the same `key` are one block: `fixed` fields are set, `grows` fields are appended to.
     An `optional` block is kept only together with others. After a part that `ends` its block, the
     next part with this key begins another one. A part that `only_continues` is ignored if its block
-    has not begun. If there is no room for a `droppable` part, nothing is kept, but the answer goes
-    on.
+    has not begun. If there is no room for a `droppable` part, nothing is kept, but the answer
+    continues.
     """
 
     key: int | str
@@ -62,7 +62,7 @@ class TokenCount(NamedTuple):
 
 
 MOST_DOLLARS = 10_000.0
-"""The highest price of one request that is believed."""
+"""The highest credible price of one request."""
 
 
 def token_count(

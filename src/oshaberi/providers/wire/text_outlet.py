@@ -34,11 +34,12 @@ class StopStringCut:
         self._begun = [("", 0)]
         """For each state a stop string, and how much of it is at the end of the text."""
         self._complete = [0]
-        """For each state how long the stop string is that is complete; 0 if none is."""
+        """For each state, the length of the stop string that is complete; 0 if none is."""
         for stop in stops:
             self._add(stop)
         self._shorter = [START] * len(self._next)
-        """For each state that of the longest shorter end of the text that is a beginning too."""
+        """For each state, the state of the longest shorter end of the text that begins a stop
+        string, too."""
         self._link_shorter_ends()
         first = "".join(map(re.escape, self._next[START]))
         self._first = re.compile(f"[{first}]" if first else r"(?!)")

@@ -16,7 +16,7 @@ from oshaberi.chunks import ToolCall
 from oshaberi.providers.wire.steps import CallPiece
 
 SHORT = 16
-"""Arguments of so few characters are simply parsed: `null` and `{}` are."""
+"""Arguments of this few characters are simply parsed, such as `null` and `{}`."""
 _BRACKET_OR_QUOTE = re.compile(r'["{}\[\]]')
 _QUOTE_OR_ESCAPE = re.compile(r'["\\]')
 

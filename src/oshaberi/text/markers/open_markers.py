@@ -16,7 +16,8 @@ from oshaberi.text.decision_observer import Observer
 _ROUND: Final = frozenset({"(", "]("})
 
 Rule = Literal["H1", "H2", "H3"]
-"""Why a boundary waits no longer: closed, or literal because of a blank line, or of its age."""
+"""Why a boundary waits no longer: the marker was closed, or is literal because of a blank line or
+its age."""
 
 CLOSERS: Final = {
     "(": ")", "（": "）", '"': '"', "「": "」", "『": "』", "“": "”", "„": "“", "«": "»",
@@ -37,7 +38,8 @@ class HeldBoundary(SharedValue):
         self.cut = cut
         self.reason = reason
         self.mend = mend
-        """Where the carried punctuation begins: the white space from `at` to here goes (B3)."""
+        """Where the carried punctuation begins: the white space from `at` to here is dropped
+        (B3)."""
 
     def moved(self, by: int) -> HeldBoundary:
         mend = self.mend - by if self.mend else 0
@@ -55,9 +57,10 @@ class OpenMarkers(CopiedState):
         self.labels: list[int] = []
         """Where a `[` may begin a link: those of this line, and one that holds earlier lines."""
         self.targets: list[int] = []
-        """Where a link begins whose `](` was read. Atoms outlast their hold on a line (L5)."""
+        """The start of a link whose `](` was read. Atoms last longer than their hold on a line
+        (L5)."""
         self._lapsed = -1
-        """Where the newest link begins whose hold has ended."""
+        """The start of the newest link whose hold has ended."""
         self.held: list[HeldBoundary] = []
         self.free: list[HeldBoundary] = []
         self.spans: list[tuple[int, int, bool]] = []

@@ -4,7 +4,7 @@ Punctuation with no text of its own (S1) waits for the text it belongs to: three
 an ellipsis, go in front of the next text. Fewer are a stray fragment, which is withheld unless the
 response turns out to have nothing else (L1).
 
-Every unit that leaves is numbered, and accounts for everything in V since the one before it.
+Every unit that is sent is numbered, and accounts for everything in V since the one before it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_NOTES: Final = 100
 _PUNCTUATION: Final = frozenset(".,!?;:。！？、，…")
 _ALONE: Final = re.compile(r"[.,!?;。！？、，…]+|[.,!?;:。！？、，…]{1,2}")
 _MOST_PUNCTUATION: Final = 100
-"""An orphan, or strays, of more signs than this are long enough for a message of their own."""
+"""With more signs than this, an orphan or strays are long enough for a message of their own."""
 
 Humanizer = Callable[[str, str], str]
 """Takes a text and a seed."""

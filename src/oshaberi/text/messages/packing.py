@@ -42,7 +42,7 @@ class PackedPart:
         self.labelled = labelled
         self.is_code = False
         self.lead = 0
-        """How many characters in front are punctuation that was joined to it (S1)."""
+        """How many characters at the front are punctuation that was joined to it (S1)."""
         self.joiner = ""
         """What goes between it and the part before it, in one message."""
 

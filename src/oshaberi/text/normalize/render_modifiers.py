@@ -41,7 +41,7 @@ class RenderModifiers(Normalizer):
             self._copied = None
 
     def block_identity(self, ends_line: bool) -> Identity | None:
-        """Return the identity of a code block or table that comes now."""
+        """Return the identity of a code block or table at this point."""
         identity = self._copied or self.active
         if ends_line:
             self._copied = None

@@ -122,9 +122,9 @@ _LETTERS: Final = (
 _PLAIN: Final = re.compile(f"[{_ASCII}{_LETTERS}]+")
 """Text in which no rule finds anything: no label, tag, emoji, mention, rule line or disguise."""
 _PLAIN_ASCII: Final = re.compile(f"[{_ASCII}]+")
-"""The same where letters may be disguised ones."""
+"""The same pattern for text that may have disguised letters."""
 _LONGER_THAN_THE_RULES: Final = 80
-"""To read so much text takes as long as to ask all rules."""
+"""Reading this much text takes as long as asking all the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class Normalizers(CopiedState):
         return [step for _, step in self._named if step is not self._modifiers]
 
     def block_identity(self, ends_line: bool) -> Identity | None:
-        """Return the identity of a code block or table that comes now."""
+        """Return the identity of a code block or table at this point."""
         return self._modifiers.block_identity(ends_line) if self._modifiers else None
 
     def clean_table(self, source: str) -> tuple[str, list[tuple[str, str]]]:

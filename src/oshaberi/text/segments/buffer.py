@@ -50,7 +50,7 @@ class Segment:
 
 
 Found = Segment | Decision
-"""What splitting returns, in order. Decisions are among it only if somebody observes."""
+"""The results of splitting, in order. They include decisions only if there is an observer."""
 
 
 class SplitObserver(Observer):
@@ -77,11 +77,11 @@ class VisibleBuffer(CopiedState):
         self._begins_line = True
         self.limit = reach
         self.line = 0
-        """Where the current line begins; before `start` where its beginning has left."""
+        """Where the current line begins; before `start` if its beginning has been released."""
         self.gap = ""
-        """White space that has left since the last segment's text."""
+        """White space that was released since the last segment's text."""
         self.has_left = False
-        """A segment has left, so what comes does not begin the text."""
+        """A segment has been released, so what comes next does not begin the text."""
         self.is_mid_clause = False
         """An overflow has cut a clause in two, and its second half comes now."""
         self._owes_newline = False  # one came before carried punctuation

@@ -26,7 +26,8 @@ from oshaberi.text.measure import (
 from oshaberi.text.segments.buffer import NEVER, Trim, VisibleBuffer
 from oshaberi.text.sentences.ends import TERMINATORS, clause_end_at, sentence_end
 
-# Spec 05, forced flush: where the last complete clause ends, so that half of one is kept back.
+# Spec 05, forced flush: finds the end of the last complete clause, so that half a clause is kept
+# back.
 
 
 Stretch = tuple[int, int]

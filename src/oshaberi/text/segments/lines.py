@@ -62,7 +62,8 @@ class NextLine:
         self.joins = False
         """It stays in the segment of the line before."""
         self.carried_end = 0
-        """Where punctuation ends that begins it and belongs to the line before; 0 if none does."""
+        """The end of punctuation at its start that belongs to the line before; 0 if there is
+        none."""
         self.undecided = False
 
 
@@ -137,7 +138,7 @@ def joins_block(text: str, here: BlockKind, brk: LineBreak, final: bool) -> int:
 
 _HEAD: Final = 64
 _TOO_FEW: Final = 2
-"""In a response of so few messages none is spent on a heading."""
+"""In a response with this few messages, none is spent on a heading."""
 
 
 class CurrentLine(CopiedState):

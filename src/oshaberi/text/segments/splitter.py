@@ -167,7 +167,7 @@ class ProseReader(CopiedState):
         self.waits_for_next = False
         """A line or sentence has ended, and the next character says how."""
         self.is_cut_off = False
-        """The text ends in the middle, and what is half is kept back."""
+        """The text ends in the middle, and its incomplete part is kept back."""
 
     def begin(self, at: int) -> None:
         """Start a fresh line at `at`, with nothing open."""

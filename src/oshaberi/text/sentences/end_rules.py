@@ -22,7 +22,8 @@ _MAX_GAP: Final = 16
 _MAX_WORD: Final = 24
 _GAP: Final = re.compile(r"[^\S\n]*")
 OPENING_SIGNS: Final = "\"'“„‘‚«‹([{*_~|「『《〈（【¿¡"
-"""What may stand in front of a sentence's first word. French closes with ` »`, so that does not."""
+"""What may come before a sentence's first word. French closes with ` »`, so that is not
+included."""
 _OPENING: Final = frozenset(OPENING_SIGNS)
 _OPENERS: Final = re.compile(f"[{re.escape(OPENING_SIGNS)}]+")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")

@@ -21,7 +21,7 @@ CHARS_PER_TOKEN = 4
 SMALLEST = 1024
 """A shorter beginning is not cached."""
 STEP = 128
-"""An API that compares by itself counts in steps of so many tokens."""
+"""An API that compares by itself counts in steps of this many tokens."""
 LOOK_BACK = 20
 MOST_MARKS = 4
 

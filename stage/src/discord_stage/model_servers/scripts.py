@@ -20,7 +20,7 @@ FailureKind = Literal[
     "network",
     "api_error",
 ]
-"""Why a model fails, whatever its API calls it."""
+"""Why a model fails, no matter what its API calls it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,8 +61,8 @@ async def show_persona(context: BotContext, asker: CommandUser, name: str) -> st
         _line("age-restricted", str(persona.is_age_restricted).lower(), persona.is_age_restricted)
     )
     legend = translated(
-        "\\* of its own. Of the others, those without a value are as the settings say "
-        "(`/config show`). `/persona set` changes one; talkativeness: `/persona talkative`, "
+        "\\* The persona's own value. Options without a value follow the settings (`/config "
+        "show`). `/persona set` changes one; talkativeness: `/persona talkative`, "
         "age-restricted: `/persona age-restrict`."
     )
     listed = "\n".join(lines)

@@ -97,7 +97,7 @@ def _line(persona: PersonaRecord, answers_in: Sequence[int]) -> str:
 MOST_WORDS = 20
 SPRITE_UNITS = 32
 FIELD_LIMIT = 4000
-"""As many characters as a field of a form can hold."""
+"""The most characters that a field of a form can hold."""
 PROMPT_LIMIT = LONGEST_TEXT
 """How long a prompt may be; the model's window must have room for it."""
 MOST_SPRITES = 50
@@ -123,7 +123,7 @@ PERSONA_LIMITS: Mapping[str, SizeLimit] = {
     "sprites": SizeLimit(AVATAR_URL_LIMIT, MOST_SPRITES),
     "card": SizeLimit(CARD_LIMIT),
 }
-"""The limit of every text and list of a persona, whoever sends it: a form, a command, a file."""
+"""The limit of every text and list of a persona, no matter where it comes from."""
 
 PERSONA, SPRITE = translatable("persona"), translatable("sprite")
 

@@ -115,7 +115,7 @@ def _form(
 
 
 def _prompt_field(number: int, text: str) -> discord.ui.TextInput[Any]:
-    goes_on = translated("What goes on from the field above")
+    goes_on = translated("The continuation of the field above")
     return discord.ui.TextInput(
         label=goes_on if number else translated("Who it is, how it speaks"),
         custom_id=f"prompt{number}" if number else "prompt",

@@ -23,7 +23,7 @@ from oshaberi.bot.storage.records import PersonaRecord
 from oshaberi.languages import said, translated
 
 MOST_UPLOADS = 10
-"""As many files as a form of Discord takes."""
+"""The most files that a form of Discord accepts."""
 _UNREADABLE = (discord.HTTPException, aiohttp.ClientError, OSError, TimeoutError)
 
 

@@ -18,8 +18,8 @@ from oshaberi.errors import SceneError
 # look. %% call current_time %% when result It is {{result}}.
 #
 # `%% or` begins another way to play the same. A line that ends with a backslash goes on. A key
-# with `=` before it counts only as the whole message. `%% faces 2` says what is below it for each
-# face, from the second on.
+# with `=` before it counts only as the whole message. `%% faces 2` repeats what is below it for
+# each face, from the second on.
 
 
 FOLDER = Path(__file__).parent / "scenes"

@@ -1,7 +1,8 @@
 """Migrates a database to this program's schema, after a backup, in one transaction.
 
 Several processes may start at once. A migration cannot be undone, so a SQLite file is backed up
-first. Alembic is only imported if there is something to migrate, because it slows down the start.
+first. Alembic is only imported if there is something to migrate, so a bot usually starts without
+it.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class TableOwnership:
     secret: frozenset[str] = frozenset()
     """Columns that are never exported."""
     of_others: frozenset[str] = frozenset()
-    """Columns that also contain what others said. They are not in any user's export."""
+    """Columns that also contain other people's words. They are not in any user's export."""
     is_ended: Callable[[datetime], ColumnElement[bool]] | None = None
     """The rows that no running answer needs any more at that time; None means all rows."""
     is_count: bool = False

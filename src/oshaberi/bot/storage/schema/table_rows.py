@@ -385,9 +385,9 @@ class UsageCount(Base):
     input_tokens: Mapped[int]
     output_tokens: Mapped[int]
     cached_tokens: Mapped[int] = mapped_column(server_default="0")
-    """Of the input, what providers read from their caches."""
+    """The part of the input that providers read from their caches."""
     cost_micros: Mapped[int]
-    """In millionths of a dollar, by the prices of that day."""
+    """In millionths of a dollar, at the prices of that day."""
 
 
 class QuotaNotice(Base):

@@ -35,7 +35,7 @@ def message_id_of(context: ToolContext, written: str | None) -> int:
         return context.incoming.said.id
     found = _ID.fullmatch(written.strip())
     if found is None:
-        raise ToolFailedError(f"{written[:40]!r} is no message id; recent_messages shows them")
+        raise ToolFailedError(f"{written[:40]!r} is not a message id; recent_messages shows them")
     return int(found[1])
 
 
@@ -203,7 +203,7 @@ def _emoji_to_send(written: str, custom: Sequence[str]) -> str:
         return written
     standard = None if tag else standard_emoji(name)
     if standard is None:
-        raise ToolFailedError(f"{written[:40]!r} is no emoji that can be used here")
+        raise ToolFailedError(f"{written[:40]!r} is not an emoji that can be used here")
     return standard
 
 

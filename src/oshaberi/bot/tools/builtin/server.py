@@ -120,7 +120,7 @@ def _day(context: ToolContext, written: str | None) -> datetime | None:
     try:
         read = datetime.fromisoformat(written.strip()[:40])
     except ValueError:
-        raise ToolFailedError(f"{written[:40]!r} is no day; write it like 2026-11-01") from None
+        raise ToolFailedError(f"{written[:40]!r} is not a day; write it like 2026-11-01") from None
     at = read.replace(tzinfo=UTC) if read.tzinfo is None else read
     if not DISCORD_EPOCH <= at <= context.now() + timedelta(days=366):
         raise ToolFailedError(f"{written[:40]!r}: Discord has no messages of that time")
@@ -149,5 +149,5 @@ def _event_line(event: ServerEvent) -> str:
 async def _view(context: ToolContext) -> ServerView:
     view = await context.turn_channel.server_view(context.user_id)
     if view is None:
-        raise ToolFailedError("this is no server")
+        raise ToolFailedError("this is not a server")
     return view

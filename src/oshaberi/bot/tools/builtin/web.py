@@ -74,7 +74,7 @@ class _PageReader:
         self.seen: list[str] = []
         self.title = ""
         self._unseen = ""
-        """The outermost element that is not shown, and how often it is open."""
+        """The outermost element that is not shown, and how many of its kind are open."""
         self._depth = 0
 
     def read(self, html: str) -> None:

@@ -31,7 +31,7 @@ from oshaberi.stream.stops import ActiveChannel
 TYPING_SECONDS = 10.0
 """How long Discord shows that somebody is typing, unless they send a message first."""
 ENDING = 50
-"""How many characters at the end of a message are looked at for a question mark."""
+"""How many characters at the end of a message are searched for a question mark."""
 _ASKED = re.compile(
     # A semicolon after a Greek letter is the question mark of Greek.
     r"(?:[?？؟⁇⁈⁉‽﹖፧❓❔]|(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e])"
@@ -146,7 +146,7 @@ class QueuedJob:
     occasion: Occasion | None = None
     """What makes the bot speak, if it is not a message. `asked` then has it in place of one."""
     stored: asyncio.Task[None] | None = field(default=None, compare=False)
-    """Stores the question. No model is asked before it is done."""
+    """The task that stores the question. No model is asked before it is done."""
     is_unaddressed: bool = field(init=False)
     """Whether the bot answers although nobody addressed it."""
     is_uninvited: bool = field(init=False)

@@ -26,7 +26,7 @@ from oshaberi.languages import translated
 from oshaberi.providers.request.model_request import ContextItem, Role, Tag, said
 
 USUAL_WINDOW = 16_000
-"""In tokens, for the budget of lore if no model of the chain says how large its window is."""
+"""A context window in tokens, for the budget of lore if no model of the chain states its own."""
 DIRECTIONS = (
     "A line that begins with `[Direction:` was written by the author of {name}, who is not in the "
     "chat: follow it, and never mention it."

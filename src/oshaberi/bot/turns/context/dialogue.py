@@ -42,7 +42,7 @@ from oshaberi.providers.request.model_request import (
 MOST_IMAGES = 8
 MOST_OLD_IMAGES = 4
 MOST_ASKED = 300
-"""How many characters of the question the note at the end repeats."""
+"""How many characters of the question are repeated in the note at the end."""
 GO_ON = (
     "(Go on exactly where your last message stopped. Do not repeat what is already there, "
     "and do not comment on this note.)"

@@ -5,7 +5,7 @@ Others wait in order, with fair shares between servers.
 A free slot goes to the waiting server with the fewest running turns; among equals servers take
 turns, and within a server the turn goes first that has waited longest. While turns wait, at least
 as many of those that run are hurried, beginning with the server that runs most: they end their
-simulated waits, so that slow typing in many channels of one server keeps no other waiting.
+simulated waits, so that slow typing in many channels of one server does not keep others waiting.
 """
 
 from __future__ import annotations
