@@ -378,7 +378,7 @@ async def _bounded_body(request: web.Request) -> bytes:
     async for part in request.content.iter_chunked(MOST_BODY_BYTES):
         body += part
         if len(body) > MOST_BODY_BYTES:
-            raise PageRefusedError(413, f"A switch has at most {MOST_BODY_BYTES} bytes.")
+            raise PageRefusedError(413, "This is too long for a switch.")
     return bytes(body)
 
 
