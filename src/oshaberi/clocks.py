@@ -13,6 +13,18 @@ from datetime import UTC, datetime
 
 Clock = Callable[[], float]
 
+EARLY_S = 1e-6
+"""How early a timer may fire: asyncio rounds to the clock's resolution, and seconds are rounded."""
+
+
+def has_come(moment: float, now: float) -> bool:
+    """Return whether a moment has come, or the timer for it has fired a little early.
+
+    A timer for the rest would fire at once, again and again until the clock moves, and virtual time
+    would stand still.
+    """
+    return moment - now <= EARLY_S
+
 
 def utc_now() -> datetime:
     """Return the wall clock's time."""

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from oshaberi.clocks import has_come
 from oshaberi.delivery.exactly_once import MessageEdits
 from oshaberi.delivery.ledger import DeliveryRecord
 from oshaberi.delivery.outcomes import (
@@ -183,7 +184,9 @@ class EditPace:
 
     async def wait(self, live: LiveMessage) -> bool:
         """Wait until the message may be edited. Return False if halted."""
-        while not self._waits.halted and (due_at := self.due_at(live)) > self._waits.now():
+        while not self._waits.halted and not has_come(
+            due_at := self.due_at(live), self._waits.now()
+        ):
             await self._queue.change(due_at)
         return not self._waits.halted
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from oshaberi.clocks import has_come
 from oshaberi.delivery.attachments import PERSONA_MODE
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.delivery.pacing import TypingWaits
@@ -130,7 +131,10 @@ class BucketWaits:
         room = self._room()
         if room is None:
             return
-        while (until := leave_at(room, self._now(), at_end=self._at_end)) > self._now():
+        while True:
+            until = leave_at(room, self._now(), at_end=self._at_end)
+            if has_come(until, self._now()):
+                break
             await self._queue.change(until)
             if self._waits.halted:
                 return

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from oshaberi.clocks import Clock, loop_clock
+from oshaberi.clocks import Clock, has_come, loop_clock
 from oshaberi.delivery.sink import Sink
 
 log = logging.getLogger(__name__)
@@ -209,7 +209,7 @@ class TypingIndicator:
 
     def _ring(self) -> None:
         self._timer = None
-        if self._due_at > self._now():
+        if not has_come(self._due_at, self._now()):
             self._set_timer()
         else:
             self._due()
@@ -217,9 +217,9 @@ class TypingIndicator:
     def _due(self) -> None:
         if self._sink is None or self.awaits_words:
             return
-        left = max(self._held_until, self._sent_at(), self._edited_at()) - self._now()
-        if left > 0:
-            self._set(left)
+        now, until = self._now(), max(self._held_until, self._sent_at(), self._edited_at())
+        if not has_come(until, now):
+            self._set(until - now)
             return
         self._note_asked()
         if self._asking is None or self._asking.done():

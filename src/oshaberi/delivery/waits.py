@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, TypeVar
 
-from oshaberi.clocks import Clock, loop_clock
+from oshaberi.clocks import Clock, has_come, loop_clock
 from oshaberi.delivery.sink import AmbiguousError, SinkError, WireState
 
 T = TypeVar("T")
@@ -99,9 +99,9 @@ class AnswerDeadline:
         wire = self._wire
         if wire is None:
             return
-        left = self._due - self._now()
-        if left > 0:
-            self._set(left)
+        now = self._now()
+        if not has_come(self._due, now):
+            self._set(self._due - now)
         elif self._error is not None:
             self._cut_off(self._error)
         elif self._halted:
@@ -112,9 +112,10 @@ class AnswerDeadline:
 
     def _ring_for(self, wire: WireState) -> None:
         """The time of a request that waits for a rate limit has not started yet."""
-        passed = self._now() - wire.left_at if wire.on_wire else 0.0
-        if passed < ANSWER_SECONDS:
-            self._set(ANSWER_SECONDS - passed)
+        now = self._now()
+        due = (wire.left_at if wire.on_wire else now) + ANSWER_SECONDS
+        if not has_come(due, now):
+            self._set(due - now)
         else:
             self._cut_off(AmbiguousError(f"no answer within {ANSWER_SECONDS:.0f} s"))
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from oshaberi.chunks import Chunk, ProviderError, ToolCall
-from oshaberi.clocks import Clock
+from oshaberi.clocks import Clock, has_come
 from oshaberi.delivery.deliverer import Deliverer
 from oshaberi.delivery.ledger import Deliverable
 from oshaberi.delivery.waits import InterruptibleWaits
@@ -96,7 +96,7 @@ class InactivityTimer:
         """Whether the time is over. If not, the timer is set again."""
         if not self._running:
             return False
-        if self._now() >= self._deadline:
+        if has_come(self._deadline, self._now()):
             return True
         if self._handle is None:
             self._arm()
@@ -104,7 +104,7 @@ class InactivityTimer:
 
     def error(self, provider: str) -> ProviderError | None:
         """Return the error if the whole answer took too long; None if it was a silence."""
-        if self._now() < self._end:
+        if not has_come(self._end, self._now()):
             return None
         words = Sentence("The answer was not complete after {seconds:g} s.", seconds=self._most_s)
         return ProviderError("timeout", words, "time_budget", provider=provider)

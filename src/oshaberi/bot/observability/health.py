@@ -16,7 +16,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from oshaberi.bot.observability.metrics import BotMetrics
 from oshaberi.chunks import ErrorType, ProviderError
-from oshaberi.clocks import loop_time_s
+from oshaberi.clocks import EARLY_S, loop_time_s
 from oshaberi.delivery.config import StreamConfig
 from oshaberi.errors import AddressUnavailableError, ConfigError
 from oshaberi.outage_log import OutageLog
@@ -117,7 +117,7 @@ class ModelHealth:
         else:
             self._end_hang(key)
         left_s = HANGING_SECONDS - silent_s
-        after_s = left_s if left_s > 0 else LOOK_SECONDS
+        after_s = left_s if left_s > EARLY_S else LOOK_SECONDS
         loop = asyncio.get_running_loop()
         self._timers[key] = loop.call_later(after_s, self._look, key)
 

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import aiohttp
 
-from oshaberi.clocks import loop_clock, loop_time_s
+from oshaberi.clocks import EARLY_S, loop_clock, loop_time_s
 from oshaberi.delivery.sink import DiscordRefusalError
 from oshaberi.discord_io.requests.limits import KnownRooms, RequestBudget, RequestRank
 
@@ -125,7 +125,7 @@ class BanGuard:
             return
         async with self._turns:
             now = loop_clock()
-            while (wait := self._until_turn_s(now())) > 0:
+            while (wait := self._until_turn_s(now())) > EARLY_S:
                 await asyncio.sleep(min(wait, 1.0))
             self._last_turn_at = now()
 

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import aiohttp
 from aiohttp import ClientHandlerType, ClientMiddlewareType, ClientRequest, ClientResponse
 
+from oshaberi.clocks import has_come
 from oshaberi.foreign_bodies import (
     PIECE,
     PLAIN,
@@ -255,8 +256,8 @@ class StreamedBody:
         """
         silence_s = self._silence_s or 0.0
         now = self._loop.time()
-        left = silence_s if self._waits_since is None else self._waits_since + silence_s - now
-        if left > 0:
-            self._look_in(left)
+        due = (now if self._waits_since is None else self._waits_since) + silence_s
+        if not has_come(due, now):
+            self._look_in(due - now)
         else:
             self._content.set_exception(TimeoutError("the server fell silent"))
