@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import logging
 import secrets
 import time
@@ -19,6 +18,7 @@ from urllib.parse import parse_qs
 from aiohttp import web
 
 from oshaberi.bot.status_page.tool_switches import PageRefusedError, ToolSwitch
+from oshaberi.checked_json import parse_json
 
 # The login: the token starts a session of twelve hours, kept in a cookie.
 #
@@ -364,7 +364,7 @@ async def _given_switch(request: web.Request) -> ToolSwitch:
     if request.content_type != "application/json":
         raise PageRefusedError(415, "A switch has to be JSON.")
     try:
-        given = json.loads(await _bounded_body(request))
+        given = parse_json(await _bounded_body(request))
     except (ValueError, RecursionError, web.RequestPayloadError):
         raise PageRefusedError(400, "This is not JSON.") from None
     match given:

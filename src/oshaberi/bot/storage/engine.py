@@ -118,9 +118,10 @@ def _thread_of(connection: aiosqlite.Connection) -> Thread:
 
 PREPARE_SECONDS = 30
 """How long the start waits for the file, while other processes prepare or migrate it."""
-BUSY_SECONDS = 1.5
-"""How long a SQLite statement waits for the lock of another process. A longer wait counts as an
-outage."""
+BUSY_SECONDS = 2.0
+"""How long a SQLite statement waits for the lock of another process. It is longer than
+`outages.ANSWER_SECONDS`, after which the database counts as away, so that this always comes first.
+"""
 END_SECONDS = 1.0
 """How long closing the database waits for threads whose work was abandoned."""
 DRIVERS_LOG = logging.getLogger("aiosqlite")
